@@ -1,0 +1,68 @@
+# `make demo` and `make test` need nothing but git, make and Python 3.11: each sets up what it uses.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help demo test check lint types native lock bench-store bench-overhead clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+demo: .venv/run.stamp ## a slow and a fast change, gated; then the dashboard (ONCE=1: ends after the votes)
+	@$(BIN)/benchgate demo $(if $(ONCE),--once)
+
+test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests
+	@tools/need test
+	@$(BIN)/python -m pytest -q
+
+check: lint types native ## everything that is checked without running it
+
+lint: .venv/dev.stamp
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+
+types: .venv/dev.stamp
+	@$(BIN)/mypy
+
+native: .venv/run.stamp
+	@tools/need check
+	@native/lint
+
+bench-store: .venv/dev.stamp ## ingest and query times of the store (PEERS=1: LNT beside it)
+	@$(BIN)/python -m tests.bench.store $(if $(PEERS),--peers)
+
+bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and measuring taken off
+	@$(BIN)/python -m tests.bench.overhead
+
+lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
+	@$(BIN)/pip install -q uv
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean: ## remove what was built here (not var/, which holds data)
+	@rm -rf .venv build native/build *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# uv is quick; where it cannot be had, pip does the same from the same lock file.
+define install
+	@tools/need run
+	@[ -x $(BIN)/python ] || { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3" >&2; exit 1; }; \
+	    $(PYTHON) -m venv .venv; }
+	@$(BIN)/pip install -q --disable-pip-version-check uv 2>/dev/null || true
+	@if [ -x $(BIN)/uv ]; then $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r $(1) \
+	    && $(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else $(BIN)/pip install -q --require-hashes -r $(1) && $(BIN)/pip install -q --no-deps --no-build-isolation -e . ; fi
+	@touch $@
+endef
+
+.venv/run.stamp: requirements.lock pyproject.toml
+	$(call install,requirements.lock)
+
+.venv/dev.stamp: requirements-dev.lock pyproject.toml
+	$(call install,requirements-dev.lock)
+	@touch .venv/run.stamp
