@@ -1,0 +1,61 @@
+# Declares benchmark suites and unit tests with one call each, so that every target gets the same warnings and paths.
+
+include_guard(GLOBAL)
+
+set(_BENCHGATE_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
+get_filename_component(_BENCHGATE_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+
+# What every target of this tree is compiled with.
+add_library(benchgate_compile_options INTERFACE)
+target_compile_features(benchgate_compile_options INTERFACE cxx_std_20)
+target_compile_options(
+  benchgate_compile_options
+  INTERFACE -Wall -Wextra -Wpedantic -Werror
+            # The same sources give the same binary wherever they are checked out.
+            "-ffile-prefix-map=${_BENCHGATE_ROOT}=.")
+target_include_directories(benchgate_compile_options INTERFACE "${_BENCHGATE_ROOT}")
+target_link_libraries(benchgate_compile_options INTERFACE Threads::Threads)
+
+# benchgate_library(NAME <name> SOURCES <file>... [LIBRARIES <target>...])
+#
+# The code under benchmark, shared by its suite and its tests.
+function(benchgate_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  add_library(${arg_NAME} STATIC ${arg_SOURCES})
+  target_link_libraries(${arg_NAME} PUBLIC benchgate_compile_options ${arg_LIBRARIES})
+endfunction()
+
+# benchgate_suite(NAME <name> SOURCES <file>... [LIBRARIES <target>...])
+#
+# A Google Benchmark program `<name>_benchmark` with the harness's main(), put directly into the build directory,
+# and the test `<name>_smoke`: every benchmark runs for an instant, none may report an error.
+function(benchgate_suite)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  set(target ${arg_NAME}_benchmark)
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE benchgate_harness_main ${arg_LIBRARIES})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  if(BUILD_TESTING)
+    add_test(NAME ${arg_NAME}_smoke
+             COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${target}>"
+                     "-DRESULT=${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_smoke.json" -P
+                     "${_BENCHGATE_CMAKE_DIR}/SmokeRun.cmake")
+    set_tests_properties(${arg_NAME}_smoke PROPERTIES RUN_SERIAL TRUE TIMEOUT 300)
+  endif()
+endfunction()
+
+# benchgate_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...])
+#
+# A GoogleTest program `<name>_test`, one ctest.
+function(benchgate_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  set(target ${arg_NAME}_test)
+  add_executable(${target} ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE benchgate_compile_options ${arg_LIBRARIES} GTest::gmock
+                                          GTest::gtest_main)
+  add_test(NAME ${target} COMMAND ${target})
+  set_tests_properties(${target} PROPERTIES TIMEOUT 120)
+endfunction()

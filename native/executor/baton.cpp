@@ -1,0 +1,43 @@
+#include "executor/baton.h"
+
+#include "executor/relax_cpu.h"
+
+namespace executor {
+
+void Baton::post() {
+    if (state_.exchange(State::Posted, std::memory_order_acq_rel) == State::Parked) {
+        // The waiter may be gone by now: this uses the address only, and a stray wake-up is caught by its loop.
+        state_.notify_one();
+    }
+}
+
+bool Baton::wait() {
+    if (spin()) {
+        return false;
+    }
+    State seen = State::Empty;
+    if (!state_.compare_exchange_strong(seen, State::Parked, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return false;
+    }
+    while (state_.load(std::memory_order_acquire) != State::Posted) {
+        state_.wait(State::Parked, std::memory_order_acquire);
+    }
+    return true;
+}
+
+bool Baton::spin() {
+    using Clock = std::chrono::steady_clock;
+    if (state_.load(std::memory_order_acquire) == State::Posted) {
+        return true;
+    }
+    const auto deadline = Clock::now() + spinLimit;
+    while (Clock::now() < deadline) {
+        if (state_.load(std::memory_order_acquire) == State::Posted) {
+            return true;
+        }
+        relaxCpu();
+    }
+    return false;
+}
+
+}  // namespace executor

@@ -1,0 +1,11 @@
+#include "executor/make_taskable.h"
+
+#include "executor/selected_taskable.h"
+
+namespace executor {
+
+std::unique_ptr<Taskable> makeTaskable() { return std::make_unique<SelectedTaskable>(); }
+
+std::string_view taskableVariant() { return SelectedTaskable::variant; }
+
+}  // namespace executor

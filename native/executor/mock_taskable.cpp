@@ -1,0 +1,8 @@
+#include "executor/mock_taskable.h"
+
+namespace executor {
+
+MockTaskable::MockTaskable() = default;
+MockTaskable::~MockTaskable() = default;
+
+}  // namespace executor

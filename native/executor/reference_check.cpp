@@ -1,0 +1,136 @@
+#include "executor/reference_check.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "executor/make_taskable.h"
+#include "executor/worlds.h"
+
+namespace executor {
+namespace {
+
+using benchgate::Mismatch;
+using namespace std::chrono_literals;
+
+constexpr int tasksPerThread = 32;
+constexpr std::size_t checkedTimeouts = 64;
+
+/// What the tasks 1, 2, … count compute together, one after the other.
+std::int64_t sumSerially(int count) {
+    std::int64_t sum = 0;
+    for (int task = 1; task <= count; ++task) {
+        sum += task;
+    }
+    return sum;
+}
+
+Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual) {
+    if (expected == actual) {
+        return std::nullopt;
+    }
+    return what + ": " + std::to_string(actual) + " instead of " + std::to_string(expected);
+}
+
+Mismatch firstOf(std::initializer_list<Mismatch> mismatches) {
+    const auto* found =
+        std::find_if(mismatches.begin(), mismatches.end(), [](const Mismatch& one) { return one.has_value(); });
+    return found == mismatches.end() ? std::nullopt : *found;
+}
+
+class AddingTask : public RecurringTask {
+   public:
+    AddingTask(Taskable& owner, std::atomic<std::int64_t>& sum, int value, std::latch& done)
+        : RecurringTask{owner, TaskId::ItemPager, 0}, sum_{sum}, value_{value}, done_{done} {}
+
+    std::optional<Clock::duration> run() override {
+        sum_ += value_;
+        done_.count_down();
+        return std::nullopt;
+    }
+
+   private:
+    std::atomic<std::int64_t>& sum_;
+    int value_;
+    std::latch& done_;
+};
+
+}  // namespace
+
+Mismatch checkTaskable(int /*threads*/) {
+    const auto taskable = makeTaskable();
+    const auto high = taskable->getWorkloadPriority();
+    taskable->setWorkloadPriority(WorkloadPriority::Low);
+    return firstOf({
+        compare("GID", 0, static_cast<std::int64_t>(taskable->getGID())),
+        compare("priority", static_cast<int>(WorkloadPriority::High), static_cast<int>(high)),
+        compare("changed priority", static_cast<int>(WorkloadPriority::Low),
+                static_cast<int>(taskable->getWorkloadPriority())),
+        compare("shards", 1, taskable->getWorkLoadPolicy().shards),
+        compare("shut down", 0, taskable->isShutdown() ? 1 : 0),
+    });
+}
+
+Mismatch checkPureFollyOneShot(int threads) {
+    const int count = threads * tasksPerThread;
+    std::atomic<std::int64_t> sum{0};
+    std::atomic<std::int64_t> reported{0};
+    PureFollyWorld world{threads};
+    world.cpu.subscribeToTaskStats([&reported](const TaskStats& stats) {
+        if (stats.waitTime >= 0ns && stats.runTime >= 0ns && !stats.expired) {
+            ++reported;
+        }
+    });
+    for (int task = 1; task <= count; ++task) {
+        world.cpu.add([&sum, task] { sum += task; });
+    }
+    world.cpu.shutdown();
+    return firstOf({
+        checkTaskable(threads),
+        compare("sum of all tasks", sumSerially(count), sum),
+        compare("tasks reported", count, reported),
+    });
+}
+
+Mismatch checkCB3OneShot(int threads) {
+    const int count = threads * tasksPerThread;
+    std::atomic<std::int64_t> sum{0};
+    std::latch done{count};
+    CB3World world{threads};
+    for (int task = 1; task <= count; ++task) {
+        world.pool.schedule(std::make_shared<AddingTask>(*world.taskable, sum, task, done), WorkerKind::NonIO);
+    }
+    done.wait();
+    return firstOf({checkTaskable(threads), compare("sum of all tasks", sumSerially(count), sum)});
+}
+
+Mismatch checkPureFollyTimeouts(int /*threads*/) {
+    PureFollyTimeoutWorld world{checkedTimeouts};
+    for (auto& timeout : world.timeouts) {
+        world.timer.schedule(timeout, 10s);
+        world.timer.schedule(timeout, 30s);
+    }
+    const auto expired = std::count_if(world.timeouts.begin(), world.timeouts.end(),
+                                       [](const Timeout& timeout) { return timeout.hasExpired(); });
+    const auto cancelled = std::count_if(world.timeouts.begin(), world.timeouts.end(),
+                                         [&world](Timeout& timeout) { return world.timer.cancelAndWait(timeout); });
+    return firstOf({compare("expired timeouts", 0, expired),
+                    compare("cancelled timeouts", static_cast<std::int64_t>(checkedTimeouts), cancelled)});
+}
+
+Mismatch checkCB3Timeouts(int threads) {
+    CB3TimeoutWorld world{threads, checkedTimeouts};
+    const auto moved = std::count_if(world.timeouts.begin(), world.timeouts.end(),
+                                     [&world](TaskHandle task) { return world.pool.snooze(task, 30s); });
+    const auto cancelled = std::count_if(world.timeouts.begin(), world.timeouts.end(),
+                                         [&world](TaskHandle task) { return world.pool.cancel(task); });
+    return firstOf({compare("fired timeouts", 0, world.hasFired ? 1 : 0),
+                    compare("moved timeouts", static_cast<std::int64_t>(checkedTimeouts), moved),
+                    compare("cancelled timeouts", static_cast<std::int64_t>(checkedTimeouts), cancelled)});
+}
+
+}  // namespace executor

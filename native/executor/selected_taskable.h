@@ -1,0 +1,11 @@
+/// Which variant the suite measures: the one line to change.
+#pragma once
+
+#include "executor/mock_taskable.h"
+#include "executor/null_taskable.h"
+
+namespace executor {
+
+using SelectedTaskable = MockTaskable;
+
+}  // namespace executor

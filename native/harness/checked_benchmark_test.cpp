@@ -1,0 +1,144 @@
+#include "harness/checked_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <sstream>
+#include <stdexcept>
+
+namespace benchgate {
+namespace {
+
+/// Counts what happens to it and on how many CPUs its threads may run.
+struct Counted {
+    explicit Counted(const benchmark::State& state) : threads{state.threads()} {
+        ++alive;
+        ++built;
+    }
+    ~Counted() { --alive; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    Counted(Counted&&) = delete;
+    Counted& operator=(Counted&&) = delete;
+
+    int threads;
+    std::atomic<int> bodies{0};
+
+    inline static int alive = 0;
+    inline static int built = 0;
+    inline static int timedBodies = 0;
+};
+
+Mismatch agree(int /*threads*/) { return std::nullopt; }
+
+Mismatch disagree(int threads) { return "17 instead of " + std::to_string(threads); }
+
+Mismatch explode(int /*threads*/) { throw std::runtime_error{"no such file"}; }
+
+void spin(benchmark::State& state, Counted& world) {
+    ++world.bodies;
+    for ([[maybe_unused]] auto _ : state) {
+        benchmark::DoNotOptimize(world.threads);
+    }
+    if (state.thread_index() == 0) {
+        ++Counted::timedBodies;
+    }
+}
+
+void failAfterTheLoop(benchmark::State& state, Counted& world) {
+    spin(state, world);
+    if (state.thread_index() == 0) {
+        rejectTime(state, "lost 1 item");
+    }
+}
+
+/// Runs what was registered since the last test and returns the result as JSON.
+class CheckedBenchmarkTest : public testing::Test {
+   protected:
+    void SetUp() override {
+        Counted::built = 0;
+        Counted::timedBodies = 0;
+    }
+    void TearDown() override { benchmark::ClearRegisteredBenchmarks(); }
+
+    static std::string run() {
+        std::ostringstream out;
+        benchmark::JSONReporter reporter;
+        reporter.SetOutputStream(&out);
+        reporter.SetErrorStream(&out);
+        benchmark::RunSpecifiedBenchmarks(&reporter);
+        return out.str();
+    }
+};
+
+TEST_F(CheckedBenchmarkTest, ARightAnswerIsTimed) {
+    registerChecked<Counted>("Right", agree, spin)->Iterations(10);
+
+    const std::string result = run();
+
+    EXPECT_EQ(Counted::timedBodies, 1);
+    EXPECT_EQ(result.find("error_occurred"), std::string::npos);
+}
+
+TEST_F(CheckedBenchmarkTest, AWrongAnswerIsAnErrorRowAndNeverTimed) {
+    registerChecked<Counted>("Wrong", disagree, spin)->Iterations(10);
+
+    const std::string result = run();
+
+    EXPECT_EQ(Counted::timedBodies, 0);
+    EXPECT_NE(result.find("\"error_occurred\": true"), std::string::npos);
+    EXPECT_NE(result.find("17 instead of 1"), std::string::npos);
+}
+
+TEST_F(CheckedBenchmarkTest, AWrongAnswerStopsEveryThread) {
+    registerChecked<Counted>("Wrong", disagree, spin)->Threads(4)->Iterations(10);
+
+    EXPECT_NE(run().find("17 instead of 4"), std::string::npos);
+    EXPECT_EQ(Counted::timedBodies, 0);
+}
+
+TEST_F(CheckedBenchmarkTest, ACheckThatThrowsIsAWrongAnswer) {
+    registerChecked<Counted>("Throws", explode, spin)->Iterations(10);
+
+    EXPECT_NE(run().find("the check failed: no such file"), std::string::npos);
+    EXPECT_EQ(Counted::timedBodies, 0);
+}
+
+TEST_F(CheckedBenchmarkTest, ATimeCanStillBeRejectedAfterTheLoop) {
+    registerChecked<Counted>("Lossy", agree, failAfterTheLoop)->Threads(2)->Iterations(10);
+
+    EXPECT_NE(run().find("lost 1 item"), std::string::npos);
+}
+
+TEST_F(CheckedBenchmarkTest, TheWorldKnowsTheThreadsAndIsDestroyed) {
+    registerChecked<Counted>("World", agree,
+                             [](benchmark::State& state, Counted& world) {
+                                 spin(state, world);
+                                 if (world.threads != state.threads()) {
+                                     rejectTime(state, "the world was built for other threads");
+                                 }
+                             })
+        ->Threads(3)
+        ->Iterations(10);
+
+    EXPECT_EQ(run().find("error_occurred"), std::string::npos);
+    EXPECT_GE(Counted::built, 1);
+    EXPECT_EQ(Counted::alive, 0);
+}
+
+TEST(CheckedAnswerTest, ChecksOncePerNumberOfThreads) {
+    int calls = 0;
+    CheckedAnswer answer{[&calls](int /*threads*/) -> Mismatch {
+        ++calls;
+        return std::nullopt;
+    }};
+
+    answer.mismatch(1);
+    answer.mismatch(1);
+    answer.mismatch(2);
+
+    EXPECT_EQ(calls, 2);
+}
+
+}  // namespace
+}  // namespace benchgate
