@@ -1,0 +1,89 @@
+"""A program to run in a sandbox: what it sees, what it may use, how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A directory of the host that the program sees at ``target`` (an absolute path in the sandbox)."""
+
+    source: PurePath
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use before it is stopped. Each bound has its reason beside it."""
+
+    wall_seconds: float = 1800.0  # a compile of a large project; a hung program must not hold a machine
+    memory_bytes: int = 16 << 30  # more than a linker of a large project takes
+    processes: int = 4096  # `make -j` on a large machine; a fork bomb ends here
+    file_bytes: int = 8 << 30  # the largest single file (a static library with debug information)
+    log_bytes: int = 64 << 20  # standard output and error together, as kept
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One program with everything it is given; nothing else of the host reaches it.
+
+    Args:
+        argv: program and arguments, never interpreted by a shell of ours.
+        mounts: directories beyond the read-only system; later ones cover earlier ones.
+        cwd: working directory inside the sandbox.
+        env: the whole environment beside ``PATH``, ``HOME`` and ``LANG``.
+        cpus: CPU numbers the program is confined to; None: all.
+        aslr: False turns address space randomisation off for the program and its children.
+    """
+
+    argv: tuple[str, ...]
+    mounts: tuple[Mount, ...] = ()
+    cwd: str = "/"
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    cpus: tuple[int, ...] | None = None
+    aslr: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+
+class StoppedBy(StrEnum):
+    """The limit that ended a program."""
+
+    WALL = "wall time"
+    MEMORY = "memory"
+    LOG = "log size"
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a program ended.
+
+    ``exit_code`` follows the shell (128 + signal number when a signal ended it). ``seconds`` is wall
+    time. ``stopped_by`` names the limit that ended it, if one did. ``cpu_seconds`` is the processor time
+    of the program and all its children; None where this host does not count it.
+    """
+
+    exit_code: int
+    seconds: float
+    stopped_by: StoppedBy | None = None
+    cpu_seconds: float | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.exit_code == 0 and self.stopped_by is None
+
+    @property
+    def end(self) -> str:
+        """How it ended, in words."""
+        if self.stopped_by is not None:
+            return f"stopped after {self.seconds:.0f} s: limit on {self.stopped_by}"
+        return f"exit code {self.exit_code}"

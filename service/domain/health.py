@@ -1,0 +1,91 @@
+"""When the service counts as degraded, and the sentences that say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from service.domain.views import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many seconds something may wait before people are told."""
+
+    event: float = 60.0  # an event is planned within seconds; a minute means that nobody works
+    queue: float = 3600.0  # as long as a few builds before it may take
+    machine: float = 120.0  # a busy machine renews its lease every few seconds
+    review: float = 300.0  # several attempts of the relay
+    pulses: Mapping[str, float] = field(
+        default_factory=lambda: MappingProxyType({"schedule": 60.0, "reconcile": 300.0})
+    )
+
+
+def degradations(condition: Condition, patience: Patience) -> tuple[str, ...]:
+    """One sentence for everything that is not as it should be; empty when all is well."""
+    return tuple(
+        sentence
+        for part in (_events, _reviews, _setbacks, _queues, _pulses)
+        for sentence in part(condition, patience)
+    )
+
+
+def _events(condition: Condition, patience: Patience) -> Iterator[str]:
+    waiting = _age(condition, condition.oldest_unhandled_event_at)
+    if waiting > patience.event:
+        yield f"Events are not being handled: the oldest has waited {_in_words(waiting)}."
+
+
+def _reviews(condition: Condition, patience: Patience) -> Iterator[str]:
+    waiting = _age(condition, condition.oldest_unsent_review_at)
+    if waiting > patience.review:
+        count = condition.unsent_reviews
+        votes = "One vote has" if count == 1 else f"{count} votes have"
+        yield f"{votes} not reached the review server, the oldest for {_in_words(waiting)}."
+
+
+def _setbacks(condition: Condition, _: Patience) -> Iterator[str]:
+    if count := condition.dead_setbacks:
+        yield (
+            "One step was given up after repeated failures."
+            if count == 1
+            else (f"{count} steps were given up after repeated failures.")
+        )
+
+
+def _queues(condition: Condition, patience: Patience) -> Iterator[str]:
+    for queue in condition.queues:
+        if not queue.waiting:
+            continue
+        builds = "one build waits" if queue.waiting == 1 else f"{queue.waiting} builds wait"
+        if queue.machine_seen_at is None:
+            yield f"Pool {queue.pool} has no machine: {builds}."
+        elif (silent := _age(condition, queue.machine_seen_at)) > patience.machine:
+            yield f"No machine of pool {queue.pool} was seen for {_in_words(silent)}: {builds}."
+        elif (waiting := _age(condition, queue.oldest_at)) > patience.queue:
+            yield f"In pool {queue.pool} {builds}, the oldest for {_in_words(waiting)}."
+
+
+def _pulses(condition: Condition, patience: Patience) -> Iterator[str]:
+    beats = {pulse.part: pulse.beat_at for pulse in condition.pulses}
+    for part, allowed in patience.pulses.items():
+        if part not in beats:
+            yield f"The {part} has not run yet."
+        elif (silent := _age(condition, beats[part])) > allowed:
+            yield f"The {part} has not run for {_in_words(silent)}."
+
+
+def _age(condition: Condition, moment: datetime | None) -> float:
+    return 0.0 if moment is None else (condition.now - moment).total_seconds()
+
+
+def _in_words(seconds: float) -> str:
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}s"
+    return f"{seconds:.0f} seconds"

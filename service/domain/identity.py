@@ -1,0 +1,80 @@
+"""The names by which changes, runs and series are told apart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Side(StrEnum):
+    """The two sides of a pair."""
+
+    BASE = "base"
+    PATCH = "patch"
+
+
+class RunKind(StrEnum):
+    """What a round of builds is for."""
+
+    CHECK = "check"
+    POST_SUBMIT = "post-submit"
+    CALIBRATION = "calibration"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ChangeKey:
+    """A change: its number is unique within one review server only."""
+
+    instance: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BuildName:
+    """One numbered execution of one job, written ``job/number``."""
+
+    job: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.job}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SeriesKey:
+    """One metric of one benchmark on one machine class and branch, over time."""
+
+    instance: str
+    project: str
+    branch: str
+    machine_class: str
+    job: str
+    suite: str
+    benchmark: str
+    metric: str
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 over all parts: the unique key, since a benchmark's name may exceed what an index holds."""
+        parts = (
+            self.instance,
+            self.project,
+            self.branch,
+            self.machine_class,
+            self.job,
+            self.suite,
+            self.benchmark,
+            self.metric,
+        )
+        return hashlib.sha256(json.dumps(parts).encode()).digest()
+
+
+def digest_of(mapping: Mapping[str, Any]) -> str:
+    """The SHA-256 of a JSON mapping whatever the order of its keys, as 64 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(mapping, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

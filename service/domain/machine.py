@@ -1,0 +1,190 @@
+"""A machine as far as it bears on measuring: what it is, how busy it is, what disturbs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+UNKNOWN: Final = "unknown"
+
+# One CPU that is half used by others already shows in the median of a launch.
+LOAD_WARN: Final = 0.5
+# A launch lasts about a second: one hundredth of it stolen is the size of the effects looked for.
+STEAL_WARN: Final = 0.01
+STEAL_BAD: Final = 0.05
+# Below a tenth the kernel starts to reclaim pages, which stalls programs at random.
+MEMORY_WARN: Final = 0.10
+MEMORY_BAD: Final = 0.03
+# Read without a system call; the others cost a trap or an access to a slow bus with each reading.
+FAST_CLOCKS: Final = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
+
+
+@dataclass(frozen=True, slots=True)
+class MachineEnvironment:
+    """What a machine is. None stands for what it does not show; nothing is guessed.
+
+    Args:
+        cpu_model: as the processor names itself.
+        cores: physical cores that are online.
+        threads_per_core: hardware threads of a core.
+        online_cpus: CPU numbers, in order.
+        caches: of one CPU: ``L1d 32K``.
+        numa_nodes: memory nodes.
+        governor: of all online CPUs; several are joined by a comma.
+        turbo: whether the clock may exceed its nominal rate.
+        turbo_switch: the file that turns it off.
+        smt: whether several threads share a core. A guest does not see its host's answer.
+        aslr: ``kernel.randomize_va_space``.
+        thp: transparent huge pages: ``always``, ``madvise`` or ``never``.
+        kernel: release.
+        clocksource: what the kernel reads the time from.
+        is_virtualised: whether a hypervisor lies below.
+        memory_bytes: all memory.
+    """
+
+    cpu_model: str | None
+    cores: int | None
+    threads_per_core: int | None
+    online_cpus: tuple[int, ...]
+    caches: tuple[str, ...]
+    numa_nodes: int | None
+    governor: str | None
+    turbo: bool | None
+    turbo_switch: str | None
+    smt: bool | None
+    aslr: int | None
+    thp: str | None
+    kernel: str | None
+    clocksource: str | None
+    is_virtualised: bool | None
+    memory_bytes: int | None
+
+    def to_mapping(self) -> dict[str, object]:
+        """For JSON: plain values, with ``unknown`` for what the machine does not show."""
+        values = asdict(self)
+        for name in ("online_cpus", "caches"):
+            values[name] = list(values[name]) or None
+        return {name: UNKNOWN if value is None else value for name, value in values.items()}
+
+    def fingerprint(self, in_force: Mapping[str, str]) -> str:
+        """Equal for results that may be compared, as far as the machine decides it.
+
+        Args:
+            in_force: what isolates and limits the programs (``Sandbox.in_force``).
+        """
+        deciding = {
+            "cpu_model": self.cpu_model,
+            "cores": self.cores,
+            "smt": self.smt,
+            "governor": self.governor,
+            "turbo": self.turbo,
+            "kernel": self.kernel,
+            "aslr": self.aslr,
+            "in_force": dict(in_force),
+        }
+        return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a machine was at one moment.
+
+    Args:
+        at: seconds of a clock that only runs forward.
+        load1: the kernel's average of runnable tasks over a minute.
+        running: tasks runnable at the moment, this reader among them.
+        busy_ticks: per CPU, ticks of work since boot, without waiting and without steal.
+        idle_ticks: per CPU, ticks without work.
+        steal_ticks: per CPU, ticks that the hypervisor gave to another guest.
+        ticks_per_second: length of a tick.
+        available_bytes: memory that programs can still get; None: not shown.
+        swapped_bytes: memory moved to disk; None: not shown.
+    """
+
+    at: float
+    load1: float
+    running: int
+    busy_ticks: Mapping[int, int]
+    idle_ticks: Mapping[int, int]
+    steal_ticks: Mapping[int, int]
+    ticks_per_second: int
+    available_bytes: int | None = None
+    swapped_bytes: int | None = None
+
+    @property
+    def steal_share(self) -> float | None:
+        """Share of all CPU time since boot that was stolen; None before any time was counted."""
+        stolen = sum(self.steal_ticks.values())
+        total = stolen + sum(self.busy_ticks.values()) + sum(self.idle_ticks.values())
+        return stolen / total if total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What happened on some CPUs besides the program that was measured there.
+
+    Args:
+        steal_share: part of the CPUs' time that the hypervisor took, 0 to 1.
+        foreign_share: part of their time spent on other work, 0 to 1; None: the program's own part
+            is not known.
+    """
+
+    steal_share: float
+    foreign_share: float | None
+
+
+def load_between(
+    before: Load, after: Load, cpus: Iterable[int], own_cpu_seconds: float | None
+) -> Disturbance:
+    """What disturbed a program that ran on ``cpus`` between two readings.
+
+    The kernel counts in ticks, so over a short time the shares are coarse: one tick on each CPU is not
+    told from none, and counts as none.
+
+    Args:
+        before: read before the program started.
+        after: read after it ended.
+        cpus: the CPUs it was confined to.
+        own_cpu_seconds: processor time of the program itself; None: not known.
+    """
+    chosen = [cpu for cpu in cpus if cpu in before.busy_ticks and cpu in after.busy_ticks]
+    capacity = (after.at - before.at) * len(chosen)
+    if capacity <= 0:
+        return Disturbance(0.0, None)
+    tick = 1 / before.ticks_per_second
+    busy = tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in chosen)
+    stolen = tick * sum(after.steal_ticks.get(cpu, 0) - before.steal_ticks.get(cpu, 0) for cpu in chosen)
+    steal_share = _share(stolen, capacity)
+    if own_cpu_seconds is None:
+        return Disturbance(steal_share, None)
+    foreign = busy - own_cpu_seconds
+    return Disturbance(steal_share, _share(foreign, capacity) if foreign > tick * len(chosen) else 0.0)
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, part / whole))
+
+
+class State(StrEnum):
+    """How a finding bears on measuring."""
+
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One property of a machine, judged. ``remedy`` is a command or a sentence; empty when none is due."""
+
+    name: str
+    state: State
+    value: str
+    remedy: str = ""

@@ -1,0 +1,71 @@
+"""What is measured of a benchmark: unit, better direction, and which metric is a benchmark's own clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Better(StrEnum):
+    """The direction in which a metric improves."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric with its unit (``s``, ``1/s``, ``B``, or empty for a plain number) and better direction."""
+
+    name: str
+    unit: str
+    better: Better
+
+    def best(self, values: Iterable[float]) -> float:
+        """The one robust value of a launch's repetitions: disturbance only ever adds time or takes rate."""
+        return min(values) if self.better is Better.LOWER else max(values)
+
+    @property
+    def label(self) -> str:
+        """How messages and pages call it."""
+        return _LABELS.get(self.name, self.name)
+
+
+_KNOWN = {
+    "real_time": ("s", Better.LOWER),
+    "cpu_time": ("s", Better.LOWER),
+    "items_per_second": ("1/s", Better.HIGHER),
+    "bytes_per_second": ("B/s", Better.HIGHER),
+    "allocs_per_iter": ("", Better.LOWER),
+    "max_bytes_used": ("B", Better.LOWER),
+    "total_allocated_bytes": ("B", Better.LOWER),
+    "net_heap_growth": ("B", Better.LOWER),
+}
+_LABELS = {
+    "real_time": "real time",
+    "cpu_time": "CPU time",
+    "items_per_second": "items/s",
+    "bytes_per_second": "bytes/s",
+}
+
+
+def metric_named(name: str, higher_is_better: Sequence[str] = ()) -> Metric:
+    """The metric of that name; a user counter improves downwards unless named in ``higher_is_better``."""
+    if name in _KNOWN:
+        unit, better = _KNOWN[name]
+        return Metric(name, unit, better)
+    return Metric(name, "", Better.HIGHER if name in higher_is_better else Better.LOWER)
+
+
+def own_clock(benchmark: str) -> str:
+    """The time a benchmark asks to be judged by: ``real_time`` where its name says so, else ``cpu_time``.
+
+    Google Benchmark appends ``/real_time`` for ``UseRealTime()`` and ``/manual_time`` for
+    ``UseManualTime()``; a benchmark without either reports rates per CPU second.
+    """
+    parts = benchmark.split("/")
+    return "real_time" if "real_time" in parts or "manual_time" in parts else "cpu_time"

@@ -1,0 +1,34 @@
+"""Which launches to make next: random order within each pair, filters of what is still undecided."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Final
+
+from service.domain.identity import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_NAMES: Final = 100  # libbenchmark's regex becomes slow, and fails beyond about 1,500 names
+MAX_CHARACTERS: Final = 64 << 10  # Linux takes at most 128 KiB as one argument
+_SPECIAL: Final = re.compile(r"([\^$.*+?()\[\]{}|\\])")
+
+
+def side_order(seed: str, pair: int) -> tuple[Side, Side]:
+    """The order of the two launches of a pair: a fair coin, the same for the same seed and pair."""
+    coin = hashlib.sha256(f"{seed}/{pair}".encode()).digest()[0] & 1
+    return (Side.BASE, Side.PATCH) if coin else (Side.PATCH, Side.BASE)
+
+
+def filter_for(names: Iterable[str], configured: str) -> str:
+    """The ``--benchmark_filter`` that runs exactly ``names``; the configured one when they are too much.
+
+    Only the characters that libbenchmark's regular expressions treat specially are escaped: it refuses
+    an escaped hyphen.
+    """
+    wanted = sorted(set(names))
+    exact = "^(" + "|".join(_SPECIAL.sub(r"\\\1", name) for name in wanted) + ")$"
+    is_short = len(wanted) <= MAX_NAMES and len(exact.encode()) <= MAX_CHARACTERS
+    return exact if is_short else configured or "."

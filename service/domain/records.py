@@ -1,0 +1,168 @@
+"""What the service remembers, as the steps read and write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.domain.run import BuildState, RunState
+    from service.domain.vote import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """A stored change and its current patch set. ``is_current`` is False when a newer state was stored."""
+
+    change_id: int
+    patch_set_id: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be planned."""
+
+    kind: RunKind
+    patch_set_id: int | None
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    ref: str
+    subject: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set."""
+
+    id: int
+    kind: RunKind
+    state: RunState
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    label: str
+    patch_set_id: int | None
+    change: ChangeKey | None
+    ref: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewBuild:
+    """A build to be queued, or stored as finished at once where ``outcome`` is given."""
+
+    job: str
+    kind: str
+    pool: str
+    priority: int
+    is_voting: bool
+    spec: Mapping[str, Any]
+    sequence: str
+    deadline_seconds: float
+    outcome: Outcome | None = None
+    causes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRecord:
+    """A stored build."""
+
+    id: int
+    job: str
+    number: int
+    state: BuildState
+    attempt: int
+    is_voting: bool
+    cancel_requested: bool
+    spec: Mapping[str, Any]
+    execution: Mapping[str, Any] | None
+    outcome: Outcome | None
+    causes: tuple[str, ...]
+    sequence_id: int | None
+    machine: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The samples of one side of one series; element k belongs to pair k."""
+
+    series: SeriesKey
+    side: Side
+    samples: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """A comparison as it is stored."""
+
+    series: SeriesKey
+    position: int
+    pairs: int
+    verdict: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    base: float | None
+    patch: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """A decision to be stored."""
+
+    run_id: int
+    patch_set_id: int | None
+    number: int
+    vote: int | None
+    header: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedReview:
+    """A review to be posted, and the link by which it is recognised once it is there."""
+
+    change: ChangeKey
+    revision: str
+    message: str
+    marker: str
+    labels: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DueReview:
+    """A review whose time has come."""
+
+    outbox_id: int
+    attempts: int
+    waiting_seconds: float
+    review: QueuedReview
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint that waits in the outbox."""
+
+    outbox_id: int
+    task: str
+    entity: int
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """How often a step failed, and whether it is given up."""
+
+    attempts: int
+    is_dead: bool

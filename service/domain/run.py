@@ -1,0 +1,69 @@
+"""The states of builds and runs, and which steps lead from one to the next."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ATTEMPTS: Final = 3  # a machine may die once by accident, and once more; then the build is at fault
+
+
+class BuildState(StrEnum):
+    """Where a build stands. Only a machine moves queued → running → executed; control does the rest."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    EXECUTED = "executed"  # the machine is done; not analysed yet
+    FINISHED = "finished"
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    PLANNING = "planning"  # known, its builds are not
+    RUNNING = "running"
+    FINISHED = "finished"  # all builds are in and a decision is made
+    CANCELLED = "cancelled"  # by a newer patch set, an abandoned change or a person
+    REFUSED = "refused"  # there is no usable project file; nothing is run
+
+
+class BuildEvent(StrEnum):
+    """What moves a build."""
+
+    CLAIMED = "claimed"
+    RELEASED = "released"  # handed back unharmed, by a worker that was asked to stop
+    LEASE_EXPIRED = "lease expired"
+    EXECUTED = "executed"
+    GIVEN_UP = "given up"  # attempts used up or deadline passed
+    ANALYSED = "analysed"
+
+
+TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = MappingProxyType(
+    {
+        (BuildState.QUEUED, BuildEvent.CLAIMED): BuildState.RUNNING,
+        (BuildState.QUEUED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+        (BuildState.RUNNING, BuildEvent.RELEASED): BuildState.QUEUED,
+        (BuildState.RUNNING, BuildEvent.LEASE_EXPIRED): BuildState.QUEUED,
+        (BuildState.RUNNING, BuildEvent.EXECUTED): BuildState.EXECUTED,
+        (BuildState.RUNNING, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+        (BuildState.EXECUTED, BuildEvent.ANALYSED): BuildState.FINISHED,
+        (BuildState.EXECUTED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+    }
+)
+
+
+def state_after(state: BuildState, event: BuildEvent) -> BuildState:
+    """The state an event leads to; ValueError where the event has no place there."""
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise ValueError(f"a build that is {state} cannot be {event}") from None
+
+
+def after_lost_lease(attempt: int, max_attempts: int = MAX_ATTEMPTS) -> BuildEvent:
+    """What a build whose machine fell silent in its ``attempt``-th attempt (from 1) becomes."""
+    return BuildEvent.GIVEN_UP if attempt >= max_attempts else BuildEvent.LEASE_EXPIRED

@@ -1,0 +1,72 @@
+"""What a build has to do, frozen when it was planned and stored with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from service.domain.identity import RunKind, digest_of
+from service.domain.project_file import Job, parse_job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit with its tree. ``ref`` is where a mirror finds it; ``trust`` says who could write it."""
+
+    commit: str
+    tree: str
+    ref: str
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """Which two revisions of which project to compare, and how. ``base`` is None for a root commit."""
+
+    kind: RunKind
+    instance: str
+    project: str
+    branch: str
+    base: Revision | None
+    patch: Revision
+    job: Job
+
+    @property
+    def sequence(self) -> str:
+        """Builds with equal sequences continue each other's pairs: same trees, same configuration."""
+        base = self.base.tree if self.base else ""
+        parts = [self.kind, self.instance, self.project, base, self.patch.tree, self.job.config_hash]
+        return digest_of({"sequence": parts})
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "kind": str(self.kind),
+            "instance": self.instance,
+            "project": self.project,
+            "branch": self.branch,
+            "base": _to_mapping(self.base) if self.base else None,
+            "patch": _to_mapping(self.patch),
+            "job": self.job.name,
+            "config": self.job.source,
+        }
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> BuildSpec:
+        """What :meth:`to_mapping` made."""
+        return BuildSpec(
+            kind=RunKind(found["kind"]),
+            instance=found["instance"],
+            project=found["project"],
+            branch=found["branch"],
+            base=Revision(**found["base"]) if found["base"] else None,
+            patch=Revision(**found["patch"]),
+            job=parse_job(found["job"], found["config"]),
+        )
+
+
+def _to_mapping(revision: Revision) -> dict[str, str]:
+    return {name: getattr(revision, name) for name in Revision.__dataclass_fields__}

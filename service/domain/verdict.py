@@ -1,0 +1,232 @@
+"""Where a benchmark's verdict is decided: the samples of its pairs against the policy's sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison import MIN_PAIRS, Estimate, estimate, least_pairs, ratio_of
+from service.domain.metric import Better, Metric
+from service.domain.text import signed_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.project_file import Policy
+
+SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by same_within or more
+LOOK_EVERY: Final = 4  # pairs between looks: each look costs a share of the error
+_MANY_PAIRS: Final = 1000  # more than any policy may ask for
+
+
+class Verdict(StrEnum):
+    """What can be said of one metric of one benchmark."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    UNDECIDED = "undecided"
+    NEW = "new"
+    REMOVED = "removed"
+    BROKEN = "broken"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether more pairs cannot change it."""
+        return self is not Verdict.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a comparison is about."""
+
+    suite: str
+    benchmark: str
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Base against patch for one row.
+
+    ``ratio`` is patch ÷ base and ``interval`` its always-valid 95 % interval; both None where there was
+    nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch``
+    are the sides' medians over launches. ``reason`` completes the verdict where numbers alone do not.
+    """
+
+    row: Row
+    verdict: Verdict
+    pairs: int = 0
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    base: float | None = None
+    patch: float | None = None
+    reason: str = ""
+
+    @property
+    def worsening(self) -> float:
+        """By how much it got worse as a share of the base (0.04: 4 %); negative when it improved."""
+        if self.ratio is None:
+            return 0.0
+        return self._worsening_to(self.ratio)
+
+    @property
+    def could_worsen_by(self) -> float:
+        """The worst that the interval leaves open, as :attr:`worsening`; infinite without an interval."""
+        if self.interval is None:
+            return math.inf
+        return max(self._worsening_to(bound) for bound in self.interval)
+
+    def _worsening_to(self, ratio: float) -> float:
+        return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
+
+
+def looks(max_pairs: int) -> tuple[int, ...]:
+    """The numbers of pairs after which benchmarks are looked at; fixed before the first launch."""
+    return tuple(range(MIN_PAIRS, max(max_pairs, MIN_PAIRS) + 1, LOOK_EVERY))
+
+
+def compare(
+    row: Row,
+    base: Sequence[float | None],
+    patch: Sequence[float | None],
+    policy: Policy,
+    family: int,
+    schedule: Sequence[int] | None = None,
+) -> Comparison:
+    """The verdict over the pairs so far; the same for every caller and final once decided.
+
+    Element k of both sides belongs to pair k; a pair with a None is left out. ``family`` is the number
+    of hypotheses that can vote in the patch set: the policy's false-alarm share is halved for the two
+    directions, divided by the family and by the number of looks (Bonferroni), so the chance that any
+    unchanged benchmark of the family is ever called slower is at most half of it. ``schedule`` are the
+    numbers of pairs to look at; by default :func:`looks`, and a single one for recorded, complete data.
+    """
+    pairs = [(b, p) for b, p in zip(base, patch, strict=True) if b is not None and p is not None]
+    schedule = looks(policy.max_pairs) if schedule is None else schedule
+    due = _due(schedule, len(pairs))
+    if not due:
+        return _too_few(row, pairs)
+    shares = _shares(policy, family, len(schedule))
+    for n in due:
+        if not _are_positive(pairs[:n]):
+            return _without_ratio(row, pairs[:n])
+        found = estimate([b for b, _ in pairs[:n]], [p for _, p in pairs[:n]])
+        verdict = _decide(found, row.metric, policy, shares)
+        if verdict.is_decided:
+            return _describe(row, verdict, pairs[:n], found, len(schedule))
+    reason = _what_it_takes(found, policy, shares)
+    return _describe(row, Verdict.UNDECIDED, pairs[:n], found, len(schedule), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """How often one look at one benchmark may err: with a difference, by launch order alone, with "same"."""
+
+    difference: float
+    order: float
+    same: float
+
+
+def _shares(policy: Policy, family: int, n_looks: int) -> _Shares:
+    # The order within a pair is drawn once for all benchmarks, so that it deceives all of them or none:
+    # its share need not be divided by the family.
+    order = policy.false_alarms / 2 / n_looks
+    return _Shares(order / max(family, 1), order, SAME_ERROR / n_looks)
+
+
+def _due(schedule: Sequence[int], pairs: int) -> Sequence[int]:
+    """The looks whose time has come. A single look is taken at what is there when pairs are incomplete."""
+    if len(schedule) == 1:
+        schedule = (min(schedule[0], pairs),)
+    return [n for n in schedule if MIN_PAIRS <= n <= pairs]
+
+
+def _decide(found: Estimate, metric: Metric, policy: Policy, shares: _Shares) -> Verdict:
+    floor = math.log1p(policy.floor)
+    same = math.log1p(policy.same_within)
+    if found.is_above(floor, shares.difference, shares.order):
+        return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
+    if found.is_below(-floor, shares.difference, shares.order):
+        return Verdict.FASTER if metric.better is Better.LOWER else Verdict.SLOWER
+    low, high = found.bounds(shares.same)
+    if -same < low and high < same and not (low > floor or high < -floor):
+        return Verdict.SAME
+    return Verdict.UNDECIDED
+
+
+def _describe(
+    row: Row,
+    verdict: Verdict,
+    pairs: Sequence[tuple[float, float]],
+    found: Estimate,
+    n_looks: int,
+    reason: str = "",
+) -> Comparison:
+    low, high = found.bounds(0.025 / n_looks)
+    return Comparison(
+        row=row,
+        verdict=verdict,
+        pairs=found.pairs,
+        ratio=found.ratio,
+        interval=(ratio_of(low), ratio_of(high)),
+        base=_median([b for b, _ in pairs]),
+        patch=_median([p for _, p in pairs]),
+        reason=reason,
+    )
+
+
+def _too_few(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+    if not pairs:
+        return Comparison(row, Verdict.UNDECIDED, reason="no complete pair")
+    base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
+    count = "one pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    reason = f"{count} cannot tell a change from noise; at least {MIN_PAIRS} are needed"
+    ratio = ratio_of(math.log(patch) - math.log(base)) if _are_positive(pairs) else None
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), ratio, None, base, patch, reason)
+
+
+def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
+    return all(b > 0 and p > 0 for b, p in pairs)
+
+
+def _without_ratio(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+    """Zero has no ratio; where nothing ever differs, none is needed."""
+    base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
+    if all(b == p for b, p in pairs):
+        return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
+    reason = "a measured value is zero or negative, so there is no ratio to judge"
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, reason)
+
+
+def _what_it_takes(found: Estimate, policy: Policy, shares: _Shares) -> str:
+    """The sentence that says how far from a verdict the pairs are, by the answer that is nearest."""
+    centre = abs(found.centre)
+    reach = _reach(found, shares.same)
+    beyond = _pairs_until(_reach(found, shares.difference), centre - math.log1p(policy.floor), found.pairs)
+    within = _pairs_until(reach, math.log1p(policy.same_within) - centre, found.pairs)
+    more = max(min(max(beyond, least_pairs(shares.order)), within) - found.pairs, 1)
+    spread = f"the interval is {signed_percent(ratio_of(reach)).replace('+', '±')} wide"
+    if more > _MANY_PAIRS:
+        return f"{spread}; no reasonable number of pairs would decide it"
+    return f"{spread}; about {math.ceil(more)} more pair{'s' if more > 1 else ''} would decide it"
+
+
+def _reach(found: Estimate, one_sided: float) -> float:
+    low, high = found.bounds(one_sided)
+    return (high - low) / 2
+
+
+def _pairs_until(reach: float, gap: float, pairs: int) -> float:
+    """How many pairs make an interval of that reach narrower than the gap."""
+    return pairs * (reach / gap) ** 2 if gap > 0 else math.inf
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return ordered[middle - 1] + (ordered[middle] - ordered[middle - 1]) / 2

@@ -1,0 +1,307 @@
+"""What people are shown: values as the pages and the HTTP API read them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from service.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page of changes ends: the next one begins with what was updated before."""
+
+    updated_at: datetime
+    id: int
+
+    def encode(self) -> str:
+        """An opaque text that fits into a URL."""
+        plain = f"{self.updated_at.astimezone(UTC).isoformat()} {self.id}"
+        return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+
+    @classmethod
+    def decode(cls, text: str) -> Cursor:
+        """The cursor that :meth:`encode` wrote; BadInput for anything else."""
+        try:
+            plain = base64.urlsafe_b64decode(text[:200] + "=" * (-len(text[:200]) % 4)).decode()
+            moment, _, number = plain.rpartition(" ")
+            return cls(datetime.fromisoformat(moment).astimezone(UTC), int(number))
+        except (ValueError, OverflowError, binascii.Error):
+            raise BadInput("the cursor is not one that this service gave out", "cursor") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSummary:
+    """A change with the state of its newest patch set.
+
+    ``vote`` is that of the newest decision on that patch set, +1, −1 or None for none; ``header`` is
+    empty while there is no decision. ``cause`` is the first cause of the worst build.
+    """
+
+    id: int
+    instance: str
+    number: int
+    project: str
+    branch: str
+    subject: str
+    owner: str
+    status: str
+    updated_at: datetime
+    patch_set: int
+    revision: str
+    vote: int | None
+    header: str
+    run_id: int | None
+    run_state: str | None
+    builds: int
+    finished_builds: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchSetSummary:
+    """One patch set in the history of its change."""
+
+    number: int
+    revision: str
+    author: str
+    subject: str
+    kind: str
+    created_at: datetime
+    vote: int | None
+    header: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDetail:
+    """A change with all its patch sets, oldest first."""
+
+    change: ChangeSummary
+    patch_sets: tuple[PatchSetSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionView:
+    """A vote and its message; ``number`` counts per patch set."""
+
+    run_id: int
+    number: int
+    vote: int | None
+    header: str
+    message: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A round of builds. ``change`` and ``patch_set`` are None where it belongs to no patch set."""
+
+    id: int
+    kind: str
+    state: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    subject: str
+    author: str
+    reason: str
+    change: int | None
+    patch_set: int | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSummary:
+    """A build as part of a run; ``floor`` is the share below which its differences are no news."""
+
+    id: int
+    job: str
+    number: int
+    kind: str
+    pool: str
+    state: str
+    phase: str
+    result: str | None
+    outcome: str | None
+    causes: tuple[str, ...]
+    is_voting: bool
+    is_reused: bool
+    attempt: int
+    machine: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class PatchSetDetail:
+    """Everything known of a patch set: its decisions, newest first, and the builds of its newest round."""
+
+    change: ChangeSummary
+    patch_set: PatchSetSummary
+    message: str
+    decisions: tuple[DecisionView, ...]
+    runs: tuple[RunSummary, ...]
+    builds: tuple[BuildSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetail:
+    """A run with its builds and the decisions it led to, newest first."""
+
+    run: RunSummary
+    builds: tuple[BuildSummary, ...]
+    decisions: tuple[DecisionView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildDetail:
+    """A build with where it ran. ``log`` is the artifact that holds its log."""
+
+    build: BuildSummary
+    runs: tuple[RunSummary, ...]
+    log: str | None
+    environment_id: int | None
+    fingerprint: str
+    environment: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Base against patch for one metric of one benchmark, as stored."""
+
+    series_id: int
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: str
+    verdict: str
+    pairs: int
+    ratio: float | None
+    low: float | None
+    high: float | None
+    base: float | None
+    patch: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SamplesView:
+    """Every sample of a comparison: element k of both sides was measured in pair k, None: discarded."""
+
+    series_id: int
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: str
+    base: tuple[float | None, ...]
+    patch: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSummary:
+    """One metric of one benchmark on one machine class and branch, over time."""
+
+    id: int
+    instance: str
+    project: str
+    branch: str
+    machine_class: str
+    job: str
+    suite: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """One comparison in the history of a series; ``kind`` is ``post-submit`` for a merged commit."""
+
+    kind: str
+    measured_at: datetime
+    job: str
+    number: int
+    environment_id: int | None
+    machine: str
+    verdict: str
+    pairs: int
+    base: float | None
+    patch: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    run_id: int | None
+    revision: str
+    subject: str
+    author: str
+    change: int | None
+    patch_set: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A series with its points, oldest first."""
+
+    series: SeriesSummary
+    points: tuple[TrendPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    """A machine, what it is, and the build it holds right now (``job/number``)."""
+
+    name: str
+    machine_class: str
+    pool: str
+    first_seen_at: datetime
+    last_seen_at: datetime
+    environment_id: int | None
+    environment: Mapping[str, Any]
+    build: tuple[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolQueue:
+    """What waits for the machines of a pool. ``machine_seen_at`` is the last sign of life of any of them."""
+
+    pool: str
+    waiting: int
+    oldest_at: datetime | None
+    machine_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """The last sign of life of a part of the service."""
+
+    part: str
+    beat_at: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How the service stands at ``now``, on the database's clock."""
+
+    now: datetime
+    oldest_unhandled_event_at: datetime | None
+    unsent_reviews: int
+    oldest_unsent_review_at: datetime | None
+    dead_setbacks: int
+    queues: tuple[PoolQueue, ...]
+    pulses: tuple[Pulse, ...]

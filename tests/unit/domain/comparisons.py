@@ -1,0 +1,25 @@
+"""Comparisons of every verdict."""
+
+from __future__ import annotations
+
+from service.domain.metric import metric_named
+from service.domain.verdict import Comparison, Row, Verdict
+
+
+def row(name: str, metric: str = "cpu_time") -> Row:
+    return Row("suite", name, metric_named(metric))
+
+
+def slower(name: str, ratio: float, metric: str = "cpu_time") -> Comparison:
+    return Comparison(row(name, metric), Verdict.SLOWER, 24, ratio, (ratio - 0.01, ratio + 0.01), 1.0, ratio)
+
+
+SAME = Comparison(row("BM_same"), Verdict.SAME, 8, 1.0, (0.995, 1.005), 1.0, 1.0)
+FASTER = Comparison(row("BM_fast"), Verdict.FASTER, 12, 0.5, (0.49, 0.51), 1.0, 0.5)
+UNDECIDED = Comparison(
+    row("BM_noisy"), Verdict.UNDECIDED, 32, 1.01, (0.98, 1.04), 1.0, 1.01, "the interval is ±3 % wide"
+)
+UNMEASURED = Comparison(row("BM_never"), Verdict.UNDECIDED, reason="no complete pair")
+NEW = Comparison(row("BM_new"), Verdict.NEW)
+REMOVED = Comparison(row("BM_gone"), Verdict.REMOVED)
+BROKEN = Comparison(row("BM_broken"), Verdict.BROKEN, reason="no space left")

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from service.domain.binary import BinaryKey
+
+KEY = BinaryKey("tree", "build", "gcc 14")
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(BinaryKey)])
+def test_every_part_makes_another_binary(name: str) -> None:
+    assert replace(KEY, **{name: "other"}).digest != KEY.digest
+
+
+def test_what_unreviewed_code_built_is_never_taken_for_a_parent() -> None:
+    assert replace(KEY, trust="unreviewed").digest != KEY.digest
+
+
+def test_equal_parts_make_an_equal_key() -> None:
+    assert BinaryKey("tree", "build", "gcc 14").digest == KEY.digest
+    assert len(KEY.digest) == 64

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.identity import Side
+from service.domain.pairing import MAX_CHARACTERS, MAX_NAMES, filter_for, side_order
+
+NAMES = st.lists(st.text("abBM_/:-<>,.*+?()[]{}|\\^$ é", min_size=1, max_size=12), min_size=1, max_size=8)
+
+
+def test_the_order_of_a_pair_is_fixed_by_seed_and_number() -> None:
+    assert side_order("seed", 7) == side_order("seed", 7)
+    assert {side_order("seed", k) for k in range(20)} == {(Side.BASE, Side.PATCH), (Side.PATCH, Side.BASE)}
+
+
+def test_the_coin_is_fair() -> None:
+    heads = sum(side_order(f"seed {s}", k)[0] is Side.BASE for s in range(100) for k in range(100))
+
+    assert abs(heads - 5000) < 4 * 50  # four standard deviations
+
+
+def test_orders_of_different_seeds_do_not_follow_each_other() -> None:
+    same = sum(side_order("a", k) == side_order("b", k) for k in range(10_000))
+
+    assert abs(same - 5000) < 4 * 50
+
+
+@given(NAMES, NAMES)
+def test_a_filter_runs_exactly_the_names_it_was_given(names: list[str], others: list[str]) -> None:
+    pattern = filter_for(names, "configured")
+
+    assert {name for name in {*names, *others} if re.search(pattern, name)} == set(names)
+
+
+def test_what_libbenchmarks_expressions_do_not_know_is_not_escaped() -> None:
+    """It takes POSIX extended expressions and refuses an escaped hyphen or slash."""
+    assert filter_for(["a-b/c:4 <x, y>"], "") == "^(a-b/c:4 <x, y>)$"
+    assert filter_for(["b", "a.c", "b"], "") == r"^(a\.c|b)$"
+
+
+@pytest.mark.parametrize(("configured", "expected"), [("Bench", "Bench"), ("", ".")])
+def test_too_many_names_fall_back_to_the_configured_filter(configured: str, expected: str) -> None:
+    names = [f"BM_{k}" for k in range(MAX_NAMES + 1)]
+
+    assert filter_for(names, configured) == expected
+    assert filter_for(names[1:], configured) != expected
+
+
+def test_names_too_long_for_a_command_line_do_too() -> None:
+    names = [f"{k}" + "." * 1000 for k in range(40)]
+
+    assert filter_for(names, "Bench") == "Bench"
+    assert len(filter_for(names[:30], "Bench").encode()) < MAX_CHARACTERS

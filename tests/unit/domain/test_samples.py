@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.gbench import read_run
+from service.domain.identity import Side
+from service.domain.project_file import Policy, Suite
+from service.domain.samples import (
+    Launch,
+    Listing,
+    compare_all,
+    family_size,
+    metrics_of,
+    read_launch,
+    undecided_benchmarks,
+)
+from service.domain.verdict import Comparison, Verdict
+from tests.unit.domain.gbench_files import REPEATED, row, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SUITE = Suite("s", "build/s")
+POLICY = Policy()
+
+
+def launches(
+    base: Mapping[str, float | None],
+    patch: Mapping[str, float | None],
+    pairs: int = 12,
+    errors: Mapping[Side, Mapping[str, str]] | None = None,
+) -> list[Launch]:
+    """The same values in every pair; None: not reported."""
+    return [
+        Launch(
+            pair,
+            side,
+            "s",
+            {name: {"cpu_time": value} for name, value in values.items() if value is not None},
+            (errors or {}).get(side, {}),
+        )
+        for pair in range(pairs)
+        for side, values in ((Side.BASE, base), (Side.PATCH, patch))
+    ]
+
+
+def compared(found: Sequence[Launch], listing: Listing) -> dict[str, Comparison]:
+    return {each.row.benchmark: each for each in compare_all([SUITE], [listing], found, POLICY)}
+
+
+class TestReadingALaunch:
+    def test_a_launch_gives_its_best_repetition(self) -> None:
+        output = whole(*(row("BM_a", repetition_index=k, cpu_time=t) for k, t in enumerate((3.0, 1.0, 2.0))))
+        found = read_launch(4, Side.PATCH, SUITE, read_run(output, source="x"))
+
+        assert (found.pair, found.side, found.suite) == (4, Side.PATCH, "s")
+        assert found.values == {"BM_a": {"cpu_time": pytest.approx(1e-9)}}
+
+    def test_the_best_rate_is_the_highest(self) -> None:
+        rows = [row("BM_a", repetition_index=k, items_per_second=v) for k, v in enumerate((1e6, 3e6, 2e6))]
+        suite = Suite("s", "build/s", metrics=("items_per_second", "cpu_time"))
+
+        found = read_launch(0, Side.BASE, suite, read_run(whole(*rows), source="x"))
+
+        assert found.values["BM_a"]["items_per_second"] == 3e6
+
+    def test_each_benchmark_is_read_by_its_own_clock(self) -> None:
+        found = read_launch(0, Side.BASE, SUITE, read_run(whole(row("a"), row("b/real_time")), source="x"))
+
+        assert found.values == {
+            "a": {"cpu_time": pytest.approx(100e-9)},
+            "b/real_time": {"real_time": pytest.approx(120e-9)},
+        }
+
+    def test_failures_are_kept_with_their_words(self) -> None:
+        found = read_launch(0, Side.BASE, SUITE, read_run(REPEATED, source="x"))
+
+        assert found.errors["BM_error"] == "no such file second line"
+        assert "BM_error" not in found.values
+        assert len(found.values["BM_push/64"]) == 1
+
+    def test_a_metric_that_a_benchmark_lacks_is_absent(self) -> None:
+        suite = Suite("s", "build/s", metrics=("items_per_second",))
+
+        assert read_launch(0, Side.BASE, suite, read_run(whole(row()), source="x")).values == {}
+
+
+class TestFamily:
+    def test_every_metric_of_what_both_sides_list_counts(self) -> None:
+        suites = [SUITE, Suite("t", "build/t", metrics=("real_time", "cpu_time", "c"))]
+        listings = [Listing("s", ("a", "b"), ("b", "c")), Listing("t", ("x", "y"), ("y", "x", "z"))]
+
+        assert family_size(suites, listings) == 1 + 2 * 3
+
+    def test_common_benchmarks_keep_the_patchs_order(self) -> None:
+        assert Listing("s", ("a", "b", "c"), ("c", "x", "a")).common == ("c", "a")
+
+    def test_a_suite_names_the_metrics_or_each_benchmark_does(self) -> None:
+        assert metrics_of(SUITE, "BM_a/real_time") == ("real_time",)
+        assert metrics_of(Suite("s", "p", metrics=("m",)), "BM_a/real_time") == ("m",)
+
+
+class TestComparing:
+    def test_what_only_one_side_lists_is_new_or_removed(self) -> None:
+        found = compared([], Listing("s", ("a", "b"), ("b", "c")))
+
+        assert {name: each.verdict for name, each in found.items()} == {
+            "b": Verdict.UNDECIDED,
+            "c": Verdict.NEW,
+            "a": Verdict.REMOVED,
+        }
+
+    def test_what_fails_in_the_patch_is_broken_with_its_words(self) -> None:
+        listing = Listing("s", ("a",), ("a",))
+        found = compared(launches({"a": 1.0}, {}, errors={Side.PATCH: {"a": "no space"}}), listing)["a"]
+
+        assert (found.verdict, found.reason) == (Verdict.BROKEN, "no space")
+
+    def test_what_fails_in_the_parent_is_new_whatever_the_patch_does(self) -> None:
+        errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}
+        found = compared(launches({}, {}, errors=errors), Listing("s", ("a",), ("a",)))["a"]
+
+        assert (found.verdict, found.reason) == (Verdict.NEW, "fails in the parent: no file")
+
+    def test_what_the_patch_no_longer_reports_is_broken_and_not_merely_undecided(self) -> None:
+        found = compared(launches({"a": 1.0}, {"a": None}), Listing("s", ("a",), ("a",)))["a"]
+
+        assert (found.verdict, found.reason) == (Verdict.BROKEN, "reports no CPU time any more")
+
+    def test_what_only_the_patch_reports_is_new(self) -> None:
+        found = compared(launches({"a": None}, {"a": 1.0}), Listing("s", ("a",), ("a",)))["a"]
+
+        assert (found.verdict, found.reason) == (Verdict.NEW, "reports no CPU time in the parent")
+
+    def test_rows_come_in_the_patchs_order_with_removed_ones_last(self) -> None:
+        rows = compare_all([SUITE], [Listing("s", ("z", "a", "b"), ("b", "n", "a"))], [], POLICY)
+
+        assert [each.row.benchmark for each in rows] == ["b", "n", "a", "z"]
+
+    def test_a_benchmark_that_was_decided_early_keeps_its_verdict_beside_longer_ones(self) -> None:
+        early = launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0})
+        late = [
+            Launch(each.pair + 12, each.side, "s", {"b": each.values["b"]}, {})
+            for each in early
+            for _ in (0,)
+        ]
+        listing = Listing("s", ("a", "b"), ("a", "b"))
+
+        assert compared([*early, *late], listing)["a"] == compared(early, listing)["a"]
+
+    def test_one_comparison_for_a_name_that_is_listed_twice(self) -> None:
+        rows = compare_all([SUITE], [Listing("s", ("a", "a"), ("a", "a"))], [], POLICY)
+
+        assert len(rows) == 1
+
+
+def test_only_undecided_benchmarks_of_the_suite_are_measured_on() -> None:
+    listing = Listing("s", ("a", "b", "gone"), ("a", "b", "new"))
+    rows = compare_all([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 4), POLICY)
+
+    assert undecided_benchmarks(rows, "s") == ("a", "b")
+    assert undecided_benchmarks(rows, "t") == ()
+    rows = compare_all([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 8), POLICY)
+    assert undecided_benchmarks(rows, "s") == ("a",)
