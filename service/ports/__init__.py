@@ -1,0 +1,368 @@
+"""What the steps need of the world: small Protocols that the adapters implement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from service.domain.binary import BinaryKey
+    from service.domain.command import Command, Completed
+    from service.domain.identity import ChangeKey, RunKind, SeriesKey
+    from service.domain.records import (
+        BuildRecord,
+        ChangeRecord,
+        DueReview,
+        Hint,
+        NewBuild,
+        NewDecision,
+        NewRun,
+        QueuedReview,
+        RunRecord,
+        Setback,
+        StoredComparison,
+        StoredResult,
+    )
+    from service.domain.review import Change, PostedMessage, Review
+
+# --- the review server -------------------------------------------------------------------------------
+
+
+class ReviewServer(Protocol):
+    """Gerrit, or what stands in for it. Raises Transient, Permanent, NotFound."""
+
+    @property
+    def instance(self) -> str:
+        """The name under which its changes are stored."""
+
+    def change(self, key: ChangeKey) -> Change:
+        """The change as it stands now."""
+
+    def changes_since(self, moment: datetime | None) -> Iterable[Change]:
+        """Changes updated since then (None: all that are open), in no particular order."""
+
+    def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
+        """All messages on a change, oldest first."""
+
+    def post(self, review: Review) -> Mapping[str, int]:
+        """Post on exactly that revision; the labels that the server says are now set."""
+
+
+# --- source and programs -----------------------------------------------------------------------------
+
+
+class Source(Protocol):
+    """A mirror of a project's repository. Raises Transient, NotFound."""
+
+    def fetch(self, project: str, *refs: str) -> None:
+        """Bring these refs (or commit ids) in."""
+
+    def tree(self, project: str, revision: str) -> str:
+        """The id of the Git tree of a revision."""
+
+    def parent(self, project: str, revision: str) -> str | None:
+        """The first parent's commit id; None for a root commit."""
+
+    def is_merged(self, project: str, revision: str, branch: str) -> bool:
+        """Whether a revision is part of a branch as it stands in the mirror."""
+
+    def read(self, project: str, revision: str, path: str) -> str | None:
+        """A text file of a revision; None where it has none."""
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        """The paths that differ between two revisions."""
+
+    def checkout(self, project: str, revision: str) -> AbstractContextManager[Path]:
+        """A directory of its own with the files of a revision, gone afterwards."""
+
+
+class Sandbox(Protocol):
+    """Runs programs that are not trusted. Raises Unfit where the host cannot contain them."""
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: BinaryIO | None,
+        watch: Callable[[], None],
+        discard_output: bool = False,
+    ) -> Completed:
+        """Run to the end; ``watch`` is called several times a second and ends it by raising.
+
+        ``log`` gets standard output and error, without ``discard_output``; None: neither is kept.
+        """
+
+    def in_force(self) -> Mapping[str, str]:
+        """What isolates and limits programs here, to be stored with what they measured."""
+
+
+class Artifacts(Protocol):
+    """Bytes kept under server-made keys, compressed. Raises NotFound, Transient."""
+
+    def put(self, data: bytes) -> str:
+        """Keep; the same bytes get the same key."""
+
+    def get(self, key: str, *, at_most: int = ...) -> bytes:
+        """The bytes; BadInput when they are more than ``at_most``."""
+
+    def put_file(self, path: Path) -> str:
+        """Keep a file's bytes without holding them in memory."""
+
+    def get_file(self, key: str, path: Path) -> None:
+        """Write the bytes to a new file."""
+
+
+class Packer(Protocol):
+    """Moves built programs in and out of sandboxes; the host itself never reads a hostile tree."""
+
+    def pack(
+        self,
+        sandbox: Sandbox,
+        build: Path,
+        programs: Sequence[str],
+        keep: Sequence[str],
+        out: Path,
+        watch: Callable[[], None],
+    ) -> Path:
+        """An archive in ``out`` of the programs, shared objects and kept files; raises CommandFailed."""
+
+    def unpack(self, sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None]) -> None:
+        """The archive's files in ``into``."""
+
+    def read_output(self, path: Path, at_most: int) -> bytes:
+        """A file that a program wrote: a regular one of that size at most; raises BadResults."""
+
+
+class Binaries(Protocol):
+    """Built programs by key."""
+
+    def find(self, key: BinaryKey) -> str | None:
+        """The artifact of a binary built earlier."""
+
+    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
+        """Remember a binary; the first one kept under a key stays."""
+
+
+# --- the machine's view of its build ------------------------------------------------------------------
+
+
+class Lease(Protocol):
+    """A build held by this worker. Every method raises LeaseLost once another holds it."""
+
+    def watch(self) -> None:
+        """Raise Cancelled or LeaseLost when the work should end; cheap enough to call all the time."""
+
+    def enter(self, phase: str) -> None:
+        """Say what is being done; shown on the pages."""
+
+
+class PairLog(Protocol):
+    """The pairs measured so far, which survive the worker."""
+
+    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Store what will be measured; the listing that was stored first is returned."""
+
+    def pairs(self) -> Sequence[tuple[int, bytes]]:
+        """Number and raw record of each complete pair, in order."""
+
+    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
+        """Store a complete pair."""
+
+
+class Worklist(Protocol):
+    """Where a machine gets builds and reports them."""
+
+    def introduce(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
+        """Make this machine known with its environment."""
+
+    def claim(self) -> Claimed | None:
+        """The next build of this machine's pool; None when there is nothing to do."""
+
+    def see(self) -> None:
+        """Leave a sign of life."""
+
+
+class Claimed(Lease, PairLog, Binaries, Protocol):
+    """A claimed build with all that its machine may do to it."""
+
+    @property
+    def name(self) -> str:
+        """Job and number, for logs."""
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What to do, frozen when it was planned."""
+
+    @property
+    def seed(self) -> str:
+        """The seed of every random choice of the measuring."""
+
+    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:
+        """Report the end of the machine's work; the lease ends with it."""
+
+    def release(self, delay: float = 0.0) -> None:
+        """Hand the build back: unharmed without a delay, else as an attempt that met a passing fault."""
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from 1."""
+
+    def close(self) -> None:
+        """Stop renewing; always called."""
+
+
+# --- the service's memory -----------------------------------------------------------------------------
+
+
+class Transaction(Protocol):
+    """One unit of work: all of it is stored, or nothing."""
+
+    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+        """Store an event; a duplicate is counted and looked at again."""
+
+    def event_change(self, event_id: int) -> ChangeKey | None:
+        """The change an event hints at; None where it concerns none."""
+
+    def mark_handled(self, event_id: int) -> None:
+        """The event needs no more work."""
+
+    def upsert_change(self, change: Change) -> ChangeRecord:
+        """Store a change and its current patch set unless a newer state is stored; locks the change."""
+
+    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
+        """The runs of a patch set, oldest first."""
+
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+        """Cancel unfinished check runs of a change (but for one patch set), and builds nobody else wants."""
+
+    def add_run(self, run: NewRun) -> int | None:
+        """A run in state planning; None where the same one exists."""
+
+    def lock_run(self, run_id: int) -> RunRecord:
+        """A run, locked until the transaction ends."""
+
+    def start_run(
+        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+    ) -> None:
+        """The run is planned; its builds are known."""
+
+    def end_run(self, run_id: int, state: str, reason: str = "") -> None:
+        """Move a run to an end state."""
+
+    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+        """Queue a numbered build (or store it as finished) as part of a run."""
+
+    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+        """The builds of a run in their order."""
+
+    def lock_build(self, build_id: int) -> BuildRecord:
+        """A build, locked until the transaction ends."""
+
+    def pair_artifacts(self, sequence_id: int) -> Sequence[tuple[int, str]]:
+        """Number and artifact of each pair of a sequence, in order."""
+
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        """The listing of a sequence; empty where none was fixed."""
+
+    def store_results(
+        self,
+        build: BuildRecord,
+        kind: RunKind,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        results: Sequence[StoredResult],
+        comparisons: Sequence[StoredComparison],
+    ) -> None:
+        """Replace the results of a build. ``series`` gives unit and better direction by key."""
+
+    def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
+        """End a build; the runs that wait for it."""
+
+    def add_decision(self, decision: NewDecision) -> int:
+        """Store a decision; its number (counted per patch set, else per run)."""
+
+    def next_decision(self, run: RunRecord) -> int:
+        """The number that the run's next decision will have."""
+
+    def queue_task(self, task: str, entity: int) -> None:
+        """Send a hint once this transaction is committed."""
+
+    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+        """Post to the review server once this transaction is committed."""
+
+
+class Store(Protocol):
+    """The database as the control plane uses it."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """A unit of work: committed at the end, rolled back when the body raises."""
+
+    def exclusive(self, name: str) -> AbstractContextManager[bool]:
+        """True while no other process is in a section of that name."""
+
+
+class Upkeep(Protocol):
+    """What keeps the flow going when something was lost."""
+
+    def due_hints(self) -> Sequence[Hint]:
+        """Hints that wait in the outbox."""
+
+    def drop_hints(self, hint_ids: Sequence[int]) -> None:
+        """These hints were sent."""
+
+    def due_reviews(self) -> Sequence[DueReview]:
+        """Reviews that are due now, in the order of their decisions."""
+
+    def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
+        """A review ended: sent, superseded, refused or dead."""
+
+    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
+        """A review could not be sent now."""
+
+    def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
+        """Builds whose machine fell silent: queued again, or given up (those are returned)."""
+
+    def overdue_builds(self) -> Sequence[int]:
+        """Unfinished builds past their deadline that no machine holds."""
+
+    def cancelled_builds(self) -> Sequence[int]:
+        """Builds that nobody wants any more and that no machine holds."""
+
+    def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
+        """(task, entity) of everything that waits for a step that should have come by now."""
+
+    def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
+        """(pool, build) where builds wait and no machine of the pool is known to be busy."""
+
+    def pools(self) -> Sequence[str]:
+        """The pools in which a machine was seen within the last day."""
+
+    def record_setback(self, task: str, entity: int, error: str) -> Setback:
+        """A step failed; when it may be tried again, or that it may not."""
+
+    def clear_setback(self, task: str, entity: int) -> None:
+        """A step succeeded."""
+
+    def ensure_partitions(self) -> None:
+        """Make the partitions of the coming months."""
+
+    def beat(self, part: str, note: str = "") -> None:
+        """Leave a sign of life of a part of the service."""
+
+
+class Queue(Protocol):
+    """Sends hints to workers. Raises Transient."""
+
+    def send(self, task: str, entity: int, pool: str) -> None:
+        """Hint at an entity; ``pool`` is ``control`` or a pool of machines."""
+
+
+class Progress(Protocol):
+    """Tells a person how far a long piece of work is."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """What is being done now; ``done`` is a share of the whole where it is known."""

@@ -1,0 +1,1 @@
+"""The use cases, one a file: load, decide purely, store, act."""

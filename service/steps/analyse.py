@@ -1,0 +1,130 @@
+"""Turns what a machine measured into stored results, verdicts and the build's outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.execution import Execution
+from service.domain.identity import SeriesKey, Side
+from service.domain.judgement import Judgement, judge
+from service.domain.pair_record import read_pair
+from service.domain.records import BuildRecord, StoredComparison, StoredResult
+from service.domain.run import BuildState
+from service.domain.samples import Listing, compare_all
+from service.domain.spec import BuildSpec
+from service.domain.vote import CONSEQUENCES, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.samples import Launch
+    from service.domain.verdict import Comparison
+    from service.ports import Artifacts, Store, Transaction
+
+
+def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
+    """Finish a build that a machine executed; any other build is left alone."""
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+        if build.state is not BuildState.EXECUTED or build.execution is None:
+            return
+        execution = Execution.from_mapping(build.execution)
+        if execution.outcome is None:
+            judgement = _compare(tx, artifacts, build)
+        else:
+            judgement = Judgement(execution.outcome, execution.causes)
+        finish(tx, build_id, judgement)
+
+
+def give_up(store: Store, build_id: int, cause: str) -> None:
+    """Finish a build that no machine could finish: an infrastructure failure, never the change's fault."""
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+        if build.state is not BuildState.FINISHED:
+            outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
+            finish(tx, build_id, Judgement(outcome, (cause,)))
+
+
+def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
+    """End a build and wake the runs that wait for it."""
+    result = CONSEQUENCES[judgement.outcome].result
+    for run_id in tx.finish_build(build_id, judgement.outcome, result, judgement.causes):
+        tx.queue_task("vote", run_id)
+
+
+def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judgement:
+    spec = BuildSpec.from_mapping(build.spec)
+    suites = spec.job.suites
+    sequence = build.sequence_id
+    if sequence is None:
+        return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
+    listings = [
+        Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in tx.listing(sequence)
+    ]
+    launches = [
+        launch
+        for pair, key in tx.pair_artifacts(sequence)
+        for launch in read_pair(pair, artifacts.get(key), suites)
+    ]
+    rows = compare_all(suites, listings, launches, spec.job.policy)
+    _store(tx, build, spec, rows, launches)
+    if not any(listing.base for listing in listings):
+        cause = "nothing to compare with: the parent has no benchmark that the filters choose"
+        return Judgement(Outcome.NO_PARENT, (cause,))
+    empty = [listing.suite for listing in listings if listing.base and not listing.patch]
+    return judge(rows, spec.job.policy, build.machine, empty)
+
+
+def _store(
+    tx: Transaction,
+    build: BuildRecord,
+    spec: BuildSpec,
+    rows: Sequence[Comparison],
+    launches: Sequence[Launch],
+) -> None:
+    keys = [_series(spec, row) for row in rows]
+    series = {
+        key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
+    }
+    results = [
+        StoredResult(key, side, samples)
+        for key, side, samples in ((k, side, _samples(k, side, launches)) for k in series for side in Side)
+        if any(value is not None for value in samples)
+    ]
+    comparisons = [
+        StoredComparison(
+            series=key,
+            position=position,
+            pairs=row.pairs,
+            verdict=row.verdict,
+            ratio=row.ratio,
+            low=row.interval[0] if row.interval else None,
+            high=row.interval[1] if row.interval else None,
+            base=row.base,
+            patch=row.patch,
+            reason=row.reason,
+        )
+        for position, (key, row) in enumerate(zip(keys, rows, strict=True))
+    ]
+    tx.store_results(build, spec.kind, series, results, comparisons)
+
+
+def _series(spec: BuildSpec, row: Comparison) -> SeriesKey:
+    return SeriesKey(
+        instance=spec.instance,
+        project=spec.project,
+        branch=spec.branch,
+        machine_class=spec.job.pool,
+        job=spec.job.name,
+        suite=row.row.suite,
+        benchmark=row.row.benchmark,
+        metric=row.row.metric.name,
+    )
+
+
+def _samples(key: SeriesKey, side: Side, launches: Sequence[Launch]) -> tuple[float | None, ...]:
+    found: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
+    for launch in launches:
+        if launch.side is side and launch.suite == key.suite:
+            found[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
+    return tuple(found)

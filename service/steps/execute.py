@@ -1,0 +1,126 @@
+"""A machine's whole work on one claimed build: build both sides, measure them, report."""
+
+from __future__ import annotations
+
+import io
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from service.domain.errors import CommandFailed, Drained, LeaseLost, Permanent, Stopped, Transient, Unfit
+from service.domain.execution import Execution
+from service.domain.identity import Side
+from service.domain.run import MAX_ATTEMPTS
+from service.domain.spec import BuildSpec
+from service.domain.text import plain
+from service.domain.vote import Outcome
+from service.steps.build_sides import Workshop, built_tree
+from service.steps.measure import SideFailed, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from service.ports import Claimed, Progress
+
+RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
+
+
+def execute_build(
+    claimed: Claimed, shop: Workshop, progress: Progress, is_draining: Callable[[], bool] = lambda: False
+) -> Execution | None:
+    """Work on a claimed build to its end and report it; None where it was handed back or lost.
+
+    A failure of the project's own code is the build's result; a failure of this machine or of the
+    network is retried, and after the last attempt an infrastructure failure, never the change's fault.
+    ``is_draining`` says that this worker is to stop: the build is then handed back.
+    """
+
+    def watch() -> None:
+        if is_draining():
+            raise Drained("the worker was asked to stop")
+        claimed.watch()
+
+    log = io.BytesIO()
+    try:
+        execution = _end(claimed, shop, log, progress, watch)
+        if execution is not None:
+            claimed.execute(execution.to_mapping(), log.getvalue())
+    except LeaseLost:
+        return None
+    return execution
+
+
+def _end(
+    claimed: Claimed, shop: Workshop, log: io.BytesIO, progress: Progress, watch: Callable[[], None]
+) -> Execution | None:
+    """How the work ended; None where the build was handed back."""
+    try:
+        return _work(claimed, BuildSpec.from_mapping(claimed.spec), shop, log, progress, watch)
+    except LeaseLost:
+        raise
+    except Drained:
+        claimed.release()
+        return None
+    except Stopped:
+        return Execution(outcome=Outcome.CANCELLED)
+    except Permanent as error:
+        cause = f"the machine is unfit: {error}" if isinstance(error, Unfit) else str(error)
+        return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
+    except Transient as error:
+        if claimed.attempt < MAX_ATTEMPTS:
+            claimed.release(RETRY_AFTER)
+            return None
+        cause = f"after {claimed.attempt} attempts: {error}"
+        return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
+
+
+def _work(
+    claimed: Claimed,
+    spec: BuildSpec,
+    shop: Workshop,
+    log: io.BytesIO,
+    progress: Progress,
+    watch: Callable[[], None],
+) -> Execution:
+    seconds: dict[str, float] = {}
+    conditions = {"sandbox": dict(shop.sandbox.in_force()), "toolchain": shop.toolchain}
+    trees: dict[Side, Path] = {}
+    shop.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
+    with ExitStack() as stack:
+        # The patch first: where it does not build, that is the result, whatever the parent does.
+        for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
+            if revision is None:
+                return Execution(Outcome.NO_PARENT, ("there is no parent to compare with",), seconds=seconds)
+            claimed.enter(f"build {side}")
+            progress.say(f"{claimed.name}: build {side}")
+            begun = time.monotonic()
+            try:
+                trees[side] = stack.enter_context(
+                    built_tree(shop, spec.project, revision, spec.job, claimed, log, watch)
+                )
+            except CommandFailed as error:
+                return Execution(*_build_failed(side, error), seconds=seconds, conditions=conditions)
+            seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+        claimed.enter("measure")
+        try:
+            found = measure(shop, spec.job, trees, claimed.seed, claimed, progress, watch)
+        except SideFailed as error:
+            return Execution(*_side_failed(error), seconds=seconds, conditions=conditions)
+    seconds["measure"] = round(found.seconds, 3)
+    return Execution(pairs=found.pairs, seconds=seconds, conditions=conditions)
+
+
+def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:
+    if side is Side.BASE:
+        return Outcome.NO_PARENT, (
+            f"nothing to compare with: the parent does not build ({plain(str(error))})",
+        )
+    return Outcome.FAILED, (plain(str(error), 500),)
+
+
+def _side_failed(error: SideFailed) -> tuple[Outcome, tuple[str, ...]]:
+    text = plain(f"{error.what}: {error.end}", 500)
+    if error.side is Side.BASE:
+        return Outcome.NO_PARENT, (f"nothing to compare with: the parent does not measure ({text})",)
+    return Outcome.MEASURED_NOTHING, (f"measured nothing: {text}",)

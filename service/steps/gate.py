@@ -1,0 +1,86 @@
+"""The whole engine at a desk: two revisions of a repository, judged without a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from service.domain.errors import BadInput, BadProjectFile
+from service.domain.identity import RunKind
+from service.domain.judgement import Judgement, judge
+from service.domain.pair_record import read_pair
+from service.domain.project_file import Job, JobKind, ProjectFile, parse_project_file
+from service.domain.samples import Listing, compare_all
+from service.domain.spec import BuildSpec, Revision
+from service.ports import Claimed
+from service.steps.execute import execute_build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from service.domain.verdict import Comparison
+    from service.ports import Progress, Source
+    from service.steps.build_sides import Workshop
+
+TRUST: Final = "desk"
+
+
+class DeskClaimed(Claimed, Protocol):
+    """A build that also remembers what it was told would be measured."""
+
+    listing: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class DeskVerdict:
+    """What a desk is told: the comparisons, what they mean, and the build's log."""
+
+    job: str
+    comparisons: tuple[Comparison, ...]
+    judgement: Judgement
+    seconds: Mapping[str, float]
+
+
+def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[ProjectFile, tuple[Job, ...]]:
+    """The benchmark jobs of the base's project file, or the one named.
+
+    Raises:
+        BadInput: no project file, or no such benchmark job.
+    """
+    if text is None:
+        raise BadInput("there is no benchgate.yaml; `native/README.md` of Benchgate shows one", revision)
+    project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
+    jobs = tuple(job for job in project_file.jobs if job.kind is JobKind.BENCHMARK)
+    if name is not None:
+        job = project_file.job(name)
+        if job.kind is not JobKind.BENCHMARK:
+            raise BadProjectFile(
+                f"job {name} is of kind {job.kind}; gate runs benchmark jobs", "benchgate.yaml"
+            )
+        jobs = (job,)
+    if not jobs:
+        raise BadProjectFile("there is no job of kind benchmark", f"benchgate.yaml of {revision}")
+    return project_file, jobs
+
+
+def desk_spec(source: Source, project: str, base: str, patch: str, job: Job) -> BuildSpec:
+    """The build that compares two commits at a desk."""
+    sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
+    return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job)
+
+
+def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress) -> DeskVerdict:
+    """Build, measure and judge."""
+    execution = execute_build(build, shop, progress)
+    if execution is None:
+        raise BadInput("the build was handed back")
+    if execution.outcome is not None:
+        judgement = Judgement(execution.outcome, execution.causes)
+        return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
+    suites, policy = spec.job.suites, spec.job.policy
+    listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in build.listing]
+    launches = [each for pair, raw in build.pairs() for each in read_pair(pair, raw, suites)]
+    rows = compare_all(suites, listings, launches, policy)
+    empty = [each.suite for each in listings if each.base and not each.patch]
+    return DeskVerdict(spec.job.name, rows, judge(rows, policy, "this machine", empty), execution.seconds)

@@ -1,0 +1,79 @@
+"""Fetches the truth about a change and sees to it that its current revision has a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind
+from service.domain.records import NewRun
+from service.domain.review import Change, ChangeStatus
+from service.domain.run import RunState
+
+if TYPE_CHECKING:
+    from service.domain.identity import ChangeKey
+    from service.domain.records import ChangeRecord, RunRecord
+    from service.ports import ReviewServer, Store, Transaction
+
+
+def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
+    """Look at the change that a stored event hints at."""
+    with store.transaction() as tx:
+        key = tx.event_change(event_id)
+    if key is not None:
+        look_at_change(store, server, key)
+    with store.transaction() as tx:
+        tx.mark_handled(event_id)
+
+
+def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
+    """Bring runs in line with the change as its server holds it now; doing it twice changes nothing.
+
+    A change that the server does not show (deleted, or not for our account) is left alone.
+    """
+    try:
+        change = server.change(key)
+    except NotFound:
+        return
+    with store.transaction() as tx:
+        record = tx.upsert_change(change)
+        if record.is_current:
+            _follow(tx, change, record)
+
+
+def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
+    if change.status is ChangeStatus.NEW:
+        tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
+        is_wanted = not (change.is_wip or change.is_private)
+        if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
+            _start(tx, _run_of(change, RunKind.CHECK, record.patch_set_id, change.current.revision))
+        return
+    tx.cancel_runs(record.change_id, keep_patch_set=None)
+    if change.status is ChangeStatus.MERGED and change.merged_as:
+        # Kept apart from the patch set: it measures the branch, and casts no vote.
+        _start(tx, _run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
+
+
+def _is_check(run: RunRecord) -> bool:
+    # A check that was cancelled when the change was abandoned is made anew once it is restored.
+    return run.kind is RunKind.CHECK and run.state is not RunState.CANCELLED
+
+
+def _start(tx: Transaction, run: NewRun) -> None:
+    run_id = tx.add_run(run)
+    if run_id is not None:
+        tx.queue_task("plan", run_id)
+
+
+def _run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> NewRun:
+    return NewRun(
+        kind=kind,
+        patch_set_id=patch_set_id,
+        instance=change.key.instance,
+        project=change.project,
+        branch=change.branch,
+        revision=revision,
+        ref=change.current.ref,
+        subject=change.subject,
+        author=change.current.author.name or change.owner.name,
+    )

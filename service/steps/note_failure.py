@@ -1,0 +1,31 @@
+"""Notes that a step failed, and ends what it was about when it failed for the last time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.run import RunState
+from service.steps.analyse import give_up
+from service.steps.plan_run import refuse
+
+if TYPE_CHECKING:
+    from service.ports import Store, Upkeep
+    from service.steps.cast_vote import Links
+
+
+def note_failure(
+    store: Store, upkeep: Upkeep, links: Links, task: str, entity: int, error: Exception
+) -> bool:
+    """Store the failure; True where the step is given up for good and what waited for it has ended."""
+    text = f"{type(error).__name__}: {error}"[:2000]
+    if not upkeep.record_setback(task, entity, text).is_dead:
+        return False
+    if task == "analyse":
+        give_up(store, entity, "its results could not be analysed; the operators were told")
+    if task == "plan":
+        with store.transaction() as tx:
+            run = tx.lock_run(entity)
+            if run.state is RunState.PLANNING:
+                reason = f"could not be planned: {text}"
+                refuse(tx, run, reason, links.run(run.id), header="Build Aborted")
+    return True

@@ -1,0 +1,23 @@
+"""Compares the review server's changes with ours: what no event told is found here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.steps.look_at_change import look_at_change
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from service.ports import ReviewServer, Store
+
+
+def reconcile(store: Store, server: ReviewServer, since: datetime | None) -> int:
+    """Look at every change updated since then (None: all that are open); how many were looked at."""
+    with store.exclusive("reconcile") as is_ours:
+        if not is_ours:
+            return 0
+        keys = [change.key for change in server.changes_since(since)]
+        for key in keys:
+            look_at_change(store, server, key)
+    return len(keys)

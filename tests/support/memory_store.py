@@ -1,0 +1,132 @@
+"""A Store and Upkeep over the memory, and a broker: they keep the promises of the real ones."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from service.domain.errors import Transient
+from service.domain.records import DueReview, Hint, Setback
+from service.domain.run import MAX_ATTEMPTS, BuildEvent, BuildState, after_lost_lease, state_after
+from tests.support.memory import Memory, MemoryTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.support.memory import StoredReview
+
+
+class MemoryStore:
+    """Store and Upkeep over one memory; a transaction that fails leaves it as it was."""
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.taken: set[str] = set()
+
+    @contextmanager
+    def transaction(self) -> Iterator[MemoryTransaction]:
+        before = copy.deepcopy(self.memory)
+        try:
+            yield MemoryTransaction(self.memory)
+        except BaseException:
+            self.memory = before
+            raise
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        is_ours = name not in self.taken
+        if is_ours:
+            self.taken.add(name)
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                self.taken.remove(name)
+
+    def update(self, build_id: int, **values: Any) -> None:  # noqa: ANN401 - any field of a build
+        """What a machine did to a build."""
+        self.memory.builds[build_id - 1] = replace(self.memory.builds[build_id - 1], **values)
+
+    def due_hints(self) -> Sequence[Hint]:
+        found = enumerate(self.memory.hints)
+        return [Hint(i, task, entity, self._pool(task, entity)) for i, (task, entity) in found]
+
+    def drop_hints(self, hint_ids: Sequence[int]) -> None:
+        kept = [hint for number, hint in enumerate(self.memory.hints) if number not in hint_ids]
+        self.memory.hints = kept
+
+    def due_reviews(self) -> Sequence[DueReview]:
+        return [
+            DueReview(number, each.attempts, each.waiting_seconds, each.review)
+            for number, each in enumerate(self.memory.reviews.values())
+            if each.state == "pending"
+        ]
+
+    def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
+        review = self._review(outbox_id)
+        assert review.state == "pending", "a review ends once"
+        review.state, review.note = state, note
+
+    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
+        review = self._review(outbox_id)
+        review.attempts += 1
+        review.postponed, review.note = seconds, error
+
+    def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
+        given_up = []
+        for number in sorted(self.memory.lost):
+            build = self.memory.builds[number - 1]
+            if after_lost_lease(build.attempt, max_attempts) is BuildEvent.GIVEN_UP:
+                given_up.append(number)
+            else:
+                self.update(number, state=state_after(build.state, BuildEvent.LEASE_EXPIRED))
+        self.memory.lost.clear()
+        return given_up
+
+    def overdue_builds(self) -> Sequence[int]:
+        return sorted(self.memory.overdue)
+
+    def cancelled_builds(self) -> Sequence[int]:
+        queued = (BuildState.QUEUED, BuildState.EXECUTED)
+        return [each.id for each in self.memory.builds if each.cancel_requested and each.state in queued]
+
+    def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
+        return self.memory.stalled
+
+    def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
+        return self.memory.idle
+
+    def record_setback(self, task: str, entity: int, error: str) -> Setback:
+        attempts = self.memory.setbacks[task, entity] = self.memory.setbacks.get((task, entity), 0) + 1
+        return Setback(attempts, is_dead=attempts >= MAX_ATTEMPTS)
+
+    def clear_setback(self, task: str, entity: int) -> None:
+        self.memory.setbacks.pop((task, entity), None)
+
+    def ensure_partitions(self) -> None:
+        pass
+
+    def beat(self, part: str, note: str = "") -> None:
+        pass
+
+    def _pool(self, task: str, entity: int) -> str:
+        job = self.memory.builds[entity - 1].spec["config"] if task == "execute" else {"pool": "control"}
+        return str(job.get("pool", "perf"))
+
+    def _review(self, outbox_id: int) -> StoredReview:
+        return list(self.memory.reviews.values())[outbox_id]
+
+
+@dataclass
+class MemoryQueue:
+    """A broker that can be down."""
+
+    is_down: bool = False
+    sent: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def send(self, task: str, entity: int, pool: str) -> None:
+        if self.is_down:
+            raise Transient("the broker does not answer")
+        self.sent.append((task, entity, pool))
