@@ -1,0 +1,1 @@
+"""Revisions, sorted by time."""

@@ -1,0 +1,165 @@
+"""Builds in a unit of work."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from service.adapters.postgres import tables as t
+from service.adapters.postgres.connected import Connected
+from service.domain.records import BuildRecord
+from service.domain.run import BuildState
+from service.domain.vote import CONSEQUENCES, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Row
+
+    from service.domain.records import NewBuild
+
+
+class Builds(Connected):
+    """Numbered executions of jobs."""
+
+    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+        """Queue a numbered build (or store it as finished) as part of a run."""
+        added = self._connection.execute(
+            insert(t.build)
+            .values(
+                job=build.job,
+                number=self._next_number(build.job),
+                kind=build.kind,
+                pool=build.pool,
+                priority=build.priority,
+                is_voting=build.is_voting,
+                spec=build.spec,
+                sequence_id=self._sequence(build.sequence),
+                deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),
+                causes=build.causes,
+                **_state(build.outcome),
+            )
+            .returning(t.build.c.id)
+        ).scalar_one()
+        self._connection.execute(
+            insert(t.run_build).values(run_id=run_id, job=build.job, build_id=added, position=position)
+        )
+        return int(added)
+
+    def _next_number(self, job: str) -> int:
+        counted = insert(t.job_number).values(job=job, number=1)
+        return int(
+            self._connection.execute(
+                counted.on_conflict_do_update(
+                    index_elements=["job"], set_={"number": t.job_number.c.number + 1}
+                ).returning(t.job_number.c.number)
+            ).scalar_one()
+        )
+
+    def _sequence(self, digest: str) -> int | None:
+        if not digest:
+            return None
+        # The digest is the seed too: what is measured again under equal conditions repeats every choice.
+        self._connection.execute(
+            insert(t.sequence).values(digest=digest, seed=digest).on_conflict_do_nothing()
+        )
+        return int(
+            self._connection.execute(
+                select(t.sequence.c.id).where(t.sequence.c.digest == digest)
+            ).scalar_one()
+        )
+
+    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+        """The builds of a run in their order."""
+        found = self._connection.execute(
+            select(t.build)
+            .join(t.run_build, t.run_build.c.build_id == t.build.c.id)
+            .where(t.run_build.c.run_id == run_id)
+            .order_by(t.run_build.c.position, t.build.c.id)
+        )
+        return [_record(row) for row in found]
+
+    def lock_build(self, build_id: int) -> BuildRecord:
+        """A build, locked until the transaction ends. NotFound without such a build."""
+        return _record(
+            self._one(
+                select(t.build).where(t.build.c.id == build_id).with_for_update(key_share=True),
+                f"build {build_id}",
+            )
+        )
+
+    def pair_artifacts(self, sequence_id: int) -> Sequence[tuple[int, str]]:
+        """Number and artifact of each pair of a sequence, in order."""
+        found = self._connection.execute(
+            select(t.launch.c.pair, t.launch.c.artifact)
+            .where(t.launch.c.sequence_id == sequence_id)
+            .distinct()
+            .order_by(t.launch.c.pair)
+        )
+        return [(row.pair, row.artifact) for row in found]
+
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        """The listing of a sequence; empty where none was fixed."""
+        fixed = self._connection.execute(
+            select(t.sequence.c.listing).where(t.sequence.c.id == sequence_id)
+        ).scalar()
+        return fixed or []
+
+    def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
+        """End a build, once; the runs that wait for it. Whoever holds a lease on it has lost it."""
+        self._connection.execute(delete(t.lease).where(t.lease.c.build_id == build_id))
+        self._connection.execute(
+            update(t.build)
+            .where(t.build.c.id == build_id, t.build.c.state != BuildState.FINISHED.value)
+            .values(
+                state=BuildState.FINISHED.value,
+                phase="",
+                outcome=Outcome(outcome).value,
+                result=result,
+                causes=causes,
+                finished_at=func.now(),
+            )
+        )
+        return (
+            self._connection.execute(
+                select(t.run.c.id)
+                .join(t.run_build, t.run_build.c.run_id == t.run.c.id)
+                .where(t.run_build.c.build_id == build_id, t.run.c.state.in_(t.UNFINISHED_RUN))
+                .order_by(t.run.c.id)
+            )
+            .scalars()
+            .all()
+        )
+
+
+def _state(outcome: Outcome | None) -> dict[str, object]:
+    if outcome is None:
+        return {"state": BuildState.QUEUED.value}
+    return {
+        "state": BuildState.FINISHED.value,
+        "outcome": outcome.value,
+        "result": CONSEQUENCES[outcome].result.value,
+        "finished_at": func.now(),
+    }
+
+
+def _record(row: Row[Any]) -> BuildRecord:
+    return BuildRecord(
+        id=row.id,
+        job=row.job,
+        number=row.number,
+        state=BuildState(row.state),
+        attempt=row.attempt,
+        is_voting=row.is_voting,
+        cancel_requested=row.cancel_requested,
+        spec=row.spec,
+        execution=row.execution,
+        outcome=None if row.outcome is None else Outcome(row.outcome),
+        causes=tuple(row.causes),
+        sequence_id=row.sequence_id,
+        machine=row.machine or "",
+        created_at=row.created_at,
+    )

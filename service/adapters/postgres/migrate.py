@@ -1,0 +1,61 @@
+"""Brings a database to the newest schema."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from psycopg import sql
+
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.faults import translated
+
+NEWEST: Final = "head"
+
+
+def migrate(url: str) -> None:
+    """Upgrade; nothing happens where the schema is newest already.
+
+    Any number of processes may call it at once: the first one works, the others wait for it.
+
+    Raises:
+        Transient: the database cannot be reached or somebody holds a table; nothing was changed.
+    """
+    with translated():
+        command.upgrade(configured(url), NEWEST)
+
+
+def admit_machines(url: str, password: str) -> None:
+    """Let the machines' role log in with this password.
+
+    Raises:
+        Transient: the database cannot be reached.
+    """
+    engine = make_engine(url)
+    try:
+        with translated(), engine.begin() as connection:
+            # DDL takes no parameters; the driver composes it and quotes the password.
+            cursor = connection.connection.cursor()
+            statement = sql.SQL("ALTER ROLE benchgate_machine LOGIN PASSWORD {}").format(
+                sql.Literal(password)
+            )
+            cursor.execute(statement)
+            cursor.execute(
+                sql.SQL("GRANT CONNECT ON DATABASE {} TO benchgate_machine").format(
+                    sql.Identifier(str(engine.url.database))
+                )
+            )
+    finally:
+        engine.dispose()
+
+
+def configured(url: str) -> Config:
+    """Alembic's configuration for a database, whatever directory this process runs in."""
+    config = Config()
+    # Alembic expands %(…)s in its options, so a percent sign in a path is doubled.
+    location = str(resources.files("migrations")).replace("%", "%%")
+    config.set_main_option("script_location", location)
+    config.attributes["url"] = url
+    return config

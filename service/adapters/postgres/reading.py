@@ -1,0 +1,117 @@
+"""The read port on PostgreSQL: every method is one read-only snapshot."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from service.adapters.postgres import reading_builds, reading_changes, reading_condition, reading_trends
+from service.adapters.postgres.faults import translated
+from service.domain.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Engine
+
+    from service.domain.search import Words
+    from service.domain.views import (
+        BuildDetail,
+        ChangeDetail,
+        ChangeSummary,
+        ComparisonView,
+        Condition,
+        Cursor,
+        MachineView,
+        PatchSetDetail,
+        RunDetail,
+        SamplesView,
+        SeriesSummary,
+        Trend,
+    )
+
+_LARGEST_INTEGER = (1 << 31) - 1
+_LARGEST_BIGINT = (1 << 63) - 1
+
+
+class PostgresReading:
+    """Implements ``Reading``; safe to call from several threads, as the engine's pool is."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[ChangeSummary]:
+        """Changes, the most recently updated first."""
+        with self._snapshot() as connection:
+            return reading_changes.change_list(connection, limit, after)
+
+    def change(self, number: int) -> ChangeDetail:
+        """A change; where several servers have that number, the one updated last."""
+        with self._snapshot() as connection:
+            return reading_changes.change_detail(connection, _whole(number))
+
+    def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
+        """A patch set of a change; None: its newest."""
+        with self._snapshot() as connection:
+            wanted = None if number is None else _whole(number)
+            return reading_changes.patch_set_detail(connection, _whole(change), wanted)
+
+    def run(self, run_id: int) -> RunDetail:
+        """A run with its builds."""
+        with self._snapshot() as connection:
+            return reading_builds.run_detail(connection, _whole(run_id, _LARGEST_BIGINT))
+
+    def build(self, job: str, number: int) -> BuildDetail:
+        """A build with its environment."""
+        with self._snapshot() as connection:
+            return reading_builds.build_detail(connection, _storable(job), _whole(number))
+
+    def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[ComparisonView]:
+        """The comparisons of a build in their order; ``measured_at`` is the build's creation."""
+        with self._snapshot() as connection:
+            return reading_builds.comparisons_of(connection, build_id, measured_at)
+
+    def samples(self, build_id: int, measured_at: datetime, series_id: int) -> SamplesView:
+        """Both sides' samples of one comparison."""
+        with self._snapshot() as connection:
+            wanted = _whole(series_id, _LARGEST_BIGINT)
+            return reading_builds.samples_of(connection, build_id, measured_at, wanted)
+
+    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[SeriesSummary]:
+        """Series that match all words, by id; ``after`` is the last id of the page before."""
+        with self._snapshot() as connection:
+            return reading_trends.series_list(connection, words, limit, min(after, _LARGEST_BIGINT))
+
+    def trend(self, series_id: int, limit: int) -> Trend:
+        """A series with at most ``limit`` newest points of merged commits, and of patch sets as many."""
+        with self._snapshot() as connection:
+            return reading_trends.trend(connection, _whole(series_id, _LARGEST_BIGINT), limit)
+
+    def machines(self) -> Sequence[MachineView]:
+        """All machines by pool and name."""
+        with self._snapshot() as connection:
+            return reading_condition.machine_list(connection)
+
+    def condition(self) -> Condition:
+        """What tells whether the service is well."""
+        with self._snapshot() as connection:
+            return reading_condition.condition(connection)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        with translated(), self._engine.connect() as connection:
+            yield connection
+
+
+def _whole(number: int, largest: int = _LARGEST_INTEGER) -> int:
+    if not 0 <= number <= largest:
+        raise NotFound(f"there is no number {str(number)[:30]}")
+    return number
+
+
+def _storable(text: str) -> str:
+    # PostgreSQL refuses NUL and lone surrogates, so nothing of that name can be stored.
+    if "\0" in text or not text.isprintable():
+        raise NotFound("there is nothing of that name")
+    return text

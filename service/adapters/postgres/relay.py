@@ -1,0 +1,98 @@
+"""The outbox: what has to leave and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, text
+
+from service.adapters.postgres.clean import CleanText
+from service.adapters.postgres.session import Session
+from service.domain.identity import ChangeKey
+from service.domain.records import DueReview, Hint, QueuedReview
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row
+
+BATCH: Final = 500  # more than a busy minute brings; the rest comes with the next look
+
+_HINTS = text("""
+SELECT id, payload ->> 'task' AS task, (payload ->> 'entity')::bigint AS entity,
+       coalesce(payload ->> 'pool', 'control') AS pool
+FROM outbox WHERE kind = 'task' AND state = 'pending' AND next_at <= now()
+ORDER BY id LIMIT :batch
+""")
+# A later decision on a change never overtakes an earlier one: the earlier would then have the last word.
+_REVIEWS = text("""
+SELECT id, attempts, payload, extract(epoch FROM now() - created_at)::float8 AS waiting_seconds
+FROM outbox AS due
+WHERE kind = 'review' AND state = 'pending' AND next_at <= now() AND NOT EXISTS (
+    SELECT FROM outbox AS earlier
+    WHERE earlier.kind = 'review' AND earlier.state = 'pending' AND earlier.id < due.id
+      AND earlier.payload -> 'instance' = due.payload -> 'instance'
+      AND earlier.payload -> 'number' = due.payload -> 'number'
+)
+ORDER BY id LIMIT :batch
+""")
+_SETTLE = text("""
+UPDATE outbox SET state = :state, attempts = attempts + 1, last_error = nullif(:note, ''),
+    sent_at = CASE WHEN :state = 'sent' THEN now() END
+WHERE id = :id AND state = 'pending'
+""").bindparams(bindparam("note", type_=CleanText), bindparam("state", type_=CleanText))
+_POSTPONE = text("""
+UPDATE outbox SET attempts = attempts + 1, last_error = :error,
+    next_at = now() + make_interval(secs => :seconds)
+WHERE id = :id AND state = 'pending'
+""").bindparams(bindparam("error", type_=CleanText))
+
+
+class Relay(Session):
+    """Hints to workers and reviews to post."""
+
+    def due_hints(self) -> Sequence[Hint]:
+        """Hints that wait in the outbox, the oldest first."""
+        with self._begin() as connection:
+            found = connection.execute(_HINTS, {"batch": BATCH}).all()
+        return [Hint(row.id, row.task, row.entity, row.pool) for row in found]
+
+    def drop_hints(self, hint_ids: Sequence[int]) -> None:
+        """These hints were sent."""
+        with self._begin() as connection:
+            connection.execute(
+                text("DELETE FROM outbox WHERE kind = 'task' AND id = ANY(cast(:ids AS bigint[]))"),
+                {"ids": list(hint_ids)},
+            )
+
+    def due_reviews(self) -> Sequence[DueReview]:
+        """Reviews that are due now, in the order of their decisions; of each change the first only."""
+        with self._begin() as connection:
+            found = connection.execute(_REVIEWS, {"batch": BATCH}).all()
+        return [_due(row) for row in found]
+
+    def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
+        """A review ended: sent, superseded, refused or dead. One that has ended stays as it is."""
+        with self._begin() as connection:
+            connection.execute(_SETTLE, {"id": outbox_id, "state": state, "note": note})
+
+    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
+        """A review could not be sent now."""
+        with self._begin() as connection:
+            connection.execute(_POSTPONE, {"id": outbox_id, "seconds": seconds, "error": error})
+
+
+def _due(row: Row[Any]) -> DueReview:
+    payload = row.payload
+    return DueReview(
+        outbox_id=row.id,
+        attempts=row.attempts,
+        waiting_seconds=row.waiting_seconds,
+        review=QueuedReview(
+            change=ChangeKey(payload["instance"], payload["number"]),
+            revision=payload["revision"],
+            message=payload["message"],
+            marker=payload["marker"],
+            labels=payload["labels"],
+        ),
+    )

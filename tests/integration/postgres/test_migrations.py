@@ -1,0 +1,111 @@
+"""The schema and its history."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.migrate import configured, migrate
+from service.adapters.postgres.tables import metadata
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Database, Server
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[3]
+
+
+def differences(database: Database) -> list[Any]:
+    def is_compared(name: str | None, kind: str, parents: object) -> bool:
+        # Partitions come and go with the months.
+        return not (kind == "table" and str(name).startswith(("result_", "comparison_")))
+
+    with database.owner.connect() as connection:
+        options = {"include_name": is_compared, "compare_type": True, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        return [found for found in compare_metadata(context, metadata) if "alembic_version" not in str(found)]
+
+
+def test_the_tables_in_the_code_are_those_that_the_migrations_make(database: Database) -> None:
+    assert differences(database) == []
+
+
+def test_a_difference_between_code_and_database_is_noticed(database: Database) -> None:
+    database.change("ALTER TABLE pulse ADD COLUMN mood text")
+    assert [found[0] for found in differences(database)] == ["remove_column"]
+
+
+def test_migrating_the_newest_schema_changes_nothing(database: Database) -> None:
+    database.change("INSERT INTO pulse (part, beat_at) VALUES ('here', now())")
+    migrate(database.owner_url)
+    assert database.value("SELECT count(*) FROM pulse") == 1
+
+
+def test_processes_that_migrate_at_once_do_it_once(server: Server) -> None:
+    with server.database(migrated=False) as empty, ThreadPoolExecutor(2) as pool:
+        program = "import sys; from service.adapters.postgres.migrate import migrate; migrate(sys.argv[1])"
+        argv = [sys.executable, "-c", program, empty.owner_url]
+        starts = [pool.submit(subprocess.run, argv, cwd=ROOT, check=True, timeout=60) for _ in range(2)]
+        assert [start.result().returncode for start in starts] == [0, 0]
+        assert empty.value("SELECT count(*) FROM alembic_version") == 1
+
+
+def test_the_schema_can_be_taken_down_and_made_again(database: Database) -> None:
+    command.downgrade(configured(database.owner_url), "base")
+    left = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind <> 'i'"
+    assert database.rows(left) == [("alembic_version",)]
+    migrate(database.owner_url)
+    assert differences(database) == []
+
+
+def test_the_command_line_takes_the_database_by_x(server: Server) -> None:
+    with server.database(migrated=False) as empty:
+        argv = [sys.executable, "-m", "alembic", "-x", f"url={empty.owner_url}", "upgrade", "head"]
+        subprocess.run(argv, cwd=ROOT, check=True, timeout=60)
+        assert empty.value("SELECT count(*) FROM build") == 0
+
+
+def test_migrating_works_from_any_directory(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    migrate(database.owner_url)
+
+
+def test_a_server_that_is_not_there_is_a_passing_fault() -> None:
+    with pytest.raises(Transient, match="database: "):
+        migrate("postgresql://nobody@127.0.0.1:1/nothing")
+
+
+def test_every_engine_speaks_utc(database: Database) -> None:
+    engine = make_engine(database.owner_url)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SHOW timezone").scalar() == "UTC"
+    engine.dispose()
+
+
+def test_a_month_whose_rows_are_in_the_default_partition_does_not_stop_the_next(database: Database) -> None:
+    database.change("INSERT INTO result VALUES ('2031-05-02', 1, 1, 0, '{1}')")
+    database.change("SELECT ensure_partitions('2031-05-01', 1)")
+    made = database.rows(
+        "SELECT relname FROM pg_class WHERE relname LIKE '%_2031_%' AND relkind = 'r' ORDER BY 1"
+    )
+    assert [row[0] for row in made] == ["comparison_2031_05", "comparison_2031_06", "result_2031_06"]
+
+
+def test_partitions_begin_where_the_month_does_in_utc(database: Database) -> None:
+    database.change("SET LOCAL timezone = 'Asia/Tokyo'; SELECT ensure_partitions('2031-06-10', 0)")
+    database.change("SET LOCAL timezone = 'America/Lima'; SELECT ensure_partitions('2031-07-10', 0)")
+    database.change("INSERT INTO result VALUES ('2031-06-30 23:59:59+00', 1, 1, 0, '{1}')")
+    assert database.value("SELECT tableoid::regclass::text FROM result") == "result_2031_06"
