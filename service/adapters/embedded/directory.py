@@ -1,0 +1,143 @@
+"""The directory of one embedded server: private, held by one process at a time, with a socket near by."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from service.domain.errors import Unfit
+
+# The kernel takes 107 bytes; the rest is for the suffixes of files that a server makes for a moment.
+SOCKET_PATH_BYTES: Final = 100
+# Other characters would need quoting, differently in each server's settings and each client's address.
+PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./+-]+")
+PRIVATE: Final = 0o700
+
+
+class Directory:
+    """Where one server keeps everything: its data, its passwords, its socket.
+
+    Args:
+        path: made when missing, readable by its owner only. An existing one keeps its mode; what is
+            made below is private in any case.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self._lock: int | None = None
+
+    def hold(self) -> None:
+        """Take it for this process, until :meth:`release` or the end of the process, however that comes.
+
+        Raises:
+            Unfit: another living process holds it.
+        """
+        if self._lock is not None:
+            return
+        self.path.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(lock)
+            raise Unfit(
+                f"{self.path} is in use by a running Benchgate (process {holder}); "
+                "stop that one, or choose another data directory"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others have it; a socket directory outside of it goes."""
+        if self._lock is None:
+            return
+        outside = self.socket_directory
+        if not outside.is_relative_to(self.path):
+            # Not empty means that something still listens there: leave it.
+            with suppress(OSError):
+                outside.rmdir()
+        os.close(self._lock)
+        self._lock = None
+
+    @property
+    def socket_directory(self) -> Path:
+        """Where the socket is: in here, or, where that is too long or odd a path, near the system's root."""
+        inside = self.path / "socket"
+        longest = len(os.fsencode(inside / ".s.PGSQL.5432"))
+        if longest <= SOCKET_PATH_BYTES and PLAIN_PATH.fullmatch(str(inside)):
+            return inside
+        digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+        return _runtime_directory() / f"benchgate-{os.geteuid()}-{digest}"
+
+    def make_socket_directory(self) -> Path:
+        """The socket's directory, made and certainly ours alone. Raises Unfit when it is somebody else's."""
+        return make_private(self.socket_directory)
+
+    def secret(self, name: str) -> str:
+        """The password kept under this name; a new random one when there is none."""
+        path = make_private(self.path / "passwords") / name
+        with suppress(FileNotFoundError):
+            return path.read_text().strip()
+        value = secrets.token_hex(24)
+        unfinished = path.with_name(f"{name}.new")
+        unfinished.unlink(missing_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{value}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(path)
+        return value
+
+
+def make_private(path: Path) -> Path:
+    """Make a directory that only its owner can enter, and check that an existing one is that.
+
+    Raises:
+        Unfit: there is something else, or it belongs to somebody else, who could listen in our place.
+    """
+    with suppress(FileExistsError):
+        path.mkdir(mode=PRIVATE)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise Unfit(
+            f"{path} is not a directory of user {os.geteuid()} "
+            f"(it belongs to user {found.st_uid}); remove it, or choose another data directory"
+        )
+    if stat.S_IMODE(found.st_mode) != PRIVATE:
+        path.chmod(PRIVATE)
+    return path
+
+
+def find_package(name: str) -> Path:
+    """The directory of an installed package, without running any of its code.
+
+    The packages that carry servers make directories and give warnings when they are imported.
+
+    Raises:
+        Unfit: it is not installed.
+    """
+    found = importlib.util.find_spec(name)
+    if found is None or not found.submodule_search_locations:
+        raise Unfit(
+            f"the Python package {name} is not installed; install it, or configure an external server"
+        )
+    return Path(found.submodule_search_locations[0])
+
+
+def _runtime_directory() -> Path:
+    """The short directory for things that live as long as a process."""
+    named = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108 - what is made in it is checked
+    room = len(os.fsencode(named)) + len("/benchgate-4294967295-0123456789abcdef/.s.PGSQL.5432")
+    is_fit = named.is_dir() and os.access(named, os.W_OK) and PLAIN_PATH.fullmatch(str(named))
+    return named if is_fit and room <= SOCKET_PATH_BYTES else Path("/tmp")  # noqa: S108 - ditto

@@ -1,0 +1,188 @@
+"""Runs git so that neither the user's settings nor a repository's content decide what is started."""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import BadInput, NotFound, Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
+ERROR_BYTES: Final = 8192
+# Through the environment's own file, because git hands it on to the other side of a local fetch as well,
+# and drops what was given by -c there.
+SETTINGS: Final = """\
+[core]
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\tfsmonitor = false
+\tlogAllRefUpdates = false
+[protocol]
+\tallow = never
+[protocol "file"]
+\tallow = always
+[protocol "git"]
+\tallow = always
+[protocol "http"]
+\tallow = always
+[protocol "https"]
+\tallow = always
+[protocol "ssh"]
+\tallow = always
+[safe]
+\t; Only repositories that the operator named are ever opened, and they may belong to another user.
+\tdirectory = *
+[fetch]
+\t; Loose objects of an interrupted fetch would look like a whole commit.
+\tunpackLimit = 1
+\trecurseSubmodules = false
+[gc]
+\tautoDetach = false
+[http]
+\tlowSpeedLimit = 1000
+\tlowSpeedTime = 60
+[advice]
+\tdetachedHead = false
+"""
+# Credentials are found where their programs look: ~/.netrc, ~/.ssh, an agent.
+_PASSED_ON: Final = (
+    "PATH",
+    "HOME",
+    "SSH_AUTH_SOCK",
+    "https_proxy",
+    "http_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+)
+_MISSING: Final = re.compile(
+    r"couldn't find remote ref|not our ref|does not appear to be a git repository|"
+    r"repository '.*' not found|repository not found",
+    re.IGNORECASE,
+)
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+@")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a git command ended. ``errors`` holds no credentials."""
+
+    code: int
+    output: bytes
+    errors: str
+
+    def line(self) -> str:
+        """The output as one line of text."""
+        return self.output.decode(errors="replace").strip()
+
+    def failure(self, what: str) -> NotFound | Transient:
+        """The error to raise: NotFound where the other side says so, else Transient."""
+        lines = [line for line in self.errors.splitlines() if line.startswith(("fatal:", "error:"))]
+        reason = lines[0] if lines else self.errors.strip()[:300] or f"exit code {self.code}"
+        kind = NotFound if _MISSING.search(self.errors) else Transient
+        return kind(f"{what}: {reason}")
+
+
+class Git:
+    """The installed git with settings of ours alone.
+
+    Args:
+        settings: a file of ours that holds ``SETTINGS``.
+    """
+
+    def __init__(self, settings: Path) -> None:
+        self._settings = settings
+
+    def run(
+        self,
+        directory: Path,
+        arguments: Sequence[str],
+        *,
+        seconds: float,
+        inherit: tuple[int, ...] = (),
+    ) -> Answer:
+        """Run git in a repository to its end.
+
+        Args:
+            directory: the repository.
+            arguments: command and arguments; nothing in them is interpreted by a shell.
+            seconds: wall time after which it and its children are killed.
+            inherit: descriptors that stay open in git; a lock held through one outlives this process.
+
+        Raises:
+            Transient: the time is over, or git cannot be started.
+            BadInput: it wrote more than ``OUTPUT_BYTES``.
+        """
+        with tempfile.TemporaryFile() as errors:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - an argument list, and every name in it was checked
+                    ["git", "-C", str(directory), *arguments],  # noqa: S607 - the operator's PATH
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=self._environment(),
+                    pass_fds=inherit,
+                    start_new_session=True,  # no terminal to ask for a password, and one group to kill
+                )
+            except OSError as error:
+                raise Transient(f"git cannot be started: {error}") from error
+            with process:
+                try:
+                    output = _collect(process, arguments[0], seconds)
+                finally:
+                    _end(process)
+            errors.seek(0)
+            text = errors.read(ERROR_BYTES).decode(errors="replace")
+        return Answer(process.returncode, output, _CREDENTIALS.sub("", text))
+
+    def _environment(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | {
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": str(self._settings),
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_LITERAL_PATHSPECS": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "LC_ALL": "C",
+        }
+
+
+def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> bytes:
+    """Everything that git writes until it ends."""
+    stream = process.stdout
+    if stream is None:  # pragma: no cover - it was asked for
+        return b""
+    deadline = time.monotonic() + seconds
+    collected = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while selector.select(max(0.0, deadline - time.monotonic())):
+            chunk = os.read(stream.fileno(), 1 << 16)
+            if not chunk:
+                break
+            collected += chunk
+            if len(collected) > OUTPUT_BYTES:
+                raise BadInput(f"git {command} answers with more than {OUTPUT_BYTES >> 20} MiB")
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise Transient(f"git {command} took longer than {seconds:.0f} s") from None
+    return bytes(collected)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill git and its children unless it has ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)

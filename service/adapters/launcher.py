@@ -1,0 +1,79 @@
+"""The chain of system programs that puts per-process settings on a command: sizes, ASLR, CPUs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Unfit
+
+if TYPE_CHECKING:
+    from service.domain.command import Command
+
+TOOLS: Final = ("/usr/bin/prlimit", "/usr/bin/setarch", "/usr/bin/taskset")
+
+
+def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
+    """What to put before ``command.argv``; each program replaces itself by the next.
+
+    ``bound_processes`` is for a user namespace of its own: outside one the kernel counts everything
+    else that the user runs.
+    """
+    limits = command.limits
+    chain = [TOOLS[0], "--core=0:0", f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
+    if bound_processes:
+        chain.append(f"--nproc={limits.processes}:{limits.processes}")
+    chain.append("--")
+    if not command.aslr:
+        chain += [TOOLS[1], "-R", "--"]
+    if command.cpus is not None:
+        chain += [TOOLS[2], "-c", ",".join(map(str, command.cpus))]
+    return tuple(chain)
+
+
+def require_tools() -> None:
+    """Raise Unfit when a program of the chain is missing."""
+    missing = [tool for tool in TOOLS if not os.access(tool, os.X_OK)]
+    if missing:
+        raise Unfit(f"{', '.join(missing)} is missing; install it: sudo apt-get install util-linux")
+
+
+def require_cpus(cpus: tuple[int, ...] | None) -> None:
+    """Raise Unfit when a program cannot be confined to ``cpus`` on this host."""
+    if cpus is None:
+        return
+    # Asking the kernel is the only answer that knows offline CPUs, cpusets and containers. It
+    # concerns this thread only, for the moment it takes.
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+        granted = os.sched_getaffinity(0)
+    except (OSError, ValueError):
+        granted = set()
+    finally:
+        os.sched_setaffinity(0, before)
+    if not cpus or set(cpus) - granted:
+        refused = ", ".join(map(str, sorted(set(cpus) - granted))) or "an empty list"
+        raise Unfit(
+            f"CPUs asked for that are not available here: {refused}; "
+            "name others (`lscpu --extended` lists those that are online)"
+        )
+
+
+def resident_bytes(process: int) -> int:
+    """Resident memory of a process and all its descendants, in bytes; shared pages count in each."""
+    total, waiting, seen = 0, [process], set[int]()
+    while waiting:
+        number = waiting.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        # A process may end while it is looked at.
+        with suppress(OSError, IndexError, ValueError):
+            total += int(Path(f"/proc/{number}/statm").read_text().split()[1])
+        for children in Path(f"/proc/{number}/task").glob("*/children"):
+            with suppress(OSError):
+                waiting += map(int, children.read_text().split())
+    return total * os.sysconf("SC_PAGE_SIZE")

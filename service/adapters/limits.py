@@ -1,0 +1,317 @@
+"""Bounds what a program and all its children use: control groups v2, else v1, else process limits."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from service.domain.command import Limits
+
+PREFIX: Final = "benchgate"
+SECOND: Final = 2  # the version with one hierarchy for all controllers
+# Joins the groups named before `--`, then becomes the program after it. A child of ours that has not
+# started a program yet must run no Python, which may be waiting for a lock of another thread.
+JOIN: Final = (
+    "/bin/sh",
+    "-c",
+    'while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"',
+    PREFIX,
+)
+# A sandbox has processes of its own: the monitor outside, the first process inside, the launcher.
+OWN_PROCESSES: Final = 4
+REMOVE_WITHIN_SECONDS: Final = 30.0
+
+_serial = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """A directory under which groups of ours can be made, and the controllers that it offers."""
+
+    parent: Path
+    controllers: frozenset[str]
+    version: int
+
+
+class Group:
+    """The control groups of one run.
+
+    Args:
+        hierarchies: where to make them; empty where this host has none that can be written.
+        limits: what all processes of the run may use together.
+        cpus: CPUs they are confined to; None: all.
+
+    Raises:
+        OSError: the kernel refuses a group or a limit.
+    """
+
+    def __init__(
+        self, hierarchies: Sequence[Hierarchy], limits: Limits, cpus: tuple[int, ...] | None = None
+    ) -> None:
+        name = f"{_owner()}-{next(_serial)}"
+        self._members = [(hierarchy, hierarchy.parent / name) for hierarchy in hierarchies]
+        try:
+            for hierarchy, directory in self._members:
+                directory.mkdir()
+                _configure(hierarchy, directory, limits, cpus)
+        except OSError:
+            self.close()
+            raise
+
+    @property
+    def join(self) -> tuple[str, ...]:
+        """What to put before a program so that it starts inside the groups."""
+        if not self._members:
+            return ()
+        return (*JOIN, *(str(directory) for _, directory in self._members), "--")
+
+    @property
+    def holds_memory(self) -> bool:
+        """Whether the kernel enforces the memory limit."""
+        return any("memory" in hierarchy.controllers for hierarchy, _ in self._members)
+
+    def memory_kills(self) -> int:
+        """How many processes the kernel ended because the group had used up its memory."""
+        return sum(
+            _count_in(directory / ("memory.events" if hierarchy.version == SECOND else "memory.oom_control"))
+            for hierarchy, directory in self._members
+            if "memory" in hierarchy.controllers
+        )
+
+    def cpu_seconds(self) -> float | None:
+        """Processor time of all processes so far; None where no group counts it."""
+        for hierarchy, directory in self._members:
+            with suppress(OSError, ValueError):
+                if hierarchy.version == SECOND:
+                    return _field(directory / "cpu.stat", "usage_usec") / 1e6
+                if "cpuacct" in hierarchy.controllers:
+                    return int((directory / "cpuacct.usage").read_text()) / 1e9
+        return None
+
+    def close(self) -> None:
+        """Remove the groups; whatever is still in them is killed.
+
+        Raises:
+            Transient: a process of the run cannot be ended.
+        """
+        for _, directory in reversed(self._members):
+            _remove(directory)
+
+
+def can_divide(hierarchy: Hierarchy) -> bool:
+    """Whether a program can be put into a new group: tried, for permissions and rules are many."""
+    directory = hierarchy.parent / f"{_owner()}-{next(_serial)}"
+    try:
+        directory.mkdir()
+    except OSError:
+        return False
+    try:
+        if "cpuset" in hierarchy.controllers and hierarchy.version != SECOND:
+            _inherit_cpuset(directory)
+        command = [*JOIN, str(directory), "--", "/bin/true"]
+        # A fixed program of the system.
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
+    except OSError:
+        return False
+    finally:
+        _remove(directory)
+
+
+def find_hierarchies(
+    root: Path = Path("/"), can_be_used: Callable[[Hierarchy], bool] = can_divide
+) -> tuple[Hierarchy, ...]:
+    """The control groups that this process may divide: version 2, else 1, else none.
+
+    Version 2 is taken only if it bounds memory and processes; on hybrid hosts it often has no
+    controller at all. Groups that dead workers left behind are removed on the way.
+
+    Args:
+        root: where ``/proc`` and the mounts lie.
+        can_be_used: the trial that a hierarchy must pass.
+    """
+    found = _find_second(root, can_be_used) or _find_first(root, can_be_used)
+    for hierarchy in found:
+        _remove_stale(hierarchy.parent)
+    return tuple(found)
+
+
+def describe(hierarchies: Sequence[Hierarchy]) -> str:
+    """What bounds a program, in words that are compared between runs."""
+    if not hierarchies:
+        return "prlimit processes, file size; memory watched"
+    offered = frozenset[str]().union(*(hierarchy.controllers for hierarchy in hierarchies))
+    named = ",".join(name for name in ("memory", "pids", "cpuset") if name in offered)
+    return f"cgroup v{hierarchies[0].version} {named}"
+
+
+def _find_second(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
+    for mount in _mounts(root, "cgroup2"):
+        own = _own_directory(root, mount, "")
+        while own is not None and own.is_relative_to(mount.point):
+            controllers = _delegate(own)
+            if {"memory", "pids"} <= controllers and can_be_used(Hierarchy(own, controllers, SECOND)):
+                return [Hierarchy(own, controllers, SECOND)]
+            # Where this process itself is a member the kernel refuses to divide; a parent may do.
+            own = own.parent
+    return []
+
+
+def _delegate(directory: Path) -> frozenset[str]:
+    """Offer the controllers to children of ``directory``; returns those they have."""
+    for controller in ("memory", "pids", "cpuset"):
+        with suppress(OSError):
+            if controller not in _words(directory / "cgroup.subtree_control"):
+                (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+    with suppress(OSError):
+        return frozenset(_words(directory / "cgroup.subtree_control")) & {"memory", "pids", "cpuset"}
+    return frozenset()
+
+
+def _find_first(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
+    found: dict[Path, Hierarchy] = {}
+    for controller in ("memory", "pids", "cpuset", "cpuacct"):
+        for mount in _mounts(root, "cgroup"):
+            if controller in mount.options and (own := _own_directory(root, mount, controller)):
+                shared = found[own].controllers if own in found else frozenset()
+                found[own] = Hierarchy(own, shared | {controller}, 1)
+    usable = [hierarchy for hierarchy in found.values() if can_be_used(hierarchy)]
+    bounds = frozenset[str]().union(*(hierarchy.controllers for hierarchy in usable))
+    return usable if {"memory", "pids"} <= bounds else []
+
+
+def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tuple[int, ...] | None) -> None:
+    second = hierarchy.version == SECOND
+    if "memory" in hierarchy.controllers:
+        size = str(limits.memory_bytes)
+        (directory / ("memory.max" if second else "memory.limit_in_bytes")).write_text(size)
+        for name, value in (
+            ("memory.swap.max", "0"),
+            ("memory.oom.group", "1"),
+            ("memory.memsw.limit_in_bytes", size),
+        ):
+            # Absent on kernels without swap accounting; the main limit stands without them.
+            with suppress(OSError):
+                if (directory / name).exists():
+                    (directory / name).write_text(value)
+    if "pids" in hierarchy.controllers:
+        (directory / "pids.max").write_text(str(limits.processes + OWN_PROCESSES))
+    if "cpuset" in hierarchy.controllers:
+        if not second:
+            _inherit_cpuset(directory)
+        if cpus is not None:
+            (directory / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+
+
+def _inherit_cpuset(directory: Path) -> None:
+    """Version 1 makes a group without CPUs and memory nodes, which no process can join."""
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        (directory / name).write_text((directory.parent / name).read_text())
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    inner: PurePosixPath  # the group that the mount shows as its root
+    point: Path
+    options: frozenset[str]
+
+
+def _mounts(root: Path, kind: str) -> Iterator[_Mount]:
+    with suppress(OSError):
+        for line in (root / "proc/self/mountinfo").read_text().splitlines():
+            before, _, after = line.partition(" - ")
+            place, filesystem = before.split(), after.split()
+            if filesystem[0] == kind:
+                options = frozenset(filesystem[-1].split(","))
+                yield _Mount(PurePosixPath(place[3]), root / place[4].lstrip("/"), options)
+
+
+def _own_directory(root: Path, mount: _Mount, controller: str) -> Path | None:
+    """The group of this process in a mounted hierarchy; None if the mount does not show it."""
+    with suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            # A container's mount shows its own group as the root.
+            if controller in names.split(",") and PurePosixPath(path).is_relative_to(mount.inner):
+                return mount.point / PurePosixPath(path).relative_to(mount.inner)
+    return None
+
+
+def _owner() -> str:
+    """Who made a group: process namespace, process, and its start, for numbers are used again."""
+    return f"{PREFIX}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}"
+
+
+def _namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino
+
+
+def _started(process: int) -> int | None:
+    """When a process started, in ticks after boot; None if there is no such process."""
+    with suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
+    return None
+
+
+def _remove_stale(parent: Path) -> None:
+    for directory in parent.glob(f"{PREFIX}-*-*-*-*"):
+        namespace, process, started = directory.name.split("-")[1:4]
+        if namespace != str(_namespace()) or not process.isdecimal():
+            continue  # whether its maker lives cannot be seen from here
+        if str(_started(int(process))) != started:
+            with suppress(OSError, Transient):
+                _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    deadline = time.monotonic() + REMOVE_WITHIN_SECONDS
+    while True:
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            # Busy: a process is in it, or leaving it.
+            _kill(directory)
+        else:
+            return
+        if time.monotonic() > deadline:
+            raise Transient(f"the processes in {directory} cannot be ended")
+        time.sleep(0.002)
+
+
+def _kill(directory: Path) -> None:
+    with suppress(OSError):
+        (directory / "cgroup.kill").write_text("1")
+        return
+    for process in _words(directory / "cgroup.procs"):
+        with suppress(OSError):
+            os.kill(int(process), signal.SIGKILL)
+
+
+def _words(path: Path) -> list[str]:
+    with suppress(OSError):
+        return path.read_text().split()
+    return []
+
+
+def _count_in(path: Path) -> int:
+    with suppress(OSError, ValueError):
+        return _field(path, "oom_kill")
+    return 0
+
+
+def _field(path: Path, name: str) -> int:
+    fields: Mapping[str, str] = dict(line.split(None, 1) for line in path.read_text().splitlines() if line)
+    return int(fields.get(name, "0"))

@@ -1,0 +1,111 @@
+"""The process namespace of a bubblewrap run: what its monitor reports, and its certain end."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs one at most
+END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
+
+
+class Namespace:
+    """All processes of one bubblewrap run.
+
+    The kernel ends every process of a process namespace when its first one ends, and lets the first
+    one go only after all others are gone. So one signal and one wait are enough, whatever the program
+    forked, detached or renamed.
+
+    Args:
+        process: bubblewrap's monitor, outside the namespace.
+        status: the pipe on which it reports the first process and the exit code.
+        measure: resident memory of a process and its descendants; None: nobody needs it.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        status: int,
+        measure: Callable[[int], int] | None,
+    ) -> None:
+        self._process = process
+        self._status = status
+        self._measure = measure
+        self._report = b""
+        os.set_blocking(status, False)
+        self._first = self._await_first()
+        self._handle: int | None = None
+        if self._first is not None:
+            with suppress(ProcessLookupError):  # it may have ended already
+                self._handle = os.pidfd_open(self._first)
+
+    def kill(self) -> None:
+        """End every process; return when none is left.
+
+        Raises:
+            Transient: one of them does not end.
+        """
+        if self._handle is None:
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        if not _await_readable(self._handle, END_WITHIN_SECONDS):
+            raise Transient(f"process {self._first} of the sandbox cannot be ended")
+
+    def memory_bytes(self) -> int | None:
+        """Resident memory of the namespace in bytes; None where the kernel holds the limit."""
+        if self._measure is None or self._first is None:
+            return None
+        return self._measure(self._first)
+
+    def exit_code(self) -> int | None:
+        """How the program ended; None if it never started or was ended with its namespace."""
+        self._read()
+        for line in self._report.splitlines():
+            with suppress(ValueError):
+                code = json.loads(line).get("exit-code")
+                if isinstance(code, int):
+                    return code
+        return None
+
+    def close(self) -> None:
+        """Let go of the handle."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _await_first(self) -> int | None:
+        """The first process of the namespace; None if there never was one."""
+        deadline = time.monotonic() + START_WITHIN_SECONDS
+        while b"\n" not in self._report:
+            left = deadline - time.monotonic()
+            if left <= 0 or not _await_readable(self._status, left) or not self._read():
+                return None
+        first = json.loads(self._report.split(b"\n", 1)[0]).get("child-pid")
+        return first if isinstance(first, int) else None
+
+    def _read(self) -> bool:
+        """Take what the monitor has reported; False at the end of its reports."""
+        with suppress(BlockingIOError):
+            while chunk := os.read(self._status, 4096):
+                self._report += chunk
+            return False
+        return True
+
+
+def _await_readable(descriptor: int, seconds: float) -> bool:
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(int(seconds * 1000)))

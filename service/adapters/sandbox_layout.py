@@ -1,0 +1,154 @@
+"""What a sandboxed program sees: bubblewrap's arguments, and why a kernel refuses them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import ExitStack
+
+    from service.domain.command import Command
+
+USER: Final = 1000
+HOSTNAME: Final = "benchgate"
+ENVIRONMENT: Final = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108  # the sandbox's own
+    "LANG": "C.UTF-8",
+    "TMPDIR": "/tmp",  # noqa: S108
+}
+# Programs ask who they are and what localhost is; the host's own answers are not theirs to read.
+SYNTHETIC: Final = {
+    "/etc/passwd": f"root:x:0:0:root:/:/bin/sh\nbenchgate:x:{USER}:{USER}:benchgate:/tmp:/bin/sh\n",
+    "/etc/group": f"root:x:0:\nbenchgate:x:{USER}:\n",
+    "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+}
+# What the dynamic linker and the compilers' alternatives need.
+ETC: Final = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+# Benchmarks and allocators read the shape of the processor here.
+SYS: Final = (
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/sys/kernel/mm/transparent_hugepage",
+)
+# When root starts the sandbox the host's root owns these files, and owning is enough to open them.
+HIDDEN: Final = (
+    *("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "tty", "config.gz", "iomem", "kallsyms"),
+    *("kcore", "keys", "key-users", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats"),
+    *("mtrr", "pagetypeinfo", "sched_debug", "slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
+)
+# A kernel setting, the value of it that forbids the sandbox, and what mends it.
+REMEDIES: Final = (
+    (
+        "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        """AppArmor forbids user namespaces to programs without a profile; allow bubblewrap with a profile \
+for /usr/bin/bwrap that grants `userns`, or for all programs: \
+sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
+    ),
+    (
+        "proc/sys/kernel/unprivileged_userns_clone",
+        "0",
+        "the kernel forbids user namespaces; allow them: sudo sysctl kernel.unprivileged_userns_clone=1",
+    ),
+    (
+        "proc/sys/user/max_user_namespaces",
+        "0",
+        "the kernel allows no user namespaces; allow them: sudo sysctl user.max_user_namespaces=15000",
+    ),
+)
+
+
+def layout_of(command: Command, system: Sequence[Path], files: Mapping[str, int]) -> tuple[str, ...]:
+    """The arguments of bubblewrap for ``command``.
+
+    Args:
+        command: what is run.
+        system: read-only directories beyond the usual ones.
+        files: open descriptors with the text of the synthetic files.
+    """
+    return (
+        *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+        *("--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL", "--hostname", HOSTNAME),
+        *_environment(command),
+        *_system(system),
+        *_files(files),
+        *_kernel_views(),
+        *("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp"),  # noqa: S108
+        *_mounts(command),
+        # Last: bubblewrap makes the mount points above in these.
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd),
+    )
+
+
+def in_memory(data: bytes, cleanup: ExitStack) -> int:
+    """A descriptor from which ``data`` is read; closed with ``cleanup``."""
+    descriptor = os.memfd_create("benchgate")
+    cleanup.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _files(files: Mapping[str, int]) -> Iterator[str]:
+    for target, descriptor in files.items():
+        yield from ("--perms", "0444", "--file", str(descriptor), target)
+
+
+def _environment(command: Command) -> Iterator[str]:
+    yield "--clearenv"
+    for name, value in {**ENVIRONMENT, **command.env}.items():
+        yield from ("--setenv", name, value)
+
+
+def _system(extra: Sequence[Path]) -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        path = Path("/", name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+    for name in (*ETC, *map(str, extra)):
+        yield from ("--ro-bind-try", name, name)
+
+
+def _kernel_views() -> Iterator[str]:
+    # Bubblewrap itself leaves the kernel's settings open when the host's root starts it, for the
+    # directory looks closed; and who can write core_pattern there runs programs as root on the host.
+    yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+    for name in HIDDEN:
+        path = Path("/proc", name)
+        if path.is_dir():
+            yield from ("--tmpfs", str(path), "--remount-ro", str(path))
+        elif path.exists():
+            # Devices do not open on a bind mount without --dev-bind.
+            yield from ("--ro-bind", "/dev/null", str(path))
+    for name in SYS:
+        yield from ("--ro-bind-try", name, name)
+    yield from ("--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
+
+
+def _mounts(command: Command) -> Iterator[str]:
+    for mount in command.mounts:
+        target = str(PurePosixPath(mount.target))
+        yield from ("--bind" if mount.writable else "--ro-bind", str(Path(mount.source).absolute()), target)
+
+
+def explain_refusal(complaint: str, root: Path = Path("/")) -> str:
+    """Why bubblewrap cannot work on this host and what mends it, in one sentence."""
+    if "Unknown option" in complaint:
+        return f"bubblewrap 0.8 or newer is needed; upgrade it: sudo apt-get install bubblewrap ({complaint})"
+    for name, forbidding, remedy in REMEDIES:
+        path = root / name
+        if path.exists() and path.read_text().strip() == forbidding:
+            return f"programs of a patch set cannot be isolated here: {remedy} ({complaint})"
+    return (
+        f"programs of a patch set cannot be isolated here: {complaint}; in a container, start it so that "
+        "it may make user namespaces (docker run --security-opt seccomp=unconfined --security-opt "
+        "apparmor=unconfined --security-opt systempaths=unconfined)"
+    )

@@ -1,0 +1,105 @@
+"""The supervisor of a machine's parts, with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.embedded.children import Child, State, Status, Supervisor
+from service.domain.errors import Permanent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.integration
+
+FOREVER = (sys.executable, "-c", "import signal; signal.pause()")
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        pause.wait(0.02)
+    return True
+
+
+def is_gone(process: int) -> bool:
+    """Ended; one that nobody has reaped yet counts."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+class TestSupervisor:
+    def test_a_killed_child_is_restarted_and_counted(self, tmp_path: Path) -> None:
+        seen: list[Status] = []
+        child = Child("part", FOREVER, tmp_path / "part.log")
+        with Supervisor(seen.append, first_delay=0.01) as supervisor:
+            supervisor.start(child)
+            first = supervisor.statuses()[0].pid
+            assert first is not None
+            os.kill(first, signal.SIGKILL)
+            deadline = time.monotonic() + 20
+            supervisor.run(lambda: supervisor.statuses()[0].restarts == 1 or time.monotonic() > deadline)
+            supervisor.run(
+                lambda: supervisor.statuses()[0].state is State.READY or time.monotonic() > deadline
+            )
+        assert [status.state for status in seen][:3] == [State.STARTING, State.READY, State.RESTARTING]
+        assert seen[2].note == "ended by SIGKILL"
+        assert (seen[-2].state, seen[-2].restarts) == (State.READY, 1)
+        assert seen[-1].state is State.STOPPED
+
+    def test_parts_start_in_order_and_stop_in_reverse(self, tmp_path: Path) -> None:
+        seen: list[tuple[str, State]] = []
+        with Supervisor(lambda status: seen.append((status.name, status.state))) as supervisor:
+            supervisor.start(*(Child(name, FOREVER, tmp_path / f"{name}.log") for name in ("a", "b")))
+        ready = [name for name, state in seen if state is State.READY]
+        stopped = [name for name, state in seen if state is State.STOPPED]
+        assert (ready, stopped) == (["a", "b"], ["b", "a"])
+
+    def test_one_that_will_not_stop_is_killed_with_its_whole_group(self, tmp_path: Path) -> None:
+        stubborn = 'trap "" TERM; sleep 600 & echo $! > below; while :; do wait; done'
+        argv, below = ("/bin/sh", "-c", stubborn), tmp_path / "below"
+        child = Child("part", argv, tmp_path / "part.log", stop_seconds=0.1, cwd=tmp_path)
+        with Supervisor() as supervisor:
+            supervisor.start(child)
+            first = supervisor.statuses()[0].pid
+            assert first is not None
+            assert eventually(lambda: below.exists() and below.read_text().endswith("\n"))
+        assert is_gone(first)
+        assert eventually(lambda: is_gone(int(below.read_text())))
+
+    def test_one_that_cannot_start_shows_the_end_of_its_log(self, tmp_path: Path) -> None:
+        (tmp_path / "part.log").write_text("from an earlier start\n")
+        child = Child(
+            "part", ("/bin/sh", "-c", "echo no room; exit 3"), tmp_path / "part.log", ready=lambda: False
+        )
+        with Supervisor() as supervisor, pytest.raises(Permanent) as caught:
+            supervisor.start(child)
+        assert "part did not start: exit code 3" in str(caught.value)
+        assert str(caught.value).endswith(":\nno room")
+        assert "earlier" not in str(caught.value)
+
+    def test_one_that_never_gets_ready_is_ended(self, tmp_path: Path) -> None:
+        child = Child("part", FOREVER, tmp_path / "part.log", ready=lambda: False, start_seconds=0.1)
+        seen: list[Status] = []
+        with Supervisor(seen.append) as supervisor, pytest.raises(Permanent, match="not ready within"):
+            supervisor.start(child)
+        assert seen[-1].state is State.FAILED
+        pids = [status.pid for status in seen if status.pid is not None]
+        assert all(is_gone(pid) for pid in pids)
+
+    def test_a_program_that_does_not_exist_is_named(self, tmp_path: Path) -> None:
+        child = Child("part", ("/nowhere/program",), tmp_path / "part.log", ready=lambda: False)
+        with Supervisor() as supervisor, pytest.raises(Permanent, match=r"/nowhere/program: No such file"):
+            supervisor.start(child)

@@ -1,0 +1,58 @@
+"""Harmless implementations of the ports, a few lines each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service.domain.errors import NotFound, Permanent
+from service.domain.review import PostedMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.identity import ChangeKey
+    from service.domain.review import Change, Review
+
+
+@dataclass
+class FakeReviewServer:
+    """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too."""
+
+    instance: str = "gerrit"
+    account: str = "benchgate"
+    changes: dict[ChangeKey, Change] = field(default_factory=dict)
+    revisions: dict[ChangeKey, dict[str, int]] = field(default_factory=dict)
+    posted: dict[ChangeKey, list[PostedMessage]] = field(default_factory=dict)
+    reviews: list[Review] = field(default_factory=list)
+
+    def put(self, change: Change) -> None:
+        self.changes[change.key] = change
+        self.revisions.setdefault(change.key, {})[change.current.revision] = change.current.number
+
+    def change(self, key: ChangeKey) -> Change:
+        if key not in self.changes:
+            raise NotFound(f"change {key.number} does not exist")
+        return self.changes[key]
+
+    def changes_since(self, moment: datetime | None) -> Sequence[Change]:
+        every = self.changes.values()
+        return [each for each in every if (each.is_open if moment is None else each.updated >= moment)]
+
+    def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
+        self.change(key)
+        return list(self.posted.get(key, []))
+
+    def post(self, review: Review) -> Mapping[str, int]:
+        change, number = self.change(review.change), self.revisions[review.change].get(review.revision)
+        if number is None:
+            raise NotFound(f"no revision {review.revision}")
+        if review.labels and not change.is_open:
+            raise Permanent("change is closed")
+        self.reviews.append(review)
+        text = f"Patch Set {number}:\n\n{review.message}"
+        self.posted.setdefault(review.change, []).append(PostedMessage(number, self.account, text))
+        return {
+            label: vote for label, vote in review.labels.items() if label == "Verified" and abs(vote) <= 1
+        }
