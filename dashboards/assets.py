@@ -1,0 +1,97 @@
+"""Scripts and styles, served under names that change with their content."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+import plotly
+from fastapi import APIRouter
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+from fastapi import Request
+
+_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file with its media type, plain and compressed."""
+
+    media_type: str
+    data: bytes
+    compressed: bytes
+
+
+def create_assets() -> APIRouter:
+    """The route of all files under ``/static``."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/static/{name}")
+    def get_asset(name: str, request: Request) -> Response:
+        asset = _assets().get(name) or (_plotly() if name == _plotly_name() else None)
+        if asset is None:
+            raise HTTPException(404, "there is no such file")
+        headers = {"Cache-Control": _FOR_EVER, "Vary": "Accept-Encoding"}
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            return Response(asset.compressed, media_type=asset.media_type, headers=headers)
+        return Response(asset.data, media_type=asset.media_type, headers=headers)
+
+    return router
+
+
+def asset_path(name: str) -> str:
+    """The path of a file, with its content's digest in the name."""
+    return f"/static/{_names()[name]}"
+
+
+def plotly_path() -> str:
+    """The path of the chart library."""
+    return f"/static/{_plotly_name()}"
+
+
+def _plotly_name() -> str:
+    return f"plotly-{plotly.__version__}.min.js"
+
+
+@cache
+def _plotly() -> Asset:
+    # Asked for as a file of the package: its offline module would import half of the package.
+    data = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
+    return _asset(data, "js")
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    return {plain: hashed for hashed, (plain, _) in _files().items()}
+
+
+@cache
+def _assets() -> Mapping[str, Asset]:
+    return {hashed: asset for hashed, (_, asset) in _files().items()}
+
+
+@cache
+def _files() -> Mapping[str, tuple[str, Asset]]:
+    found = {}
+    for file in resources.files("dashboards").joinpath("static").iterdir():
+        stem, _, kind = file.name.rpartition(".")
+        if kind in _TYPES:
+            data = file.read_bytes()
+            digest = hashlib.sha256(data).hexdigest()[:12]
+            found[f"{stem}-{digest}.{kind}"] = (file.name, _asset(data, kind))
+    return found
+
+
+def _asset(data: bytes, kind: str) -> Asset:
+    return Asset(f"{_TYPES[kind]}; charset=utf-8", data, gzip.compress(data, mtime=0))

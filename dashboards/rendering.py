@@ -1,0 +1,79 @@
+"""From a template and values to a page."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from dashboards import formatting
+from dashboards.assets import asset_path, plotly_path
+from dashboards.comparing import sign_of
+from service.domain.errors import Transient
+from service.domain.health import Patience, degradations
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from service.ports.reading import Reading
+
+_FRESH_SECONDS: Final = 5.0  # every page asks how the service stands; the database is asked this often
+
+
+class Pages:
+    """Renders pages, each with what is wrong with the service at its top."""
+
+    def __init__(self, reading: Reading, patience: Patience | None = None) -> None:
+        self._reading = reading
+        self._patience = patience or Patience()
+        self._environment = _environment()
+        self._warnings: tuple[str, ...] = ()
+        self._checked_at = float("-inf")
+
+    def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
+        """The page of a template."""
+        text = self._environment.get_template(template).render(warnings=self._current_warnings(), **values)
+        return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
+
+    def _current_warnings(self) -> tuple[str, ...]:
+        now = time.monotonic()
+        if now - self._checked_at > _FRESH_SECONDS:
+            try:
+                self._warnings = degradations(self._reading.condition(), self._patience)
+            except Transient:
+                self._warnings = ("The database does not answer; what you see may be old.",)
+            self._checked_at = now
+        return self._warnings
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("dashboards"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(asset=asset_path, plotly_path=plotly_path, query=_query)
+    environment.filters.update(
+        quantity=formatting.quantity,
+        exact=formatting.exact,
+        moment=formatting.moment,
+        stamp=formatting.stamp,
+        lasting=formatting.lasting,
+        counted=formatting.counted,
+        middle_cut=formatting.middle_cut,
+        breakable=formatting.breakable,
+        plain=plain,
+        sign=sign_of,
+        segment=lambda text: quote(str(text), safe=""),
+    )
+    return environment
+
+
+def _query(**values: object) -> str:
+    """A query string of those values that say something."""
+    said = {name: value for name, value in values.items() if value not in {None, ""}}
+    return f"?{urlencode(said)}" if said else "?"

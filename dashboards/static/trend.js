@@ -1,0 +1,72 @@
+// Draws the figure that the page names; the zoom is part of the URL.
+
+const chart = document.getElementById("chart");
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function themed() {
+  return {
+    "font.color": colour("--text"),
+    "font.family": "system-ui, sans-serif",
+    "xaxis.linecolor": colour("--line"),
+    "xaxis.color": colour("--quiet"),
+    "yaxis.gridcolor": colour("--line"),
+    "yaxis.color": colour("--quiet"),
+    "hoverlabel.bgcolor": colour("--raised"),
+    "hoverlabel.bordercolor": colour("--line"),
+    "hoverlabel.font.color": colour("--text"),
+    "hoverlabel.align": "left",
+    "modebar.bgcolor": "rgba(0,0,0,0)",
+    "modebar.color": colour("--quiet"),
+    "modebar.activecolor": colour("--text"),
+  };
+}
+
+function zoomOf(url) {
+  const moments = ["from", "to"].map((name) => url.searchParams.get(name) || "");
+  return moments.every((text) => /^\d{4}-\d\d-\d\d[\d:. TZ-]*$/.test(text)) ? moments : null;
+}
+
+function rememberZoom(change) {
+  const url = new URL(location.href);
+  if (change["xaxis.autorange"]) {
+    url.searchParams.delete("from");
+    url.searchParams.delete("to");
+  } else if (change["xaxis.range[0]"] !== undefined) {
+    url.searchParams.set("from", String(change["xaxis.range[0]"]));
+    url.searchParams.set("to", String(change["xaxis.range[1]"]));
+  } else {
+    return;
+  }
+  history.replaceState(null, "", url);
+}
+
+async function draw() {
+  const answer = await fetch(chart.dataset.figure);
+  const figure = await answer.json();
+  if (!answer.ok) throw new Error(figure.detail || figure.title);
+  const range = zoomOf(new URL(location.href));
+  if (range) Object.assign(figure.layout.xaxis, { range, autorange: false });
+  await window.Plotly.newPlot(chart, figure.data, figure.layout, {
+    responsive: true,
+    displaylogo: false,
+    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+  });
+  await window.Plotly.relayout(chart, themed());
+  chart.on("plotly_relayout", rememberZoom);
+  chart.on("plotly_click", (event) => {
+    const page = event.points[0]?.customdata;
+    if (typeof page === "string" && page.startsWith("/")) location.assign(page);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.Plotly.relayout(chart, themed()));
+  chart.dataset.state = "drawn";
+}
+
+if (chart) {
+  draw().catch((error) => {
+    chart.textContent = `The chart could not be drawn: ${error.message}`;
+    chart.dataset.state = "failed";
+  });
+}

@@ -1,0 +1,51 @@
+"""The page of one series over time, and the search that leads to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import Path, Query
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from dashboards.figures import page_of, trend_figure
+from service.domain.metric import metric_named
+from service.domain.search import parse_words
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from dashboards.rendering import Pages
+    from service.ports.reading import Reading
+
+_FOUND: Final = 50
+_POINTS: Final = 200
+SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
+Points = Annotated[int, Query(ge=1, le=2000)]
+
+
+def add_trends(router: APIRouter, reading: Reading, pages: Pages) -> None:
+    """Add ``/trends`` and the figures that it draws."""
+
+    @router.get("/trends")
+    def trends(
+        q: Annotated[str, Query(max_length=200)] = "",
+        series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
+        points: Points = _POINTS,
+    ) -> HTMLResponse:
+        found = list(reading.series(parse_words(q), _FOUND + 1))
+        return pages.render(
+            "trends.html",
+            q=q,
+            found=found[:_FOUND],
+            has_more=len(found) > _FOUND,
+            trend=None if series is None else reading.trend(series, points),
+            points=points,
+            page_of=page_of,
+            label=lambda name: metric_named(name).label,
+        )
+
+    @router.get("/trends/{series_id}/figure.json")
+    def figure(series_id: SeriesId, points: Points = _POINTS) -> JSONResponse:
+        return JSONResponse(
+            trend_figure(reading.trend(series_id, points)), headers={"Cache-Control": "no-cache"}
+        )

@@ -1,0 +1,1 @@
+"""The HTTP interface: API, webhook, health; every router is made from what it is handed."""

@@ -1,0 +1,146 @@
+"""The HTTP API: what the pages show, as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from service.domain.errors import BadInput, NotFound
+from service.domain.search import parse_words
+from service.domain.views import Cursor
+from service.web import schemas
+from service.web.conditional import ConditionalRoute
+from service.web.problems import RESPONSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.views import BuildSummary, ComparisonView
+    from service.ports.reading import Reading
+
+Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
+Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
+JobName = Annotated[str, Path(max_length=100)]
+Limit = Annotated[int, Query(ge=1, le=200, description="items of a page")]
+CursorText = Annotated[str | None, Query(max_length=200, description="`next` of the page before")]
+
+
+def create_api(reading: Reading) -> APIRouter:
+    """The routes below ``/api/v1``; all of them only read."""
+    router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
+    _add_changes(router, reading)
+    _add_builds(router, reading)
+    _add_series(router, reading)
+    return router
+
+
+def _add_changes(router: APIRouter, reading: Reading) -> None:
+    @router.get("/changes", operation_id="listChanges", tags=["changes"])
+    def list_changes(limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
+        """Changes with the vote on their newest patch set, the most recently updated first."""
+        found = list(reading.changes(limit + 1, None if cursor is None else Cursor.decode(cursor)))
+        page, more = found[:limit], len(found) > limit
+        after = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
+        return schemas.Changes(items=tuple(schemas.Change.of(each) for each in page), next=after)
+
+    @router.get("/changes/{number}", operation_id="getChange", tags=["changes"])
+    def get_change(number: Number) -> schemas.ChangeWithPatchSets:
+        """A change with all its patch sets."""
+        return schemas.ChangeWithPatchSets.of(reading.change(number))
+
+    @router.get("/changes/{number}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
+    def get_patch_set(number: Number, patch_set: Number) -> schemas.PatchSetWithBuilds:
+        """The vote on a patch set, the decisions that led to it, its builds and their comparisons."""
+        found = reading.patch_set(number, patch_set)
+        return schemas.PatchSetWithBuilds(
+            change=schemas.Change.of(found.change),
+            patch_set=schemas.PatchSet.of(found.patch_set),
+            vote=found.patch_set.vote,
+            decisions=tuple(schemas.Decision.of(each) for each in found.decisions),
+            runs=tuple(schemas.Run.of(each) for each in found.runs),
+            builds=tuple(_with_comparisons(reading, build) for build in found.builds),
+        )
+
+
+def _add_builds(router: APIRouter, reading: Reading) -> None:
+    @router.get("/runs/{run_id}", operation_id="getRun", tags=["builds"])
+    def get_run(run_id: Id) -> schemas.RunWithBuilds:
+        """A run with its builds and the decisions it led to."""
+        return schemas.RunWithBuilds.of(reading.run(run_id))
+
+    @router.get("/builds/{job}/{number}", operation_id="getBuild", tags=["builds"])
+    def get_build(job: JobName, number: Number) -> schemas.BuildWithEnvironment:
+        """A build with its environment and comparisons."""
+        found = reading.build(job, number)
+        rows = reading.comparisons(found.build.id, found.build.created_at)
+        return schemas.BuildWithEnvironment(
+            build=schemas.Build.of(found.build),
+            runs=tuple(schemas.Run.of(each) for each in found.runs),
+            fingerprint=found.fingerprint,
+            environment=dict(found.environment),
+            comparisons=_comparisons(rows),
+        )
+
+    @router.get("/builds/{job}/{number}/samples", operation_id="getSamples", tags=["builds"])
+    def get_samples(
+        job: JobName,
+        number: Number,
+        series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
+        suite: Annotated[str, Query(max_length=200)] = "",
+        benchmark: Annotated[str, Query(max_length=10_000)] = "",
+        metric: Annotated[str, Query(max_length=1000)] = "",
+    ) -> schemas.Samples:
+        """Every sample of one comparison, named by its series, or by suite, benchmark and metric."""
+        build = reading.build(job, number).build
+        if series is None:
+            rows = reading.comparisons(build.id, build.created_at)
+            series = _series_named(rows, (suite, benchmark, metric))
+        return schemas.Samples.of(reading.samples(build.id, build.created_at, series))
+
+
+def _add_series(router: APIRouter, reading: Reading) -> None:
+    @router.get("/series", operation_id="searchSeries", tags=["series"])
+    def search_series(
+        q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
+        limit: Limit = 50,
+        cursor: CursorText = None,
+    ) -> schemas.SeriesPage:
+        """Series whose names hold all words and none of those with a minus before them."""
+        found = list(reading.series(parse_words(q), limit + 1, _last_id(cursor)))
+        page, more = found[:limit], len(found) > limit
+        items = tuple(schemas.Series.of(each) for each in page)
+        return schemas.SeriesPage(items=items, next=str(page[-1].id) if more else None)
+
+    @router.get("/series/{series_id}", operation_id="getSeries", tags=["series"])
+    def get_series(
+        series_id: Id,
+        limit: Annotated[int, Query(ge=1, le=2000, description="newest points of each kind")] = 200,
+    ) -> schemas.SeriesWithPoints:
+        """The points of a series, oldest first: merged commits, and patch sets beside them."""
+        return schemas.SeriesWithPoints.of(reading.trend(series_id, limit))
+
+
+def _with_comparisons(reading: Reading, build: BuildSummary) -> schemas.BuildWithComparisons:
+    fields: dict[str, Any] = schemas.Build.of(build).model_dump()
+    rows = reading.comparisons(build.id, build.created_at)
+    return schemas.BuildWithComparisons(**fields, comparisons=_comparisons(rows))
+
+
+def _comparisons(rows: Sequence[ComparisonView]) -> tuple[schemas.Comparison, ...]:
+    return tuple(schemas.Comparison.of(row) for row in rows)
+
+
+def _series_named(rows: Sequence[ComparisonView], wanted: tuple[str, str, str]) -> int:
+    for row in rows:
+        if (row.suite, row.benchmark, row.metric) == wanted:
+            return row.series_id
+    raise NotFound("the build has no comparison of that suite, benchmark and metric")
+
+
+def _last_id(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 20):  # noqa: PLR2004 - digits of 2⁶³
+        raise BadInput("the cursor is not one that this service gave out", "cursor")
+    return int(cursor)

@@ -1,0 +1,42 @@
+"""The web application put together from routers that are handed in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from service.web.guard import Guard
+from service.web.problems import install_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from fastapi import APIRouter
+
+
+def assemble(
+    routers: Sequence[APIRouter], *, version: str, inline_style_paths: Collection[str] = ()
+) -> FastAPI:
+    """An application with these routes, security headers, and a problem for every error.
+
+    Args:
+        routers: from the factories of this package and of the pages.
+        version: shown in the OpenAPI document.
+        inline_style_paths: pages whose chart library sets styles on elements.
+    """
+    app = FastAPI(
+        title="Benchgate",
+        summary="Performance CI for C++ projects that are reviewed on Gerrit.",
+        version=version,
+        openapi_url="/api/v1/openapi.json",
+        # FastAPI's own pages load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for router in routers:
+        app.include_router(router)
+    install_problems(app)
+    app.add_middleware(Guard, inline_style_paths=inline_style_paths)
+    return app

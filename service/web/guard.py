@@ -1,0 +1,88 @@
+"""What surrounds every request: an id, security headers, and an answer when the code behind it fails."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from starlette.datastructures import MutableHeaders
+
+from service.web.problems import problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LOG = structlog.get_logger(__name__)
+_POLICY: Final = (
+    "default-src 'self'; script-src 'self'; style-src {style}; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
+
+
+class Guard:
+    """ASGI middleware.
+
+    Args:
+        app: what it surrounds.
+        inline_style_paths: pages whose chart library sets styles on elements; all others may not.
+    """
+
+    def __init__(self, app: ASGIApp, *, inline_style_paths: Collection[str] = ()) -> None:
+        self._app = app
+        self._inline_style_paths = frozenset(inline_style_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope.setdefault("state", {})["request_id"] = request_id
+        headers = self._headers(scope["path"], request_id)
+        is_started = False
+
+        async def send_guarded(message: Message) -> None:
+            nonlocal is_started
+            if message["type"] == "http.response.start":
+                is_started = True
+                found = MutableHeaders(scope=message)
+                for name, value in headers.items():
+                    found.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_guarded)
+        except Exception:
+            _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
+            if is_started:
+                raise
+            answer = problem(500, "the service could not do this", path="", request_id=request_id)
+            await answer(scope, receive, send_guarded)
+
+    def _headers(self, path: str, request_id: str) -> dict[str, str]:
+        style = "'self' 'unsafe-inline'" if path in self._inline_style_paths else "'self'"
+        return {
+            **_HEADERS,
+            "Content-Security-Policy": _POLICY.format(style=style),
+            "X-Request-Id": request_id,
+        }
+
+
+def _request_id(scope: Scope) -> str:
+    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"").decode(
+        "latin-1"
+    )
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex

@@ -1,0 +1,96 @@
+"""How every error of the HTTP interface is answered: as a problem with the request's id."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from service.domain.errors import BadInput, BenchgateError, NotFound, Transient
+from service.domain.text import plain
+from service.web.schemas import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fastapi import FastAPI, Request
+
+MEDIA_TYPE = "application/problem+json"
+_MOST_ERRORS = 20
+# What the OpenAPI document says of every operation that is given something.
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": HTTPStatus(status).phrase,
+        "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+    }
+    for status in (400, 404, 422, 500, 503)
+}
+
+
+def install_problems(app: FastAPI) -> None:
+    """Answer every error of the application as a problem."""
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(BenchgateError, _known_error)
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    path: str,
+    request_id: str,
+    errors: Sequence[str] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that tells of a problem."""
+    body = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=plain(detail, 500),
+        instance=plain(path, 500),
+        request_id=request_id,
+        errors=tuple(errors),
+    )
+    return Response(
+        body.model_dump_json(),
+        status_code=status,
+        media_type=MEDIA_TYPE,
+        headers={"Cache-Control": "no-store", **(headers or {})},
+    )
+
+
+def request_id_of(request: Request) -> str:
+    """The id under which the log speaks of a request."""
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+def _answer(request: Request, status: int, detail: str, **more: Any) -> Response:  # noqa: ANN401
+    return problem(status, detail, path=request.url.path, request_id=request_id_of(request), **more)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - the handler is registered for it
+    return _answer(request, error.status_code, str(error.detail), headers=error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - ditto
+    errors = [
+        plain(f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}")
+        for each in error.errors()[:_MOST_ERRORS]
+    ]
+    return _answer(request, 422, "the request does not have the expected form", errors=errors)
+
+
+async def _known_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, NotFound):
+        return _answer(request, 404, str(error))
+    if isinstance(error, BadInput):
+        return _answer(request, 400, str(error))
+    if isinstance(error, Transient):
+        return _answer(request, 503, str(error), headers={"Retry-After": "5"})
+    return _answer(request, 500, "the service could not do this")

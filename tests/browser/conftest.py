@@ -1,0 +1,58 @@
+"""A headless Chromium that may leave this host for nothing."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.support.sample_project import sample_project
+from tests.support.web import build_app, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Dialog, Page
+
+_QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[str]:
+    with serving(build_app(sample_project(), logs={"log": b"compiled\n"})) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    assert program is not None, "the browser tests need Chromium: apt install chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, chromium_sandbox=False, args=_QUIET)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A page that fails its test when anything opens a dialog, breaks a script or asks another host."""
+    context = browser.new_context(base_url=site, viewport={"width": 1280, "height": 900})
+    faults: list[str] = []
+
+    def refuse(dialog: Dialog) -> None:
+        faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    opened = context.new_page()
+    opened.on("dialog", refuse)
+    opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
+    opened.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    opened.on(
+        "request",
+        lambda asked: None if asked.url.startswith((site, "data:", "blob:")) else faults.append(asked.url),
+    )
+    yield opened
+    context.close()
+    assert faults == []

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+FOLDED = [name.replace("\u202e", "") for name in HOSTILE_NAMES]
+
+
+def drawn(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
+
+
+def test_from_the_list_a_click_leads_to_the_reasons_of_a_vote(page: Page) -> None:
+    page.goto("/")
+    row = page.locator("tr", has_text="MB-61234")
+    expect(row).to_contain_text("−1")
+    row.get_by_role("link").click()
+    expect(page.locator(".sentence")).to_contain_text("2 of 21 slower; worst PureFollyExecutorBench")
+
+
+def test_only_significant_rows_are_shown_until_one_click_shows_all(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}")
+    expect(page.locator("tr.row")).to_have_count(5)
+    expect(page.locator(".hidden-count")).to_contain_text("16 rows hidden")
+    page.get_by_role("link", name="Show all").click()
+    expect(page.locator("tr.row")).to_have_count(21)
+    assert page.url.endswith(f"/changes/{REGRESSION}?show=all")
+    page.reload()
+    expect(page.locator("tr.row")).to_have_count(21)
+
+
+def test_search_narrows_while_typing_and_stays_in_the_address(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}?show=all")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("oneshot -threads:4")
+    expect(page.locator("tr.row")).to_have_count(3)
+    assert "q=oneshot+-threads%3A4" in page.url
+    page.reload()
+    expect(page.locator("tr.row")).to_have_count(3)
+    expect(page.locator("#search")).to_have_value("oneshot -threads:4")
+
+
+def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}")
+    page.locator('tr[data-series="1"] button').click()
+    strip = page.locator("svg.strip")
+    expect(strip.locator("rect.patch")).to_have_count(24)
+    expect(strip.locator("circle.base")).to_have_count(23)
+    page.get_by_text("Exact numbers").click()
+    expect(page.locator(".samples tbody tr")).to_have_count(24)
+    expect(page.locator(".samples tbody tr").nth(4)).to_contain_text("discarded")
+    assert page.url.endswith("?open=1")
+    page.reload()
+    expect(page.locator("svg.strip")).to_be_visible()
+
+
+def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
+    page.goto("/runs/41#v1")
+    expect(page.locator("#v1 pre")).to_be_visible()
+    expect(page.locator("#v1 pre")).to_contain_text("Build Failed")
+
+
+@pytest.mark.parametrize("index", range(len(FOLDED)))
+def test_a_hostile_name_is_shown_as_it_is_written(page: Page, index: int) -> None:
+    page.goto(f"/changes/{HOSTILE_CHANGE}")
+    shown = page.locator(f'tr[data-series="{100 + index}"] bdi').text_content() or ""
+    name = FOLDED[index]
+    assert shown == name or (len(shown) < 100 and name.startswith(shown.split("…")[0]))
+
+
+@pytest.mark.parametrize(
+    "address", ["/", f"/changes/{HOSTILE_CHANGE}", "/runs/66", "/job/kv-engine-cv-perf/6660/"]
+)
+def test_hostile_text_adds_no_element_and_moves_nobody(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("img[src=x], a[href*=evil], main b, main i, main script")).to_have_count(0)
+    expect(page.locator("main")).not_to_contain_text("49")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_hostile_samples_are_shown_as_they_are_written(page: Page) -> None:
+    page.goto(f"/changes/{HOSTILE_CHANGE}?open=100,190")
+    expect(page.locator("svg.strip")).to_have_count(2)
+
+
+def test_the_trend_draws_every_point(page: Page) -> None:
+    drawn(page, "/trends?series=1")
+    expect(page.locator(".scatterlayer .trace").nth(0).locator(".point")).to_have_count(60)
+    expect(page.locator(".scatterlayer .trace").nth(1).locator(".point")).to_have_count(9)
+    expect(page.locator("#chart")).to_contain_text("new environment")
+    expect(page.locator("#chart-data tbody tr")).to_have_count(69)
+
+
+def test_hovering_a_point_tells_subject_author_and_value(page: Page) -> None:
+    drawn(page, "/trends?series=1")
+    page.locator(".scatterlayer .trace").first.locator(".point").nth(24).hover(force=True)
+    card = page.locator(".hoverlayer")
+    expect(card).to_contain_text("MB-60024")
+    expect(card).to_contain_text("Dana Meyer")
+    expect(card).to_contain_text("M/s")
+    expect(card).to_contain_text("slower −8.8 %")
+
+
+def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
+    drawn(page, "/trends?series=1")
+    point = page.locator(".scatterlayer .trace").first.locator(".point").nth(24).bounding_box()
+    assert point is not None
+    x, y = point["x"] + point["width"] / 2, point["y"] + point["height"] / 2
+    page.mouse.move(x - 2, y - 2)
+    expect(page.locator(".hoverlayer")).to_contain_text("MB-60024")
+    page.mouse.click(x, y)
+    page.wait_for_url(f"**/changes/{REGRESSION}")
+    expect(page.locator(".sentence")).to_contain_text("2 of 21 slower")
+
+
+def test_a_zoom_is_part_of_the_address_and_comes_back_with_it(page: Page) -> None:
+    drawn(page, "/trends?series=1")
+    box = page.locator(".nsewdrag").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 62, steps=5)
+    page.mouse.up()
+    page.wait_for_url("**from=2026-11-**")
+    zoomed = page.evaluate("document.getElementById('chart').layout.xaxis.range.map(String)")
+    page.reload()
+    expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
+    assert page.evaluate("document.getElementById('chart').layout.xaxis.range.map(String)") == zoomed
+
+
+def test_a_hostile_series_is_drawn_with_its_text_as_it_is(page: Page) -> None:
+    drawn(page, "/trends?series=4")
+    expect(page.locator("h2#series")).to_have_text(FOLDED[1])
+    page.locator(".scatterlayer .trace").first.locator(".point").nth(30).hover(force=True)
+    expect(page.locator(".hoverlayer")).to_contain_text('<a href="https://evil.example">BM_x</a>')
+    expect(page.locator(".hoverlayer a, #chart a[href*=evil]")).to_have_count(0)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import structlog
+
+from tests.support.fake_reading import FakeReading
+from tests.support.sample_project import HOSTILE_NAMES, REGRESSION, sample_project
+from tests.support.web import build_app, call
+
+READING = sample_project()
+APP = build_app(READING)
+PROBLEM = "application/problem+json"
+
+
+def get(path: str, **more: object) -> Any:  # noqa: ANN401 - whatever JSON holds
+    answer = call(APP, "GET", f"/api/v1{path}", **more)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_changes_come_with_the_vote_on_their_newest_patch_set() -> None:
+    found = {item["number"]: item for item in get("/changes")["items"]}
+    assert (found[REGRESSION]["vote"], found[REGRESSION]["patch_set"]) == (-1, 2)
+    assert found[4716]["vote"] is None
+
+
+def test_pages_follow_one_another_without_gap_or_overlap() -> None:
+    seen: list[int] = []
+    cursor = None
+    while True:
+        page = get("/changes", params={"limit": 3} | ({"cursor": cursor} if cursor else {}))
+        seen += [item["number"] for item in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert seen == [row.number for row in READING.changes(100)]
+
+
+def test_a_patch_set_carries_vote_builds_and_comparisons_with_units() -> None:
+    found = get(f"/changes/{REGRESSION}/patch-sets/2")
+    assert (found["vote"], [build["result"] for build in found["builds"]]) == (-1, ["FAILURE", "NOT_BUILT"])
+    worst = found["builds"][0]["comparisons"][0]
+    assert (worst["unit"], worst["better"], worst["verdict"], worst["ratio"]) == (
+        "1/s",
+        "higher",
+        "slower",
+        0.877,
+    )
+
+
+def test_times_are_in_utc() -> None:
+    assert get("/runs/41")["run"]["created_at"] == "2026-11-21T02:05:00Z"
+
+
+def test_samples_are_found_by_series_and_by_name() -> None:
+    by_series = get("/builds/kv-engine-cv-perf/5904/samples", params={"series": 1})
+    names = {key: by_series[key] for key in ("suite", "benchmark", "metric")}
+    assert get("/builds/kv-engine-cv-perf/5904/samples", params=names) == by_series
+    assert len(by_series["base"]) == len(by_series["patch"]) == 24
+    assert by_series["base"][4] is None
+
+
+def test_series_are_searched_by_words_and_read_with_their_points() -> None:
+    items = get("/series", params={"q": "LOGQTIME -threads"})["items"]
+    assert [item["benchmark"] for item in items] == ["TaskStatsBench/LogQTime"]
+    points = get(f"/series/{items[0]['id']}", params={"limit": 5})["points"]
+    assert [point["kind"] for point in points].count("post-submit") == 5
+
+
+def test_series_pages_follow_one_another() -> None:
+    first = get("/series", params={"limit": 4})
+    second = get("/series", params={"limit": 100, "cursor": first["next"]})
+    assert [item["id"] for item in first["items"] + second["items"]] == list(
+        range(1, len(READING.trends) + 1)
+    )
+    assert second["next"] is None
+
+
+def test_a_hostile_name_comes_through_as_it_is() -> None:
+    rows = get("/builds/kv-engine-cv-perf/6660")["comparisons"]
+    assert [row["benchmark"] for row in rows][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
+
+
+def test_what_the_reader_holds_already_is_not_sent_again() -> None:
+    first = call(APP, "GET", "/api/v1/changes")
+    etag = first.headers["etag"]
+    assert etag.startswith('W/"')
+    again = call(APP, "GET", "/api/v1/changes", headers={"If-None-Match": f'"other", {etag}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    changed = call(APP, "GET", "/api/v1/changes", headers={"If-None-Match": '"other"'})
+    assert changed.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/changes/1", 404),
+        ("GET", "/api/v1/changes/x", 422),
+        ("GET", "/api/v1/changes/99999999999999999999", 422),
+        ("GET", "/api/v1/changes?limit=0", 422),
+        ("GET", "/api/v1/changes?cursor=nonsense", 400),
+        ("GET", "/api/v1/series?cursor=-1", 400),
+        ("GET", "/api/v1/builds/kv-engine-cv-perf/5904/samples?suite=none", 404),
+        ("GET", "/api/v1/nothing", 404),
+        ("GET", "/nothing", 404),
+        ("POST", "/api/v1/changes", 405),
+        ("DELETE", "/api/v1/runs/41", 405),
+    ],
+)
+def test_every_error_is_a_problem_with_the_request_id(method: str, path: str, status: int) -> None:
+    answer = call(APP, method, path)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
+    problem = answer.json()
+    assert (problem["status"], problem["request_id"]) == (status, answer.headers["x-request-id"])
+    assert problem["title"]
+
+
+def test_an_unreachable_store_is_a_problem_that_passes() -> None:
+    class Away(FakeReading):
+        def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
+            self.condition()
+
+    answer = call(build_app(Away(is_away=True)), "GET", "/api/v1/changes")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, PROBLEM)
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_a_defect_is_a_problem_too_and_tells_nothing_of_the_inside() -> None:
+    class Broken(FakeReading):
+        def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
+            raise ZeroDivisionError("a secret")
+
+    for path in ("/api/v1/changes", "/"):
+        with structlog.testing.capture_logs() as logs:
+            answer = call(build_app(Broken()), "GET", path)
+        assert [entry["event"] for entry in logs] == ["request.failed"]
+        assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
+        assert "secret" not in answer.text
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.json()["request_id"] == answer.headers["x-request-id"]
+
+
+def test_a_given_request_id_is_kept_unless_it_could_break_a_log() -> None:
+    kept = call(APP, "GET", "/healthz", headers={"X-Request-Id": "abc-12345678"})
+    assert kept.headers["x-request-id"] == "abc-12345678"
+    replaced = call(APP, "GET", "/healthz", headers={"X-Request-Id": "a b=c"})
+    assert re.fullmatch(r"[0-9a-f]{32}", replaced.headers["x-request-id"])
+
+
+def test_the_document_names_every_operation() -> None:
+    document = get("/openapi.json")
+    assert document["openapi"].startswith("3.1")
+    operations = {path: methods["get"]["operationId"] for path, methods in document["paths"].items()}
+    assert operations == {
+        "/api/v1/changes": "listChanges",
+        "/api/v1/changes/{number}": "getChange",
+        "/api/v1/changes/{number}/patch-sets/{patch_set}": "getPatchSet",
+        "/api/v1/runs/{run_id}": "getRun",
+        "/api/v1/builds/{job}/{number}": "getBuild",
+        "/api/v1/builds/{job}/{number}/samples": "getSamples",
+        "/api/v1/series": "searchSeries",
+        "/api/v1/series/{series_id}": "getSeries",
+    }
+    answers = document["paths"]["/api/v1/changes"]["get"]["responses"]
+    assert all(PROBLEM in answers[status]["content"] for status in ("400", "404", "422", "503"))

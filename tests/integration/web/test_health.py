@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from service.domain.health import Patience, degradations
+from service.domain.views import PoolQueue, Pulse
+from tests.support.fake_reading import NOW, FakeReading, healthy
+from tests.support.web import build_app, call
+
+HOUR = timedelta(hours=1)
+CASES = [
+    (
+        {"oldest_unhandled_event_at": NOW - HOUR},
+        "Events are not being handled: the oldest has waited 60 minutes.",
+    ),
+    (
+        {"unsent_reviews": 3, "oldest_unsent_review_at": NOW - HOUR},
+        "3 votes have not reached the review server, the oldest for 60 minutes.",
+    ),
+    ({"dead_setbacks": 1}, "One step was given up after repeated failures."),
+    ({"queues": (PoolQueue("perf", 2, NOW - HOUR, None),)}, "Pool perf has no machine: 2 builds wait."),
+    (
+        {"queues": (PoolQueue("perf", 1, NOW, NOW - HOUR),)},
+        "No machine of pool perf was seen for 60 minutes: one build waits.",
+    ),
+    (
+        {"queues": (PoolQueue("perf", 5, NOW - 3 * HOUR, NOW),)},
+        "In pool perf 5 builds wait, the oldest for 3 hours.",
+    ),
+    ({"pulses": (Pulse("schedule", NOW, ""),)}, "The reconcile has not run yet."),
+    (
+        {"pulses": (Pulse("schedule", NOW, ""), Pulse("reconcile", NOW - 60 * HOUR, ""))},
+        "The reconcile has not run for 2 days.",
+    ),
+]
+
+
+def test_a_well_service_is_ready() -> None:
+    answer = call(build_app(FakeReading()), "GET", "/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+
+
+@pytest.mark.parametrize(("facts", "sentence"), CASES)
+def test_whatever_is_degraded_is_said_by_readyz_and_on_the_pages(
+    facts: dict[str, object], sentence: str
+) -> None:
+    app = build_app(FakeReading(state=healthy(**facts)))
+    answer = call(app, "GET", "/readyz")
+    assert (answer.status_code, answer.json()["degraded"]) == (503, [sentence])
+    assert sentence in call(app, "GET", "/").text
+
+
+def test_short_waits_are_no_news() -> None:
+    facts = healthy(
+        oldest_unhandled_event_at=NOW - timedelta(seconds=5),
+        unsent_reviews=1,
+        oldest_unsent_review_at=NOW - timedelta(seconds=5),
+        queues=(PoolQueue("perf", 1, NOW, NOW), PoolQueue("idle", 0, None, NOW - HOUR)),
+    )
+    assert degradations(facts, Patience()) == ()
+
+
+def test_without_its_database_the_service_lives_but_is_not_ready() -> None:
+    app = build_app(FakeReading(is_away=True))
+    assert call(app, "GET", "/healthz").status_code == 200
+    answer = call(app, "GET", "/readyz")
+    assert (answer.status_code, answer.json()["degraded"]) == (503, ["the database does not answer"])
+    assert "benchgate_database_up 0.0" in call(app, "GET", "/metrics").text
+    assert "The database does not answer" in call(app, "GET", "/").text
+
+
+def test_the_facts_are_metrics() -> None:
+    state = healthy(unsent_reviews=2, queues=(PoolQueue("perf", 4, NOW - HOUR, NOW),))
+    metrics = call(build_app(FakeReading(state=state)), "GET", "/metrics").text
+    assert "benchgate_unsent_reviews 2.0" in metrics
+    assert 'benchgate_queued_builds{pool="perf"} 4.0' in metrics
+    assert 'benchgate_oldest_build_seconds{pool="perf"} 3600.0' in metrics

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.fake_reading import FakeReading
+from tests.support.sample_project import sample_project
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from starlette.routing import BaseRoute
+
+APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
+PAGES = (
+    "/", "/changes/4712", "/changes/4712/1", "/changes/4713", "/changes/4716", "/runs/41",
+    "/job/kv-engine-cv-perf/5904/", "/trends", "/trends?series=1", "/machines", "/changes/1",
+)  # fmt: skip
+
+
+def walk(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+    for route in routes:
+        inner = getattr(route, "original_router", None) or getattr(route, "app", None)
+        methods = getattr(route, "methods", None)
+        if methods is not None:
+            yield from ((method, route.path) for method in methods)  # type: ignore[attr-defined]
+        elif inner is not None:
+            yield from walk(inner.routes)
+        else:
+            raise AssertionError(f"a route of an unknown kind: {route!r}")
+
+
+def test_no_route_but_the_webhook_changes_anything() -> None:
+    found = list(walk(APP.routes))
+    assert len(found) > 20
+    changing = {(method, path) for method, path in found if method not in {"GET", "HEAD"}}
+    assert changing == {("POST", "/webhooks/gerrit/{secret}")}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_allows_scripts_of_its_own_only(path: str) -> None:
+    answer = call(APP, "GET", path)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'; script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert ("'unsafe-inline'" in policy) == path.startswith("/trends")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "<script>" not in answer.text
+    assert " style=" not in answer.text
+    assert " onclick=" not in answer.text
+
+
+def test_a_missing_page_says_so_to_people() -> None:
+    for path in ("/changes/1", "/changes/abc", "/runs/999", "/job/none/1/", "/?cursor=nonsense"):
+        answer = call(APP, "GET", path)
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "Not found" in answer.text
+
+
+def test_empty_pages_say_what_comes_next() -> None:
+    empty = build_app(FakeReading())
+    assert "The first appears here as soon as" in call(empty, "GET", "/").text
+    assert "benchgate worker --pool" in call(empty, "GET", "/machines").text
+    assert "No series yet" in call(empty, "GET", "/trends").text
+
+
+def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:
+    answer = call(APP, "GET", "/job/kv-engine-cv-perf/5904/log")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.text.startswith("… ")
+    assert answer.text.endswith("last")
+    assert len(answer.content) < (4 << 20) + 100
+
+
+def test_a_build_whose_log_is_gone_is_still_shown() -> None:
+    answer = call(build_app(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
+    assert "The log is no longer kept." in answer.text
+
+
+def test_the_address_without_its_last_slash_leads_to_the_build() -> None:
+    answer = call(APP, "GET", "/job/kv-engine-cv-perf/5904")
+    assert (answer.status_code, answer.headers["location"]) == (308, "/job/kv-engine-cv-perf/5904/")
+
+
+def test_the_chart_library_is_served_from_here_for_ever() -> None:
+    page = call(APP, "GET", "/trends?series=1").text
+    name = page.partition("/static/plotly-")[2].partition('"')[0]
+    answer = call(APP, "GET", f"/static/plotly-{name}")
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert b"plotly.js" in answer.content[:100]
+    assert call(APP, "GET", "/static/plotly-0.min.js").status_code == 404
+    assert call(APP, "GET", "/static/..%2fpages.py").status_code == 404

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from service.domain.errors import BadEvent, Transient
+from service.web.webhooks import create_webhooks
+from tests.support.fake_reading import FakeReading
+from tests.support.web import SECRETS, build_app, call
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+EVENT = json.dumps({"type": "patchset-created", "change": {"number": 7, "project": "kv"}}).encode()
+
+
+class Inbox:
+    def __init__(self, error: Exception | None = None) -> None:
+        self.bodies: list[bytes] = []
+        self.error = error
+
+    def receive(self, body: bytes) -> None:
+        if self.error is not None:
+            raise self.error
+        self.bodies.append(body)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_an_event_with_either_secret_is_stored_as_it_came(secret: str) -> None:
+    inbox = Inbox()
+    app = build_app(FakeReading(), receive=inbox.receive)
+    answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
+    assert (answer.status_code, answer.content, inbox.bodies) == (204, b"", [EVENT])
+
+
+@pytest.mark.parametrize(
+    "secret", ["wrong-secret-of-the-hook", SECRETS[0][:-1], SECRETS[0] + "x", "%F0%9F%98%80"]
+)
+def test_a_wrong_secret_finds_nothing(secret: str) -> None:
+    inbox = Inbox()
+    app = build_app(FakeReading(), receive=inbox.receive)
+    answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
+    assert (answer.status_code, inbox.bodies) == (404, [])
+    assert secret not in answer.text
+
+
+def test_without_a_configured_secret_the_route_is_closed() -> None:
+    app = build_app(FakeReading(), secrets=())
+    assert call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT).status_code == 404
+
+
+def test_a_secret_that_could_be_guessed_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 16"):
+        create_webhooks(("short",), Inbox().receive, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"[1]", b"{}", b"[" * 100_000, b'{"type": 1}'])
+def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(body: bytes) -> None:
+    inbox = Inbox()
+    app = build_app(FakeReading(), receive=inbox.receive)
+    with structlog.testing.capture_logs() as logs:
+        answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=body)
+    assert (answer.status_code, inbox.bodies) == (204, [])
+    assert [entry["event"] for entry in logs] == ["webhook.unreadable"]
+    assert SECRETS[0] not in str(logs)
+    metrics = call(app, "GET", "/metrics").text
+    assert 'benchgate_webhook_events_total{outcome="unreadable"} 1.0' in metrics
+
+
+def test_an_event_that_the_step_cannot_read_is_accepted_too() -> None:
+    app = build_app(FakeReading(), receive=Inbox(BadEvent("no")).receive)
+    assert call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT).status_code == 204
+
+
+def test_an_event_that_cannot_be_stored_now_is_asked_for_again() -> None:
+    app = build_app(FakeReading(), receive=Inbox(Transient("away")).receive)
+    answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT)
+    assert answer.status_code == 503
+    assert SECRETS[0] not in answer.text
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole() -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 64 << 20:
+            sent += 1 << 16
+            yield b"x" * (1 << 16)
+
+    inbox = Inbox()
+    app = build_app(FakeReading(), receive=inbox.receive)
+    answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=endless())
+    assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
+    assert sent <= 1 << 20
+    assert inbox.bodies == []
+
+
+def test_an_announced_size_that_is_too_large_is_refused() -> None:
+    app = build_app(FakeReading())
+    answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=b"x" * ((256 << 10) + 1))
+    assert answer.status_code == 413
+    assert SECRETS[0] not in answer.text

@@ -1,0 +1,85 @@
+"""Changes of a review server, and a service that follows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from service.domain.identity import ChangeKey, RunKind
+from service.domain.review import Change, ChangeStatus, PatchSet, Person
+from service.steps.cast_vote import Links, cast_vote
+from service.steps.look_at_change import look_at_change
+from service.steps.plan_run import plan_run
+from tests.support.fakes import FakeReviewServer
+from tests.support.memory import NOW
+from tests.support.memory_store import MemoryStore
+from tests.support.workshop import CODE, MemorySource, code
+
+if TYPE_CHECKING:
+    from service.domain.run import RunState
+
+KEY = ChangeKey("gerrit", 7)
+LINKS = Links("https://bench.example.com/")
+PROJECT_FILE = """\
+version: 1
+label: Performance
+jobs:
+  perf:
+    kind: benchmark
+    paths: ["bench.json", "src/"]
+    build: {configure: "", compile: make}
+    suites: [{name: bench, program: build/bench}]
+"""
+
+
+def change_at(number: int, *, minutes: int = 0, **other: Any) -> Change:  # noqa: ANN401 - any field of a change
+    """The change with its patch set of that number."""
+    values: dict[str, Any] = {
+        "key": KEY,
+        "project": "kv",
+        "branch": "master",
+        "change_id": "I7",
+        "subject": "Speed up",
+        "status": ChangeStatus.NEW,
+        "updated": NOW + timedelta(minutes=number * 10 + minutes),
+        "current": PatchSet(number, f"patch{number}", f"refs/changes/07/7/{number}", ("parent",)),
+        "owner": Person("Alice"),
+    }
+    return Change(**values | other)
+
+
+def project(text: str | None = PROJECT_FILE, **files: str) -> MemorySource:
+    """A repository whose branch has a parent, and two patch sets on it that are slower."""
+    source = MemorySource()
+    kept = {CODE: code(BM_a=1e-6, BM_b=2e-6), **files} | ({} if text is None else {"benchgate.yaml": text})
+    source.commit("root", None, kept)
+    source.commit("parent", "root", kept, "refs/heads/master")
+    for number in (1, 2):
+        slower = {**kept, CODE: code(BM_a=1e-6 * (1 + number / 10), BM_b=2e-6)}
+        source.commit(f"patch{number}", "parent", slower, f"refs/changes/07/7/{number}")
+    return source
+
+
+@dataclass
+class Service:
+    """The control plane over a memory."""
+
+    store: MemoryStore = field(default_factory=MemoryStore)
+    server: FakeReviewServer = field(default_factory=FakeReviewServer)
+    source: MemorySource = field(default_factory=project)
+
+    def see(self, change: Change) -> None:
+        """The server has the change, and we look at it."""
+        self.server.put(change)
+        look_at_change(self.store, self.server, change.key)
+
+    def plan(self, run_id: int = 1) -> None:
+        plan_run(self.store, self.source, run_id, LINKS.run(run_id))
+
+    def vote(self, run_id: int = 1) -> None:
+        cast_vote(self.store, LINKS, run_id)
+
+    def runs(self, kind: RunKind = RunKind.CHECK) -> list[tuple[str, RunState]]:
+        """Revision and state of the runs of a kind."""
+        return [(run.revision, run.state) for run in self.store.memory.runs if run.kind is kind]

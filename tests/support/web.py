@@ -1,0 +1,83 @@
+"""The web application over a fake read port, called in memory or served on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+import uvicorn
+from prometheus_client import CollectorRegistry
+
+from dashboards.pages import INLINE_STYLE_PATHS, create_pages
+from service.domain.errors import NotFound
+from service.web.api import create_api
+from service.web.application import assemble
+from service.web.health import create_health
+from service.web.webhooks import create_webhooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fastapi import FastAPI
+
+    from service.ports.reading import Reading
+
+SECRETS = ("first-secret-of-the-hook", "second-secret-of-the-hook")
+
+
+def build_app(
+    reading: Reading,
+    *,
+    receive: Callable[[bytes], None] = lambda _: None,
+    secrets: Sequence[str] = SECRETS,
+    logs: Mapping[str, bytes] | None = None,
+) -> FastAPI:
+    """The whole application as the service puts it together."""
+
+    def read_log(key: str) -> bytes:
+        if key not in (logs or {}):
+            raise NotFound("the log is gone")
+        return (logs or {})[key]
+
+    registry = CollectorRegistry()
+    routers = [
+        create_api(reading),
+        create_webhooks(secrets, receive, registry),
+        create_health(reading, registry),
+        create_pages(reading, read_log=read_log),
+    ]
+    return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
+
+
+def call(app: FastAPI, method: str, path: str, **more: object) -> httpx.Response:
+    """One request, answered in memory."""
+
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.request(method, path, **more)  # type: ignore[arg-type]
+
+    return asyncio.run(send())
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """The address of the application on a free port of loopback."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        deadline = time.monotonic() + 20
+        while not server.started and thread.is_alive() and time.monotonic() < deadline:
+            thread.join(0.02)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()

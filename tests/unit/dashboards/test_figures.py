@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dashboards.figures import escaped, page_of, trend_figure
+from tests.support.fake_reading import trend_point
+from tests.support.sample_project import HOSTILE_NAMES, sample_project
+
+GOLDEN = Path(__file__).parent / "golden"
+READING = sample_project()
+
+
+def test_the_trend_is_drawn_as_recorded() -> None:
+    """Set BENCHGATE_UPDATE_GOLDEN=1 to record a wanted change."""
+    trend = READING.trend(1, 12)
+    text = json.dumps(trend_figure(trend), indent=1, ensure_ascii=False) + "\n"
+    golden = GOLDEN / "trend.json"
+    if os.environ.get("BENCHGATE_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_merged_commits_are_full_and_patch_sets_hollow() -> None:
+    merged, proposed = trend_figure(READING.trend(1, 200))["data"]
+    assert sum(y is not None for y in merged["y"]) == 60
+    assert len(proposed["y"]) == 9
+    assert not any(symbol.endswith("-open") for symbol in merged["marker"]["symbol"])
+    assert all(symbol.endswith("-open") for symbol in proposed["marker"]["symbol"])
+
+
+def test_a_change_of_environment_begins_an_epoch_with_a_line_and_a_gap() -> None:
+    points = tuple(trend_point(k, 1.0, environment_id=1 if k == 0 else 2) for k in range(3))
+    figure = trend_figure(replace(READING.trends[0], points=points))
+    assert figure["data"][0]["y"] == [1.0, None, 1.0, 1.0]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [figure["data"][0]["x"][2]]
+
+
+def test_a_point_without_a_value_is_not_drawn() -> None:
+    figure = trend_figure(replace(READING.trends[0], points=(trend_point(0, 1.0, patch=None),)))
+    assert figure["data"][0]["y"] == []
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_no_text_of_a_patch_set_reaches_plotly_unescaped(name: str) -> None:
+    point = trend_point(0, 1.0, subject=name, author=name, machine=name, revision=name)
+    series = replace(READING.trends[0].series, metric=name, benchmark=name)
+    figure = trend_figure(replace(READING.trends[0], series=series, points=(point,)))
+    texts = [figure["data"][0]["hovertext"][0], figure["layout"]["yaxis"]["title"]["text"]]
+    left = "".join(texts).replace("<br>", "").replace("<b>", "", 1).replace("</b>", "", 1)
+    assert "<" not in left
+    assert "\u202e" not in left
+
+
+def test_a_point_leads_to_its_change_else_to_its_run_or_build() -> None:
+    point = trend_point(7, 1.0)
+    assert page_of(point) == "/changes/507"
+    assert page_of(replace(point, kind="check")) == "/changes/507/2"
+    assert page_of(replace(point, change=None)) == "/runs/1007"
+    assert page_of(replace(point, change=None, run_id=None)) == "/job/kv-engine-cv-perf/107/"
+
+
+def test_escaped_text_is_short_and_reads_as_it_was() -> None:
+    assert escaped("a<b>&amp;") == "a&lt;b&gt;&amp;amp;"
+    assert len(escaped("x" * 10_000)) == 160

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from dashboards.formatting import breakable, counted, lasting, middle_cut, moment, quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1.82e-6, "s", "1.82 µs"),
+        (0.25, "s", "250 ms"),
+        (12.0, "s", "12 s"),
+        (3e-10, "s", "300 ps"),
+        (0.0, "s", "0 s"),
+        (12_400_000.0, "1/s", "12.4 M/s"),
+        (0.5, "1/s", "0.50 /s"),
+        (3584.0, "B", "3.50 KiB"),
+        (2.0**31, "B/s", "2 GiB/s"),
+        (10.5, "", "10.5"),
+        (12_840_000.0, "", "12,840,000"),
+        (float("nan"), "s", "–"),
+        (None, "s", "–"),
+    ],
+)
+def test_a_quantity_has_three_digits_and_a_readable_unit(value: float | None, unit: str, text: str) -> None:
+    assert quantity(value, unit) == text
+
+
+def test_times_are_shown_in_utc_whatever_zone_they_come_in() -> None:
+    local = datetime(2026, 11, 21, 4, 36, tzinfo=timezone(timedelta(hours=2)))
+    assert moment(local) == moment(local.astimezone(UTC)) == "2026-11-21 02:36"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(45.4, "45 s"), (200, "3 min 20 s"), (7500, "2 h 5 min"), (-3, "0 s")]
+)
+def test_durations_are_in_words(seconds: float, text: str) -> None:
+    assert lasting(seconds) == text
+
+
+def test_a_long_name_keeps_both_of_its_ends() -> None:
+    cut = middle_cut("Fixture/" + "x" * 500 + "/threads:4", 60)
+    assert len(cut) == 60
+    assert cut.startswith("Fixture/")
+    assert cut.endswith("/threads:4")
+
+
+def test_a_breakable_name_is_still_escaped() -> None:
+    assert breakable("<b>/8") == "&lt;b&gt;/<wbr>8"
+
+
+def test_counts_agree_with_their_noun() -> None:
+    assert (counted(1, "row"), counted(2, "row")) == ("1 row", "2 rows")
