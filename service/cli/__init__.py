@@ -1,0 +1,96 @@
+"""The ``benchgate`` command: one file a command, loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from service.domain.errors import BadInput, BenchgateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXIT_OK: Final = 0
+EXIT_SLOWER: Final = 1  # something would vote −1
+EXIT_USAGE: Final = 2
+EXIT_CANNOT: Final = 3  # could not measure, or a part of the service is away
+EXIT_INTERRUPTED: Final = 130
+
+# Name → module and the line shown by --help, so that help loads none of them.
+_COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "gate": ("gate", "Judge a commit at your desk: build both sides, measure pairs, print verdicts."),
+        "compare": ("compare", "Verdicts from recorded Google Benchmark JSON files."),
+        "up": ("up", "Everything on this machine: database, queue, web, workers."),
+        "serve": ("serve", "The web part alone: webhooks, API and pages."),
+        "worker": ("worker", "A worker alone: of the control plane or of a pool of machines."),
+        "schedule": ("schedule", "The schedule alone: relays hints, wakes what was lost."),
+        "migrate": ("migrate", "Bring the database's schema up to date."),
+        "reconcile": ("reconcile", "Look at every open change once, now."),
+        "replay": ("replay", "Feed recorded Gerrit events."),
+        "doctor": ("doctor", "What of this machine disturbs measuring, and how to mend it."),
+        "demo": ("demo", "A fast and a slow change, gated on this machine; then the dashboard."),
+    }
+)
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        found: click.Command = import_module(f"service.cli.{_COMMANDS[cmd_name][0]}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(package_name="benchgate")
+def benchgate() -> None:
+    """Performance CI for C++ projects that are reviewed on Gerrit.
+
+    Try `benchgate gate` in a repository with a benchgate.yaml: it builds HEAD^ and HEAD, runs their Google
+    Benchmark programs in interleaved pairs and says what got slower, by how much and how sure it is.
+
+    Data goes to stdout, progress to stderr. Exit codes: 0 nothing that would vote -1, 1 something would,
+    2 wrong usage or input, 3 could not measure, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line; every error raised on purpose becomes one clear line and an exit code."""
+    try:
+        code = benchgate.main(standalone_mode=False)
+        # click returns the code of ctx.exit() and, without one, what the command returned.
+        sys.exit(code if isinstance(code, int) else EXIT_OK)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except BadInput as error:
+        click.echo(f"benchgate: {error}", err=True)
+        sys.exit(EXIT_USAGE)
+    except BenchgateError as error:
+        click.echo(f"benchgate: {error}", err=True)
+        sys.exit(EXIT_CANNOT)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(EXIT_OK)

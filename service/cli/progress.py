@@ -1,0 +1,44 @@
+"""Progress on a terminal: one line that says what is being done, nothing where stderr is no terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+
+class TerminalProgress:
+    """The Progress port on stderr; use it as a context manager."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """Show what is being done, with a bar where it is known how far it is."""
+        self._bar.update(
+            self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
+        )

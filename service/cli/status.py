@@ -1,0 +1,75 @@
+"""One status line per part, on stderr: kept up to date on a terminal, printed at changes elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from service.adapters.embedded.children import State, Status
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+_STYLE = {
+    State.READY: "green",
+    State.STARTING: "yellow",
+    State.RESTARTING: "bold yellow",
+    State.FAILED: "bold red",
+    State.STOPPED: "dim",
+}
+
+
+class StatusLines:
+    """Shows statuses as they change; use it as a context manager."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._statuses: dict[str, Status] = {}
+        self._live = Live(console=self._console, auto_refresh=False, transient=False)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def __call__(self, status: Status) -> None:
+        """Show a new status of a part."""
+        self._statuses[status.name] = status
+        if self._console.is_terminal:
+            self._live.update(self._table(), refresh=True)
+        else:
+            self._console.print(Text(_line(status)), soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """A line above the statuses."""
+        self._console.print(Text(text), soft_wrap=True)
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for each in self._statuses.values():
+            pid = f"pid {each.pid}" if each.pid else ""
+            restarts = f"restarted {each.restarts}×" if each.restarts else ""
+            table.add_row(
+                each.name, Text(each.state, style=_STYLE[each.state]), pid, restarts, Text(each.note)
+            )
+        return table
+
+
+def _line(status: Status) -> str:
+    parts = [f"{status.name:<9}", f"{status.state:<10}"]
+    if status.pid:
+        parts.append(f"pid {status.pid}")
+    if status.restarts:
+        parts.append(f"restarted {status.restarts}×")
+    return " ".join([*parts, status.note]).rstrip()

@@ -1,0 +1,39 @@
+"""The web application: ``uvicorn --factory service.main:create_app``."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry
+
+from dashboards.pages import create_pages
+from service.config import ControlSettings
+from service.steps.receive_event import receive_event
+from service.web.api import create_api
+from service.web.application import assemble
+from service.web.health import create_health
+from service.web.webhooks import create_webhooks
+from service.wiring import build_control
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+
+def create_app() -> FastAPI:
+    """Webhooks, API, pages and health over the control plane of the environment's settings."""
+    settings = ControlSettings()
+    plane = build_control(settings)
+    registry = CollectorRegistry()
+    secrets = [secret.get_secret_value() for secret in settings.webhook_secrets]
+
+    def receive(body: bytes) -> None:
+        receive_event(plane.store, settings.instance, body)
+
+    routers = [
+        create_webhooks(secrets, receive, registry),
+        create_api(plane.reading),
+        create_health(plane.reading, registry),
+        create_pages(plane.reading, read_log=plane.artifacts.get),
+    ]
+    return assemble(routers, version=version("benchgate"), inline_style_paths=("/trends",))

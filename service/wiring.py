@@ -1,0 +1,168 @@
+"""The composition root: here, and only here, ports get their adapters."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from service.adapters import packing
+from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.console_review import ConsoleReview
+from service.adapters.git import GitSource
+from service.adapters.machine import read_environment, read_load
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.listening import OutboxListener
+from service.adapters.postgres.reading import PostgresReading
+from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.upkeep import PostgresUpkeep
+from service.adapters.postgres.worklist import MachineWorklist
+from service.adapters.queue import CeleryQueue
+from service.adapters.sandbox import BubblewrapSandbox
+from service.adapters.toolchain import toolchain_fingerprint
+from service.adapters.unsandboxed import DirectRunner
+from service.domain.errors import BadInput
+from service.steps.build_sides import Workshop
+from service.steps.cast_vote import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sqlalchemy import Engine
+
+    from service.config import ControlSettings, MachineSettings
+    from service.ports import Artifacts, Progress, Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control plane: it holds the review server's credentials and the owner's database role."""
+
+    store: PostgresStore
+    upkeep: PostgresUpkeep
+    reading: PostgresReading
+    queue: CeleryQueue
+    server: ConsoleReview
+    source: GitSource
+    artifacts: Artifacts
+    links: Links
+    listener: OutboxListener
+    engine: Engine
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.listener.close()
+        self.engine.dispose()
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine plane: a worklist and a workshop, and nothing that could vote."""
+
+    worklist: MachineWorklist
+    shop: Workshop
+    progress: Progress
+    introduce: Callable[[], None]
+
+
+class LoggedProgress:
+    """Progress for a worker's log."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """Log it."""
+        structlog.get_logger().info("build.progress", text=text, done=done)
+
+
+def build_control(settings: ControlSettings) -> Control:
+    """The control plane of these settings.
+
+    Raises:
+        BadInput: the database or the broker is not set.
+    """
+    _need(settings.database_url, "BENCHGATE_DATABASE_URL")
+    _need(settings.redis_url, "BENCHGATE_REDIS_URL")
+    engine = make_engine(settings.database_url)
+    return Control(
+        store=PostgresStore(engine),
+        upkeep=PostgresUpkeep(engine),
+        reading=PostgresReading(engine),
+        queue=CeleryQueue(settings.redis_url),
+        server=ConsoleReview(settings.review_path, settings.instance),
+        source=GitSource(settings.home / "control" / "git", settings.remote),
+        artifacts=DirectoryArtifacts(settings.artifacts_path),
+        links=Links(settings.base_url),
+        listener=OutboxListener(settings.database_url),
+        engine=engine,
+    )
+
+
+def build_machine(settings: MachineSettings) -> Machine:
+    """The machine plane of these settings.
+
+    Raises:
+        BadInput: the database is not set.
+        Unfit: this host cannot isolate programs.
+    """
+    _need(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
+    engine = make_engine(settings.machine_database_url)
+    artifacts = DirectoryArtifacts(settings.artifacts_path)
+    machine_class = settings.machine_class or settings.pool
+    worklist = MachineWorklist(
+        engine, settings.machine_name, machine_class, settings.pool, artifacts, settings.lease_seconds
+    )
+    home = settings.home / "machines" / settings.machine_name
+    shop = build_workshop(
+        home,
+        settings.remote,
+        tuple(settings.cpus),
+        is_sandboxed=settings.sandbox != "none",
+        artifacts=artifacts,
+    )
+
+    def introduce() -> None:
+        environment = read_environment()
+        in_force = shop.sandbox.in_force()
+        facts = {**environment.to_mapping(), "in_force": dict(in_force)}
+        worklist.introduce(environment.fingerprint(in_force), facts)
+
+    return Machine(worklist, shop, LoggedProgress(), introduce)
+
+
+def build_workshop(
+    home: Path,
+    remote: Callable[[str], str],
+    cpus: tuple[int, ...],
+    *,
+    is_sandboxed: bool,
+    artifacts: Artifacts | None = None,
+) -> Workshop:
+    """What one machine, or one desk, builds and measures with; its files are kept below ``home``.
+
+    Raises:
+        Unfit: this host cannot isolate programs; there is no silent fallback.
+    """
+    sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
+    sandbox.in_force()
+    scratch = home.absolute() / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    fingerprint, _ = toolchain_fingerprint(sandbox)
+    return Workshop(
+        source=GitSource(home.absolute() / "git", remote),
+        sandbox=sandbox,
+        artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
+        packer=packing,
+        toolchain=fingerprint,
+        cpus=cpus or tuple(sorted(os.sched_getaffinity(0))),
+        scratch=scratch,
+        read_load=read_load,
+    )
+
+
+def _need(value: str, name: str) -> None:
+    if not value:
+        raise BadInput(
+            f"{name} is not set; `benchgate up` starts a server of its own and sets it", "settings"
+        )

@@ -1,0 +1,111 @@
+"""A whole Benchgate, started as `benchgate up` starts it, with short leases."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.cli.replay import feed
+from service.cli.site import running_site
+from service.config import ControlSettings
+from service.domain.errors import NotFound
+from service.domain.identity import ChangeKey
+from service.wiring import Control, build_control
+from tests.support.tiny_project import TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from service.adapters.embedded.children import Supervisor
+    from service.cli.parts import Site
+    from service.domain.views import BuildSummary
+
+PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
+SECRET = "a-secret-of-the-tests-0123"
+
+
+class RunningSite:
+    """A started Benchgate with its project, and what a test wants to see of it."""
+
+    def __init__(self, site: Site, supervisor: Supervisor, project: TinyProject) -> None:
+        self.site = site
+        self.supervisor = supervisor
+        self.project = project
+        self.plane: Control = build_control(
+            ControlSettings(
+                home=site.home,
+                database_url=site.database_url,
+                redis_url=site.redis_url,
+                base_url=site.base_url,
+                instance="e2e",
+            )
+        )
+
+    def feed(self, event: bytes) -> None:
+        """Replay an event."""
+        feed(self.plane, "e2e", event)
+
+    def wait(self, is_there: Callable[[], bool], what: str) -> None:
+        """Keep the parts running until something is there."""
+        deadline = time.monotonic() + PATIENCE
+        self.supervisor.run(lambda: is_there() or time.monotonic() > deadline)
+        assert time.monotonic() <= deadline, f"{what} did not come; logs in {self.site.home / 'log'}"
+
+    def vote(self, number: int) -> int | None:
+        """The service's vote on a change now."""
+        by_label = self.plane.server.votes(ChangeKey("e2e", number))
+        return next((value for by_user in by_label.values() for value in by_user.values()), None)
+
+    def messages(self, number: int) -> list[str]:
+        """What was posted on a change."""
+        return [each.text for each in self.plane.server.messages(ChangeKey("e2e", number))]
+
+    def wait_for_vote(self, number: int) -> int | None:
+        """The vote, once a message is there."""
+        self.wait(lambda: bool(self.messages(number)), f"the message on change {number}")
+        return self.vote(number)
+
+    def build(self, number: int, patch_set: int = 1) -> BuildSummary | None:
+        """The newest build of a patch set."""
+        builds = self.plane.reading.patch_set(number, patch_set).builds
+        return builds[0] if builds else None
+
+    def wait_for_phase(self, number: int, phase: str) -> None:
+        """Until the newest build of a change is in a phase."""
+
+        def is_there() -> bool:
+            with suppress(NotFound):
+                build = self.build(number)
+                return build is not None and build.phase == phase
+            return False
+
+        self.wait(is_there, f"phase {phase} of change {number}")
+
+    def pid(self, name: str) -> int:
+        """The process of a part."""
+        return next(s.pid for s in self.supervisor.statuses() if s.name == name and s.pid is not None)
+
+
+def start_settings(project: TinyProject) -> dict[str, str]:
+    """The BENCHGATE_ variables of the tests' sites."""
+    return {
+        "BENCHGATE_GIT_URL": str(project.path),
+        "BENCHGATE_INSTANCE": "e2e",
+        "BENCHGATE_LEASE_SECONDS": "2",
+        "BENCHGATE_WEBHOOK_SECRETS": f'["{SECRET}"]',
+    }
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """One Benchgate for the tests of a module."""
+    root: Path = tmp_path_factory.mktemp("site")
+    project = TinyProject(root / "tiny")
+    with running_site(root / "var", 0, "perf", lambda _: None, start_settings(project)) as (site, supervisor):
+        found = RunningSite(site, supervisor, project)
+        yield found
+        found.plane.close()

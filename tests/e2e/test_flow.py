@@ -1,0 +1,113 @@
+"""From an event to a vote, through real processes."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.conftest import SECRET
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import RunningSite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+
+
+def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite) -> None:
+    running.feed(running.project.propose(1, {"time.txt": "150"}).event())
+    assert running.wait_for_vote(1) == -1
+    message = running.messages(1)[0]
+    assert "Verified-1" in message
+    assert "1 of 1 slower; worst BM_Work CPU time +50.0 %" in message
+
+
+def test_an_unchanged_time_gets_plus_one(running: RunningSite) -> None:
+    running.feed(running.project.propose(2, {"note.txt": "nothing to do with time"}).event())
+    assert running.wait_for_vote(2) == 1
+    assert "1 of 1 the same within 3 %" in running.messages(2)[0]
+
+
+def test_a_patch_that_does_not_compile_gets_minus_one(running: RunningSite) -> None:
+    running.feed(running.project.propose(3, {"broken.txt": "yes"}).event())
+    assert running.wait_for_vote(3) == -1
+    assert "compile" in running.messages(3)[0]
+
+
+def test_a_change_that_touches_no_path_of_the_job_is_not_built(running: RunningSite) -> None:
+    running.feed(running.project.propose(4, {"README.md": "words"}).event())
+    running.wait_for_vote(4)
+    assert "No Builds Executed" in running.messages(4)[0]
+    assert "NOT_BUILT" in running.messages(4)[0]
+
+
+def test_the_same_event_again_changes_nothing(running: RunningSite) -> None:
+    proposal = running.project.propose(5, {"time.txt": "120"})
+    for _ in range(5):
+        running.feed(proposal.event())
+    running.wait_for_vote(5)
+    running.feed(proposal.event())
+    running.feed(running.project.propose(6, {"README.md": "a later event"}).event())
+    running.wait_for_vote(6)
+    assert len(running.messages(5)) == 1
+    assert len(running.plane.reading.patch_set(5, 1).runs) == 1
+
+
+def test_a_webhook_is_enough(running: RunningSite) -> None:
+    """The console review server learns of the change; the service hears of it by the webhook alone."""
+    proposal = running.project.propose(7, {"time.txt": "90"})
+    running.plane.server.apply_event(json.loads(proposal.event()))
+    assert _post(running, SECRET, proposal.event()) == 204
+    assert running.wait_for_vote(7) == 1
+
+
+def test_a_webhook_with_a_wrong_secret_is_not_there(running: RunningSite) -> None:
+    assert _post(running, "not-the-secret-of-the-tests", b"{}") == 404
+
+
+def test_a_merged_change_is_measured_on_its_branch_and_casts_no_vote(running: RunningSite) -> None:
+    proposal = running.project.propose(8, {"time.txt": "80"})
+    running.feed(proposal.event())
+    running.wait_for_vote(8)
+    running.project.merge(proposal)
+    running.feed(proposal.event("change-merged", newRev=proposal.revision))
+    running.wait(lambda: _finished(running, 8, "post-submit"), "the branch's measurement")
+    assert len(running.messages(8)) == 1
+
+
+def test_the_api_tells_what_the_message_told(running: RunningSite) -> None:
+    document = _get(running, "/api/v1/changes/1/patch-sets/1")
+    build = document["builds"][0]
+    assert document["decisions"][0]["vote"] == -1
+    assert build["result"] == "FAILURE"
+    assert [row["verdict"] for row in build["comparisons"]] == ["slower"]
+    assert build["comparisons"][0]["ratio"] == pytest.approx(1.5)
+
+
+def test_the_series_holds_the_merged_commit(running: RunningSite) -> None:
+    found = _get(running, "/api/v1/series?q=BM_Work")["items"]
+    points = _get(running, f"/api/v1/series/{found[0]['id']}")["points"]
+    assert any(point["kind"] == "post-submit" for point in points)
+
+
+def _finished(running: RunningSite, number: int, kind: str) -> bool:
+    runs = running.plane.reading.patch_set(number, 1).runs
+    return any(run.kind == kind and run.finished_at is not None for run in runs)
+
+
+def _get(running: RunningSite, path: str) -> dict:  # type: ignore[type-arg]
+    with urllib.request.urlopen(running.site.base_url + path, timeout=10) as answer:
+        return json.load(answer)  # type: ignore[no-any-return]
+
+
+def _post(running: RunningSite, secret: str, body: bytes) -> int:
+    request = urllib.request.Request(f"{running.site.base_url}/webhooks/gerrit/{secret}", data=body)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code

@@ -1,0 +1,24 @@
+"""The Celery app: ``celery -A workers.app worker -Q control`` or ``-Q pool.<name> --pool solo``."""
+
+from __future__ import annotations
+
+from celery import Celery
+
+from service.adapters.queue import CONTROL_QUEUE
+from service.config import ControlSettings
+
+app = Celery("benchgate", broker=ControlSettings().redis_url or None, include=["workers.tasks"])
+app.conf.update(
+    task_default_queue=CONTROL_QUEUE,
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    task_acks_late=False,  # PostgreSQL decides what is to be repeated; a hint is spent once it is read
+    worker_prefetch_multiplier=1,  # a hint held back by a busy worker helps nobody
+    worker_send_task_events=False,
+    worker_enable_remote_control=False,  # nothing but tasks reaches a worker through the broker
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,  # the broker may be away for long; work is in the database
+    broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 30},
+)

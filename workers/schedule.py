@@ -1,0 +1,88 @@
+"""The schedule: relays hints as they are committed and wakes what nothing woke.
+
+It talks to the database directly, so that it works however long the broker is away.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from service.config import ControlSettings
+from service.domain.errors import Transient
+from service.steps.poke import ask_for_signs_of_life, poke, relay_hints
+from service.wiring import build_control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from service.wiring import Control
+
+log = structlog.get_logger()
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    settings = ControlSettings()
+    plane = build_control(settings)
+    chores = (
+        Chore("relay", 0.0, lambda: _relay(plane)),
+        Chore("poke", 2.0, lambda: _poke(plane, settings)),
+        Chore("reconcile", settings.reconcile_seconds, lambda: plane.queue.send("reconcile", 0, "")),
+        Chore("ask", 30.0, lambda: ask_for_signs_of_life(plane.upkeep, plane.queue)),
+        Chore("partitions", 3600.0, plane.upkeep.ensure_partitions),
+    )
+    while not stop.is_set():
+        for chore in chores:
+            chore.do_when_due(time.monotonic())
+        try:
+            # Woken by the commit of something that leaves; at the latest after a second.
+            plane.listener.wait(1.0)
+        except Transient as error:
+            log.warning("schedule.deaf", error=str(error))
+            stop.wait(1.0)
+    plane.close()
+
+
+class Chore:
+    """Something done again and again; one that fails does not keep the others from being done."""
+
+    def __init__(self, name: str, every: float, work: Callable[[], object]) -> None:
+        self._name = name
+        self._every = every
+        self._work = work
+        self._due = 0.0
+
+    def do_when_due(self, now: float) -> None:
+        """Do it when its time has come."""
+        if now < self._due:
+            return
+        self._due = now + self._every
+        try:
+            self._work()
+        except Transient as error:
+            log.warning("chore.postponed", chore=self._name, error=str(error))
+        except Exception:
+            log.exception("chore.failed", chore=self._name)
+
+
+def _relay(plane: Control) -> None:
+    relay_hints(plane.upkeep, plane.queue)
+    if plane.upkeep.due_reviews():
+        plane.queue.send("deliver", 0, "")
+
+
+def _poke(plane: Control, settings: ControlSettings) -> None:
+    plane.upkeep.beat("schedule")
+    poke(plane.store, plane.upkeep, plane.queue, max_attempts=settings.max_attempts)
+
+
+if __name__ == "__main__":
+    main()
