@@ -1,0 +1,26 @@
+# One image for all parts; what a part is, its command says.
+FROM debian:bookworm-slim
+
+# What projects are built with, and the sandbox they are built in. Projects that need more start from this image.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        bubblewrap build-essential ca-certificates cmake git libbenchmark-dev libgmock-dev libgtest-dev \
+        ninja-build openssh-client python3 python3-venv util-linux \
+    && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /opt/benchgate
+COPY requirements.lock pyproject.toml README.md LICENSE ./
+RUN python3 -m venv /opt/venv \
+    && /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+COPY service service
+COPY workers workers
+COPY dashboards dashboards
+COPY migrations migrations
+RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e . \
+    && useradd --system --create-home --home-dir /var/lib/benchgate benchgate \
+    && install -d -o benchgate /var/lib/benchgate/artifacts
+
+# Not root: bubblewrap then maps the sandbox's user to one without rights on the host.
+USER benchgate
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
+EXPOSE 8080
