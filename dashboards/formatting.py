@@ -99,3 +99,14 @@ def _digits(value: float) -> str:
     if abs(value) >= 100:  # noqa: PLR2004 - three digits
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"  # noqa: PLR2004 - three digits
+
+
+def fact(value: object) -> str:
+    """A fact of a machine's environment for people: lists and mappings without their brackets."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(fact(each) for each in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {fact(each)}" for name, each in value.items())
+    return str(value)

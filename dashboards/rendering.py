@@ -60,6 +60,7 @@ def _environment() -> Environment:
     environment.filters.update(
         quantity=formatting.quantity,
         exact=formatting.exact,
+        fact=formatting.fact,
         moment=formatting.moment,
         stamp=formatting.stamp,
         lasting=formatting.lasting,

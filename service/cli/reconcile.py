@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import click
 
-from service.config import ControlSettings
+from service.cli.running import home_option, settings_of_running_site
 from service.steps.reconcile import reconcile
 from service.wiring import build_control
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @click.command()
-def command() -> None:
+@home_option
+def command(home: Path) -> None:
     """Compare the review server's open changes with the stored runs once, now."""
-    with closing(build_control(ControlSettings())) as plane:
+    with closing(build_control(settings_of_running_site(home))) as plane:
         seen = reconcile(plane.store, plane.server, None)
     click.echo(f"looked at {seen} changes", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from service.config import ControlSettings
+from service.cli.running import home_option, settings_of_running_site
 from service.domain.errors import BadEvent
 from service.domain.events import parse_document
 from service.steps.receive_event import receive_event
@@ -15,18 +15,20 @@ from service.wiring import Control, build_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 @click.command()
+@home_option
 @click.argument("files", nargs=-1, required=True, type=click.File("rb"))
 @click.pass_context
-def command(ctx: click.Context, files: tuple[BinaryIO, ...]) -> None:
+def command(ctx: click.Context, home: Path, files: tuple[BinaryIO, ...]) -> None:
     """Feed Gerrit events from files (`-`: stdin), one JSON object a line as `stream-events` prints them.
 
     The console review server takes over what they say, and the service looks at every change they name.
     A line that is no event is named and left out; the others are fed, and the exit code is then 2.
     """
-    settings = ControlSettings()
+    settings = settings_of_running_site(home)
     fed, bad = 0, 0
     with closing(build_control(settings)) as plane:
         for place, line in (each for file in files for each in _lines(file)):

@@ -98,6 +98,9 @@ class MemoryStore:
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         return self.memory.idle
 
+    def pools(self) -> Sequence[str]:
+        return sorted({pool for pool, _ in self.memory.idle})
+
     def record_setback(self, task: str, entity: int, error: str) -> Setback:
         attempts = self.memory.setbacks[task, entity] = self.memory.setbacks.get((task, entity), 0) + 1
         return Setback(attempts, is_dead=attempts >= MAX_ATTEMPTS)

@@ -29,7 +29,9 @@ JOIN LATERAL (
     WHERE change_id = c.id ORDER BY number DESC LIMIT 1
 ) AS p ON true
 LEFT JOIN LATERAL (
-    SELECT vote, header FROM decision WHERE patch_set_id = p.id ORDER BY number DESC LIMIT 1
+    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
+    -- What is measured after the merge casts no vote, and takes none away.
+    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
 ) AS d ON true
 LEFT JOIN LATERAL (
     SELECT id, state FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
@@ -59,7 +61,9 @@ SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.
        d.vote, coalesce(d.header, '') AS header
 FROM patch_set AS p
 LEFT JOIN LATERAL (
-    SELECT vote, header FROM decision WHERE patch_set_id = p.id ORDER BY number DESC LIMIT 1
+    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
+    -- What is measured after the merge casts no vote, and takes none away.
+    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
 ) AS d ON true
 WHERE p.change_id = :change_id ORDER BY p.number
 """)

@@ -23,18 +23,16 @@ _SIDES: Final = {Side.BASE: 0, Side.PATCH: 1}
 _KINDS: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
 
 # Sorted by digest, so that two builds that add the same series wait for each other instead of deadlocking.
-# What is stored already is left out first: a conflict would use up a number each time.
 _ADD_SERIES: Final = """
 INSERT INTO series (
     digest, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better)
 SELECT n.* FROM unnest(%s::bytea[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
                        %s::text[], %s::text[], %s::text[], %s::text[])
     AS n (digest, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better)
-WHERE NOT EXISTS (SELECT FROM series s WHERE s.digest = n.digest)
 ORDER BY n.digest
 ON CONFLICT (digest) DO NOTHING
 """
-_FIND_SERIES: Final = "SELECT digest, id FROM series WHERE digest = ANY(%s::bytea[])"
+_FIND_SERIES: Final = "SELECT digest, id FROM series WHERE digest = ANY(%b::bytea[])"
 _COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
 _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
@@ -76,14 +74,30 @@ class Results(Connected):
 
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
-        columns: list[list[bytes] | list[str]] = [list(digests.values())]
-        columns += [[clean(getattr(key, name)) for key in series] for name in _PARTS]
-        columns += [[clean(facts[i]) for facts in series.values()] for i in (0, 1)]
+        found = self._find_series(list(digests.values()))
+        # What is stored already is left out: that is nearly all of it, and each conflict uses up a number.
+        missing = [key for key, digest in digests.items() if digest not in found]
+        if missing:
+            self._add_series(missing, digests, series)
+            found |= self._find_series([digests[key] for key in missing])
+        return {key: found[digest] for key, digest in digests.items()}
+
+    def _find_series(self, digests: list[bytes]) -> dict[bytes, int]:
+        with self._driver.cursor() as cursor:
+            cursor.execute(_FIND_SERIES, [digests], binary=True)
+            return {bytes(digest): int(number) for digest, number in cursor}
+
+    def _add_series(
+        self,
+        keys: Sequence[SeriesKey],
+        digests: Mapping[SeriesKey, bytes],
+        series: Mapping[SeriesKey, tuple[str, str]],
+    ) -> None:
+        columns: list[list[bytes] | list[str]] = [[digests[key] for key in keys]]
+        columns += [[clean(getattr(key, name)) for key in keys] for name in _PARTS]
+        columns += [[clean(series[key][i]) for key in keys] for i in (0, 1)]
         with self._driver.cursor() as cursor:
             cursor.execute(_ADD_SERIES, columns)
-            cursor.execute(_FIND_SERIES, [list(digests.values())], binary=True)
-            found = {bytes(digest): int(number) for digest, number in cursor}
-        return {key: found[digest] for key, digest in digests.items()}
 
     def _copy(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         with self._driver.cursor() as cursor, cursor.copy(statement) as copy:

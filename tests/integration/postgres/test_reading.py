@@ -146,6 +146,16 @@ def test_a_change_shows_vote_and_worst_cause_of_its_newest_patch_set(
     assert (change.builds, change.finished_builds, change.run_state) == (2, 2, "finished")
 
 
+def test_what_is_measured_after_the_merge_takes_no_vote_away(
+    database: Database, reading: PostgresReading
+) -> None:
+    add_change(database, 7)
+    add_decision(database, add_run(database, "7-1"), 1, 1)
+    add_decision(database, add_run(database, "7-1", kind="post-submit"), 2, None)
+    assert [change.vote for change in reading.changes(5)] == [1]
+    assert [each.vote for each in reading.change(7).patch_sets] == [1]
+
+
 def test_changes_are_paged_by_time_also_where_times_are_equal(
     database: Database, reading: PostgresReading
 ) -> None:

@@ -1,0 +1,132 @@
+"""`benchgate gate` and `benchgate compare`: verdicts and exit codes at a desk, no server running."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.tiny_project import TinyProject
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+SAMPLE = Path(__file__).parents[1] / "samples" / "gbench" / "v1.7.1_once.json"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> TinyProject:
+    return TinyProject(tmp_path / "tiny")
+
+
+def test_a_slower_commit_ends_with_one(project: TinyProject) -> None:
+    project.commit({"time.txt": "130"})
+    done = gate(project)
+    assert done.returncode == 1
+    assert "slower" in done.stdout
+    assert "1 of 1 slower; worst BM_Work CPU time +30.0 %" in done.stdout
+
+
+def test_a_faster_commit_ends_with_zero(project: TinyProject) -> None:
+    project.commit({"time.txt": "70"})
+    done = gate(project, "--json")
+    assert done.returncode == 0
+    (row,) = json.loads(done.stdout)["benchmarks"]
+    assert (row["name"], row["metric"], row["verdict"], row["pairs"]) == ("BM_Work", "cpu_time", "faster", 8)
+    assert row["ratio"] == pytest.approx(0.7)
+    assert row["interval"] == [pytest.approx(0.7), pytest.approx(0.7)]
+
+
+def test_two_named_revisions_are_compared(project: TinyProject) -> None:
+    base = project.commit({"time.txt": "100"})
+    project.commit({"time.txt": "200"})
+    patch = project.commit({"time.txt": "100.5"})
+    done = gate(project, "--base", base, "--patch", patch)
+    assert done.returncode == 0, done.stderr
+    assert "same" in done.stdout
+
+
+def test_a_commit_that_does_not_compile_ends_with_one_and_shows_the_error(project: TinyProject) -> None:
+    project.commit({"broken.txt": "yes"})
+    done = gate(project)
+    assert done.returncode == 1
+    assert "tiny.cc:7: error" in done.stderr
+
+
+def test_a_parent_that_does_not_compile_cannot_be_compared_with(project: TinyProject) -> None:
+    project.commit({"broken.txt": "yes"})
+    project.commit({"broken.txt": None})
+    done = gate(project)
+    assert done.returncode == 3
+    assert "nothing to compare with" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--base", "no-such-revision"), "no-such-revision"),
+        (("--job", "no-such-job"), "there are: tiny-perf"),
+        (("--repo", "/"), "not a git repository"),
+        (("--no-such-option",), "No such option"),
+    ],
+)
+def test_wrong_usage_ends_with_two_and_says_what(
+    project: TinyProject, words: tuple[str, ...], said: str
+) -> None:
+    project.commit({"time.txt": "99"})
+    done = gate(project, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_project_file_with_an_error_is_named_with_line_and_key(project: TinyProject) -> None:
+    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"})
+    project.commit({"time.txt": "99"})
+    done = gate(project)
+    assert done.returncode == 2
+    assert ":4: jobs.a.kind: 'bench' is not allowed" in done.stderr
+
+
+def test_own_code_runs_without_a_sandbox_when_asked_to(project: TinyProject) -> None:
+    project.commit({"time.txt": "130"})
+    assert gate(project, "--no-sandbox").returncode == 1
+
+
+def test_recorded_files_are_compared_in_pairs() -> None:
+    files = [str(SAMPLE)] * 8
+    done = benchgate("compare", "--base", *files, "--patch", *files, "--json", "--sequential")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["benchmarks"]
+    assert {"name", "metric", "verdict", "ratio", "interval", "pairs"} <= set(rows[0])
+    assert {row["verdict"] for row in rows} <= {"same", "new"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--base", str(SAMPLE), str(SAMPLE), "--patch", str(SAMPLE)), "2 base and 1 patch files"),
+        (("--base", str(SAMPLE)), "--patch"),
+        (("--base", __file__, "--patch", str(SAMPLE)), "test_gate.py"),
+        (("--base", "/no/such/file.json", "--patch", str(SAMPLE)), "/no/such/file.json"),
+    ],
+)
+def test_files_that_cannot_be_compared_are_named(words: tuple[str, ...], said: str) -> None:
+    done = benchgate("compare", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run it in the project, with a cache beside it."""
+    return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
+
+
+def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedProcess[str]:
+    """Run a command as a user would."""
+    environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
+    argv = [sys.executable, "-m", "service.cli", *words]
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)

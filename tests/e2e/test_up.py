@@ -1,0 +1,149 @@
+"""`benchgate up` as an operator uses it: a process of its own, events by `benchgate replay`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.console_review import ConsoleReview
+from service.domain.errors import NotFound
+from service.domain.identity import ChangeKey
+from tests.e2e.conftest import start_settings
+from tests.support.tiny_project import TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+def test_everything_may_be_killed_and_started_again(tmp_path: Path) -> None:
+    project = TinyProject(tmp_path / "tiny")
+    with up(tmp_path, project) as process:
+        replay(tmp_path, project, project.propose(1, {"time.txt": "160", "slow.txt": "4"}).event())
+        wait(lambda: "build.claimed" in log_of(tmp_path, "machine"), "the claim")
+        process.kill()
+        process.wait()
+    wait(lambda: not processes_of(tmp_path), "the end of the orphans")
+    with up(tmp_path, project):
+        wait(lambda: vote(tmp_path, 1) == -1, "the vote")
+
+
+def test_interrupting_it_leaves_no_process_behind(tmp_path: Path) -> None:
+    project = TinyProject(tmp_path / "tiny")
+    with up(tmp_path, project) as process:
+        assert len(processes_of(tmp_path)) >= 6
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert processes_of(tmp_path) == []
+
+
+def test_lines_that_are_no_events_are_named_and_the_others_fed(tmp_path: Path) -> None:
+    project = TinyProject(tmp_path / "tiny")
+    with up(tmp_path, project):
+        events = (
+            b"not json\n"
+            + project.propose(1, {"time.txt": "100", "note.txt": "x"}).event()
+            + b'\n{"type": 3}\n'
+        )
+        done = replay(tmp_path, project, events)
+        assert done.returncode == 2
+        assert b"<stdin>:1: not JSON" in done.stderr
+        assert b"<stdin>:3: " in done.stderr
+        assert b"fed 1 events, left out 2" in done.stderr
+        wait(lambda: vote(tmp_path, 1) == 1, "the vote")
+
+
+def test_the_machine_worker_knows_neither_the_owner_nor_the_secrets(tmp_path: Path) -> None:
+    project = TinyProject(tmp_path / "tiny")
+    with up(tmp_path, project):
+        wait(lambda: machine_workers(tmp_path), "the machine worker")
+        machine = machine_workers(tmp_path)[0]
+        names = {word.split(b"=")[0] for word in Path(f"/proc/{machine}/environ").read_bytes().split(b"\0")}
+        assert b"BENCHGATE_MACHINE_DATABASE_URL" in names
+        assert b"BENCHGATE_DATABASE_URL" not in names
+        assert b"BENCHGATE_WEBHOOK_SECRETS" not in names
+
+
+@contextmanager
+def up(root: Path, project: TinyProject) -> Iterator[subprocess.Popen[bytes]]:
+    """A started `benchgate up`, ended at the end."""
+    with (root / "up.out").open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.cli", "up", "--home", str(root / "var"), "--port", "0"],
+            env=environment(project),
+            stderr=out,
+            start_new_session=True,
+        )
+        try:
+            wait(lambda: b"the dashboard is at" in (root / "up.out").read_bytes(), "the dashboard")
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(60)
+
+
+def replay(root: Path, project: TinyProject, events: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Feed events to the `benchgate up` there."""
+    argv = [sys.executable, "-m", "service.cli", "replay", "--home", str(root / "var"), "-"]
+    return subprocess.run(argv, env=environment(project), input=events, capture_output=True, check=False)
+
+
+def environment(project: TinyProject) -> dict[str, str]:
+    """What the operator has set."""
+    passed = {name: value for name, value in os.environ.items() if not name.startswith("BENCHGATE_")}
+    return {**passed, **start_settings(project)}
+
+
+def vote(root: Path, number: int) -> int | None:
+    """The service's vote on the review server."""
+    with suppress(NotFound):
+        by_label = ConsoleReview(root / "var" / "review.sqlite", "e2e").votes(ChangeKey("e2e", number))
+        return next((value for by_user in by_label.values() for value in by_user.values()), None)
+    return None
+
+
+def log_of(root: Path, part: str) -> str:
+    """A part's log so far."""
+    path = root / "var" / "log" / f"{part}.log"
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def processes_of(root: Path) -> list[str]:
+    """The processes that have this home in their words or environment."""
+    return [
+        entry.name
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit()
+        and entry.name != str(os.getpid())
+        and str(root / "var").encode() in whole(entry)
+    ]
+
+
+def whole(entry: Path) -> bytes:
+    """Words and environment of a process."""
+    with suppress(OSError):
+        return (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+    return b""
+
+
+def machine_workers(root: Path) -> list[str]:
+    """The workers of the pool, once they have become Celery's."""
+    return [pid for pid in processes_of(root) if b"pool.perf" in whole(Path(f"/proc/{pid}"))]
+
+
+def wait(is_there: object, what: str, seconds: float = 90.0) -> None:
+    """Until something is there."""
+    deadline = time.monotonic() + seconds
+    while not is_there():  # type: ignore[operator]
+        assert time.monotonic() < deadline, f"{what} did not come"
+        time.sleep(0.05)

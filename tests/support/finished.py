@@ -1,0 +1,54 @@
+"""A change whose build a machine has worked on: what the control plane finds afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service.domain.run import BuildState
+from service.steps.analyse import analyse
+from service.steps.execute import execute_build
+from tests.support.changes import Service, change_at
+from tests.support.workshop import MemoryArtifacts, MemoryClaimed, MemorySandbox, Silence, workshop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.execution import Execution
+
+
+@dataclass
+class Farm:
+    """A service with one machine, which has its own scratch space."""
+
+    scratch: Path
+    service: Service = field(default_factory=Service)
+    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
+
+    def review(self, number: int = 1) -> None:
+        """A patch set is uploaded, and its run planned."""
+        self.service.see(change_at(number))
+        self.service.plan(len(self.service.store.memory.runs))
+
+    def execute(self, build_id: int = 1) -> Execution | None:
+        """The machine works on a build and reports it."""
+        memory = self.service.store.memory
+        build = memory.builds[build_id - 1]
+        assert build.sequence_id is not None
+        claimed = MemoryClaimed(spec=build.spec)
+        shop = workshop(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
+        execution = execute_build(claimed, shop, Silence())
+        memory.listings[build.sequence_id] = claimed.fixed or ()
+        memory.pairs[build.sequence_id] = {pair: self.artifacts.put(raw) for pair, raw in claimed.pairs()}
+        self.report(execution, build_id)
+        return execution
+
+    def report(self, execution: Execution | None, build_id: int = 1) -> None:
+        """The end of a machine's work reaches the database."""
+        found = execution.to_mapping() if execution else None
+        store = self.service.store
+        store.update(build_id, state=BuildState.EXECUTED, execution=found, machine="perf-01")
+
+    def analyse(self, build_id: int = 1) -> None:
+        """The results become verdicts."""
+        analyse(self.service.store, self.artifacts, build_id)

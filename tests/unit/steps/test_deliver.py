@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.records import QueuedReview
+from service.domain.review import ChangeStatus, PostedMessage
+from service.steps.deliver import deliver_reviews
+from tests.support.changes import KEY, change_at
+from tests.support.fakes import FakeReviewServer
+from tests.support.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.identity import ChangeKey
+    from service.domain.review import Change, Review
+
+MARKER = "https://bench.example.com/runs/5#v1"
+MESSAGE = f"Build Successful \n\nhttps://bench.example.com/job/perf/1/ : SUCCESS\n\n{MARKER}"
+
+
+@dataclass
+class FaultyServer(FakeReviewServer):
+    """A server that fails: before it does anything, or after it did."""
+
+    before: list[Exception] = field(default_factory=list)
+    after: list[Exception] = field(default_factory=list)
+
+    def change(self, key: ChangeKey) -> Change:
+        if self.before:
+            raise self.before.pop()
+        return super().change(key)
+
+    def post(self, review: Review) -> Mapping[str, int]:
+        granted = super().post(review)
+        if self.after:
+            raise self.after.pop()
+        return granted
+
+
+class Desk:
+    """A queued review and the server that it is for."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.server = FaultyServer()
+        self.server.put(change_at(1))
+
+    def queue(self, marker: str = MARKER, labels: Mapping[str, int] | None = None, **other: str) -> None:
+        message = MESSAGE.replace(MARKER, marker)
+        asked = {"Verified": 1} if labels is None else labels
+        review = QueuedReview(KEY, other.get("revision", "patch1"), message, marker, asked)
+        with self.store.transaction() as tx:
+            tx.queue_review(marker, review)
+
+    def deliver(self) -> int:
+        return deliver_reviews(self.store, self.store, self.server)
+
+    @property
+    def states(self) -> list[tuple[str, str]]:
+        return [(each.state, each.note) for each in self.store.memory.reviews.values()]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    desk = Desk()
+    desk.queue()
+    return desk
+
+
+def test_a_review_is_posted_on_exactly_its_revision(desk: Desk) -> None:
+    assert desk.deliver() == 1
+
+    (posted,) = desk.server.reviews
+    assert (posted.change, posted.revision, posted.message, posted.labels) == (
+        KEY,
+        "patch1",
+        MESSAGE,
+        {"Verified": 1},
+    )
+    assert desk.states == [("sent", "")]
+
+
+def test_what_was_sent_is_not_sent_again(desk: Desk) -> None:
+    desk.deliver()
+
+    assert desk.deliver() == 0
+    assert len(desk.server.reviews) == 1
+
+
+class TestPostedAlready:
+    def test_an_answer_that_never_came_does_not_post_twice(self, desk: Desk) -> None:
+        desk.server.after = [Transient("502 after it was applied")]
+        assert desk.deliver() == 0
+        assert desk.states == [("pending", "502 after it was applied")]
+
+        assert desk.deliver() == 0
+        assert desk.states == [("sent", "found on the change")]
+        assert len(desk.server.reviews) == 1
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Patch Set 1:\n\nBuild Failed \n\nhttps://bench.example.com/runs/5#v12",
+            "Patch Set 1:\n\nBuild Failed \n\nhttps://bench.example.com/runs/55#v1",
+            f"Patch Set 1:\n\n> {MARKER}\n\nI do not agree",
+            f"Patch Set 1:\n\nsee {MARKER} please",
+        ],
+    )
+    def test_another_message_with_a_similar_link_is_not_ours(self, desk: Desk, text: str) -> None:
+        desk.server.posted[KEY] = [PostedMessage(1, "somebody", text)]
+
+        assert desk.deliver() == 1
+
+    def test_a_refusal_of_one_run_is_not_taken_for_that_of_another(self) -> None:
+        desk = Desk()
+        desk.queue("https://bench.example.com/runs/51", {})
+        desk.deliver()
+        desk.queue("https://bench.example.com/runs/5", {})
+
+        assert desk.deliver() == 1
+
+
+class TestChangesThatMovedOn:
+    def test_an_outdated_patch_set_gets_no_vote(self, desk: Desk) -> None:
+        desk.server.put(change_at(2))
+
+        assert desk.deliver() == 0
+        assert desk.states == [("superseded", "the change moved on")]
+        assert desk.server.reviews == []
+
+    @pytest.mark.parametrize("status", [ChangeStatus.MERGED, ChangeStatus.ABANDONED])
+    def test_a_closed_change_gets_no_vote(self, desk: Desk, status: ChangeStatus) -> None:
+        desk.server.put(change_at(1, status=status))
+
+        assert desk.deliver() == 0
+        assert desk.states == [("superseded", "the change moved on")]
+
+    def test_a_message_without_a_vote_still_reaches_a_closed_change(self) -> None:
+        desk = Desk()
+        desk.queue(labels={})
+        desk.server.put(change_at(1, status=ChangeStatus.MERGED))
+
+        assert desk.deliver() == 1
+
+
+class TestFaults:
+    def test_a_label_that_was_not_granted_is_noted(self) -> None:
+        desk = Desk()
+        desk.queue(labels={"Verified": 1, "Performance": 1})
+
+        assert desk.deliver() == 1
+        assert desk.states == [("sent", "label not granted: Performance")]
+
+    def test_a_server_that_is_down_is_asked_again_less_and_less_often(self, desk: Desk) -> None:
+        (review,) = desk.store.memory.reviews.values()
+        waits = []
+        for _ in range(12):
+            desk.server.before = [Transient("down")]
+            assert desk.deliver() == 0
+            waits.append(review.postponed)
+
+        assert waits == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
+        assert desk.deliver() == 1
+
+    def test_a_change_that_is_not_there_yet_is_waited_for(self, desk: Desk) -> None:
+        """A server shows what was pushed only after a while."""
+        desk.server.before = [NotFound("no change 7")]
+
+        assert desk.deliver() == 0
+        assert desk.states == [("pending", "no change 7")]
+        assert desk.deliver() == 1
+
+    def test_a_change_that_stays_away_is_given_up(self, desk: Desk) -> None:
+        (review,) = desk.store.memory.reviews.values()
+        review.waiting_seconds = 61
+        desk.server.changes.clear()
+
+        assert desk.deliver() == 0
+        assert desk.states == [("dead", "change 7 does not exist")]
+
+    def test_a_refusal_is_final(self, desk: Desk) -> None:
+        desk.server.before = [Permanent("403: not allowed to vote")]
+
+        assert desk.deliver() == 0
+        assert desk.states == [("refused", "403: not allowed to vote")]
+        assert desk.deliver() == 0
+
+    def test_one_review_that_fails_does_not_hold_up_the_next(self, desk: Desk) -> None:
+        desk.queue("https://bench.example.com/runs/6#v1")
+        desk.server.before = [Transient("down")]
+
+        assert desk.deliver() == 1
+        assert [state for state, _ in desk.states] == ["pending", "sent"]
+
+    def test_one_process_delivers_to_a_change_at_a_time(self, desk: Desk) -> None:
+        with desk.store.exclusive(f"review {KEY.instance}/{KEY.number}"):
+            assert desk.deliver() == 0
+
+        assert desk.deliver() == 1
