@@ -1,4 +1,4 @@
-# `make demo` and `make test` need nothing but git, make and Python 3.11: each sets up what it uses.
+# `make demo` and `make test` start from git, make and Python 3.11: each sets up what else it uses.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
-demo: .venv/run.stamp ## a slow and a fast change, gated; then the dashboard (ONCE=1: ends after the votes)
+demo: .venv/run.stamp ## a faster and a slower change, gated; then the dashboard (ONCE=1: ends after the votes)
 	@$(BIN)/benchgate demo $(if $(ONCE),--once)
 
 test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests
@@ -49,7 +49,7 @@ clean: ## remove what was built here (not var/, which holds data)
 
 # uv is quick; where it cannot be had, pip does the same from the same lock file.
 define install
-	@tools/need run
+	@PYTHON=$(PYTHON) tools/need run
 	@[ -x $(BIN)/python ] || { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3" >&2; exit 1; }; \
 	    $(PYTHON) -m venv .venv; }

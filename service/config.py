@@ -36,7 +36,6 @@ class ControlSettings(_Settings):
     webhook_secrets: list[SecretStr] = Field(
         default_factory=list, description="the accepted secrets in the webhook's path; two during rotation"
     )
-    max_attempts: int = Field(3, description="of a build whose machine falls silent")
     reconcile_seconds: float = 60.0
 
     @property
@@ -49,9 +48,8 @@ class MachineSettings(_Settings):
     """Of a machine worker: it never sees the owner's database URL nor a review server's credential."""
 
     machine_database_url: str = Field("", description="with the role benchgate_machine")
-    pool: str = "perf"
+    pool: str = Field("perf", description="of machines whose results may be compared with each other")
     machine_name: str = Field(default_factory=socket.gethostname)
-    machine_class: str = ""
     lease_seconds: float = Field(15.0, gt=0.5, description="silence after which a build is taken over")
     cpus: list[int] = Field(default_factory=list, description="the measured set; empty: all")
     sandbox: str = Field("bubblewrap", pattern="^(bubblewrap|none)$")

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.pages import create_pages
 from service.config import ControlSettings
+from service.logs import log_as_json
 from service.steps.receive_event import receive_event
 from service.web.api import create_api
 from service.web.application import assemble
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 def create_app() -> FastAPI:
     """Webhooks, API, pages and health over the control plane of the environment's settings."""
+    log_as_json()
     settings = ControlSettings()
     plane = build_control(settings)
     registry = CollectorRegistry()
@@ -33,7 +35,7 @@ def create_app() -> FastAPI:
     routers = [
         create_webhooks(secrets, receive, registry),
         create_api(plane.reading),
-        create_health(plane.reading, registry),
+        create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
         create_pages(plane.reading, read_log=plane.artifacts.get),
     ]
     return assemble(routers, version=version("benchgate"), inline_style_paths=("/trends",))

@@ -10,7 +10,7 @@ import structlog
 
 from service.adapters import packing
 from service.adapters.artifacts import DirectoryArtifacts
-from service.adapters.console_review import ConsoleReview
+from service.adapters.console.review import ConsoleReview
 from service.adapters.git import GitSource
 from service.adapters.machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
@@ -20,9 +20,9 @@ from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.postgres.worklist import MachineWorklist
 from service.adapters.queue import CeleryQueue
-from service.adapters.sandbox import BubblewrapSandbox
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
-from service.adapters.unsandboxed import DirectRunner
 from service.domain.errors import BadInput
 from service.steps.build_sides import Workshop
 from service.steps.cast_vote import Links
@@ -109,9 +109,8 @@ def build_machine(settings: MachineSettings) -> Machine:
     _need(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
     engine = make_engine(settings.machine_database_url)
     artifacts = DirectoryArtifacts(settings.artifacts_path)
-    machine_class = settings.machine_class or settings.pool
     worklist = MachineWorklist(
-        engine, settings.machine_name, machine_class, settings.pool, artifacts, settings.lease_seconds
+        engine, settings.machine_name, settings.pool, settings.pool, artifacts, settings.lease_seconds
     )
     home = settings.home / "machines" / settings.machine_name
     shop = build_workshop(

@@ -14,6 +14,7 @@ import structlog
 
 from service.config import ControlSettings
 from service.domain.errors import Transient
+from service.logs import log_as_json
 from service.steps.poke import ask_for_signs_of_life, poke, relay_hints
 from service.wiring import build_control
 
@@ -27,6 +28,7 @@ log = structlog.get_logger()
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
+    log_as_json()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -34,7 +36,7 @@ def main() -> None:
     plane = build_control(settings)
     chores = (
         Chore("relay", 0.0, lambda: _relay(plane)),
-        Chore("poke", 2.0, lambda: _poke(plane, settings)),
+        Chore("poke", 2.0, lambda: _poke(plane)),
         Chore("reconcile", settings.reconcile_seconds, lambda: plane.queue.send("reconcile", 0, "")),
         Chore("ask", 30.0, lambda: ask_for_signs_of_life(plane.upkeep, plane.queue)),
         Chore("partitions", 3600.0, plane.upkeep.ensure_partitions),
@@ -79,9 +81,9 @@ def _relay(plane: Control) -> None:
         plane.queue.send("deliver", 0, "")
 
 
-def _poke(plane: Control, settings: ControlSettings) -> None:
+def _poke(plane: Control) -> None:
     plane.upkeep.beat("schedule")
-    poke(plane.store, plane.upkeep, plane.queue, max_attempts=settings.max_attempts)
+    poke(plane.store, plane.upkeep, plane.queue)
 
 
 if __name__ == "__main__":

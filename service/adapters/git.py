@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.git_command import SETTINGS, Answer, Git
-from service.adapters.removal import remove_tree
+from service.adapters.sandbox.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:

@@ -25,6 +25,15 @@ class CeleryQueue:
         self._app = Celery(broker=broker_url, set_as_current=False)
         self._app.conf.update(task_serializer="json", task_ignore_result=True, broker_connection_timeout=2)
 
+    def check(self) -> str:
+        """What is wrong with the broker; empty when nothing is."""
+        try:
+            with self._app.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, timeout=2)
+        except (OperationalError, OSError) as error:
+            return f"the broker does not answer: {error}"
+        return ""
+
     def send(self, task: str, entity: int, pool: str) -> None:
         """Send one hint; Transient where the broker does not take it."""
         queue = pool_queue(pool) if task in MACHINE_TASKS else CONTROL_QUEUE

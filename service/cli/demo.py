@@ -14,7 +14,6 @@ from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.demo_story import (
     FASTER,
     KIM,
-    PROJECT,
     ROBIN,
     SLOWER,
     DemoRepository,
@@ -26,7 +25,7 @@ from service.cli.site import running_site
 from service.cli.status import StatusLines
 from service.cli.up import stop_on_signals
 from service.config import ControlSettings
-from service.domain.errors import Permanent
+from service.domain.errors import BadInput, Permanent
 from service.domain.identity import ChangeKey
 from service.wiring import Control, build_control
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from service.cli.demo_story import DemoChange
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
+_MARKER: Final = ".benchgate-demo"
 _PATIENCE: Final = 20 * 60.0  # seconds for one vote; two minutes on two idle cores
 
 
@@ -55,8 +55,7 @@ def command(ctx: click.Context, home: Path, port: int, *, once: bool) -> None:
     it, uploads another that takes it back, and prints each message and vote as Gerrit would show them. Then
     the dashboard stays up until Ctrl-C. --home is emptied first.
     """
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    _empty(home)
     repository = DemoRepository(home / "repository")
     repository.create(_NATIVE)
     settings = {"BENCHGATE_GIT_URL": str((home / "repository").absolute()), "BENCHGATE_INSTANCE": "demo"}
@@ -81,6 +80,16 @@ def command(ctx: click.Context, home: Path, port: int, *, once: bool) -> None:
             lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C")
             supervisor.run(stop.is_set)
     ctx.exit(EXIT_OK if votes == [1, -1] else EXIT_CANNOT)
+
+
+def _empty(home: Path) -> None:
+    """Remove an earlier demo, and nothing that is not one."""
+    marker = home / _MARKER
+    if home.exists() and any(home.iterdir()) and not marker.exists():
+        raise BadInput("is not empty and holds no earlier demo; name another directory", f"--home {home}")
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    marker.touch()
 
 
 class _Review:
@@ -134,6 +143,4 @@ class _Review:
         deadline = time.monotonic() + _PATIENCE
         self._supervisor.run(lambda: self._stop.is_set() or is_there() or time.monotonic() > deadline)
         if time.monotonic() > deadline:
-            raise Permanent(
-                f"{what} on {PROJECT} did not come within {_PATIENCE / 60:.0f} minutes; see var/demo/log"
-            )
+            raise Permanent(f"{what} did not come in {_PATIENCE / 60:.0f} minutes; see the logs below --home")

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from service.adapters.machine import read_environment, read_load
-from service.adapters.sandbox import BubblewrapSandbox
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.domain.errors import Unfit
 from service.domain.fitness import findings

@@ -65,7 +65,7 @@ def command(
     _, jobs = choose_jobs(shop.source.read(project, base_commit, _PROJECT_FILE), job_name, base)
     found: list[DeskVerdict] = []
     for job in jobs:
-        spec = desk_spec(shop.source, project, base_commit, patch_commit, job)
+        spec = desk_spec(shop.source, project, base_commit, patch_commit, job, len(jobs))
         build = DeskBuild(spec, seed, home / "binaries")
         with TerminalProgress() as progress:
             verdict = gate(spec, build, shop, progress)

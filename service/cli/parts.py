@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What programs need of a person's environment; anything else, secrets among it, stays outside.
-_PASSED_ON: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR")
+_PASSED_ON: Final = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
+    # How a mirror reaches the repositories.
+    *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
+)
 # A drained worker hands its build back within a second; a compiler that hangs on a disk is not waited for.
 _WORKER_STOP_SECONDS: Final = 15.0
 

@@ -16,6 +16,7 @@ home_option = click.option(
     "--home",
     default="var",
     show_default=True,
+    envvar="BENCHGATE_HOME",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where `benchgate up` keeps its data.",
 )

@@ -5,20 +5,22 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from service.cli.running import home_option
 from service.cli.site import running_site
 from service.cli.status import StatusLines
+from service.config import ControlSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @click.command()
-@click.option("--home", default="var", show_default=True, type=click.Path(file_okay=False, path_type=Path))
+@home_option
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
 @click.option("--pool", default="perf", show_default=True, help="The pool that this machine serves.")
 def command(home: Path, port: int, pool: str) -> None:
@@ -34,6 +36,10 @@ def command(home: Path, port: int, pool: str) -> None:
         running_site(home, port, pool, lines) as (site, supervisor),
     ):
         lines.say(f"the dashboard is at {site.base_url} (Ctrl-C stops everything)")
+        if not ControlSettings().git_url:
+            lines.say(
+                "BENCHGATE_GIT_URL is not set: until it is, no change can be fetched; docs/operations.md"
+            )
         supervisor.run(stop.is_set)
         lines.say("stopping")
 

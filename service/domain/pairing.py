@@ -16,6 +16,12 @@ MAX_CHARACTERS: Final = 64 << 10  # Linux takes at most 128 KiB as one argument
 _SPECIAL: Final = re.compile(r"([\^$.*+?()\[\]{}|\\])")
 
 
+def threads_of(name: str) -> int:
+    """How many threads a benchmark runs, as its name says (``…/threads:4``)."""
+    found = [part.removeprefix("threads:") for part in name.split("/") if part.startswith("threads:")]
+    return int(found[-1]) if found and found[-1].isascii() and found[-1].isdigit() else 1
+
+
 def side_order(seed: str, pair: int) -> tuple[Side, Side]:
     """The order of the two launches of a pair: a fair coin, the same for the same seed and pair."""
     coin = hashlib.sha256(f"{seed}/{pair}".encode()).digest()[0] & 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
@@ -24,7 +24,11 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
-    """Which two revisions of which project to compare, and how. ``base`` is None for a root commit."""
+    """Which two revisions of which project to compare, and how.
+
+    ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
+    the patch set's false alarms.
+    """
 
     kind: RunKind
     instance: str
@@ -33,12 +37,28 @@ class BuildSpec:
     base: Revision | None
     patch: Revision
     job: Job
+    jobs: int = 1
+
+    @property
+    def judged(self) -> Job:
+        """The job with this build's part of the patch set's false alarms."""
+        policy = self.job.policy
+        part = replace(policy, false_alarms=policy.false_alarms / max(self.jobs, 1))
+        return replace(self.job, policy=part)
 
     @property
     def sequence(self) -> str:
         """Builds with equal sequences continue each other's pairs: same trees, same configuration."""
         base = self.base.tree if self.base else ""
-        parts = [self.kind, self.instance, self.project, base, self.patch.tree, self.job.config_hash]
+        parts = [
+            self.kind,
+            self.instance,
+            self.project,
+            base,
+            self.patch.tree,
+            self.job.config_hash,
+            self.jobs,
+        ]
         return digest_of({"sequence": parts})
 
     def to_mapping(self) -> dict[str, Any]:
@@ -52,6 +72,7 @@ class BuildSpec:
             "patch": _to_mapping(self.patch),
             "job": self.job.name,
             "config": self.job.source,
+            "jobs": self.jobs,
         }
 
     @staticmethod
@@ -65,6 +86,7 @@ class BuildSpec:
             base=Revision(**found["base"]) if found["base"] else None,
             patch=Revision(**found["patch"]),
             job=parse_job(found["job"], found["config"]),
+            jobs=found["jobs"],
         )
 
 

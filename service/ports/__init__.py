@@ -40,6 +40,10 @@ class ReviewServer(Protocol):
     def instance(self) -> str:
         """The name under which its changes are stored."""
 
+    @property
+    def account(self) -> str:
+        """The name under which this service posts: only what it posted can be recognised as ours."""
+
     def change(self, key: ChangeKey) -> Change:
         """The change as it stands now."""
 
@@ -339,7 +343,7 @@ class Upkeep(Protocol):
         """(pool, build) where builds wait and no machine of the pool is known to be busy."""
 
     def pools(self) -> Sequence[str]:
-        """The pools in which a machine was seen within the last day."""
+        """The pools in which a machine was seen within the last minutes."""
 
     def record_setback(self, task: str, entity: int, error: str) -> Setback:
         """A step failed; when it may be tried again, or that it may not."""

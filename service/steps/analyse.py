@@ -30,7 +30,8 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
             return
         execution = Execution.from_mapping(build.execution)
         if execution.outcome is None:
-            judgement = _compare(tx, artifacts, build)
+            found = _compare(tx, artifacts, build)
+            judgement = Judgement(found.outcome, (*found.causes, *execution.causes))
         else:
             judgement = Judgement(execution.outcome, execution.causes)
         finish(tx, build_id, judgement)
@@ -66,13 +67,13 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judge
         for pair, key in tx.pair_artifacts(sequence)
         for launch in read_pair(pair, artifacts.get(key), suites)
     ]
-    rows = compare_all(suites, listings, launches, spec.job.policy)
+    rows = compare_all(suites, listings, launches, spec.judged.policy)
     _store(tx, build, spec, rows, launches)
     if not any(listing.base for listing in listings):
         cause = "nothing to compare with: the parent has no benchmark that the filters choose"
         return Judgement(Outcome.NO_PARENT, (cause,))
     empty = [listing.suite for listing in listings if listing.base and not listing.patch]
-    return judge(rows, spec.job.policy, build.machine, empty)
+    return judge(rows, spec.judged.policy, build.machine, empty)
 
 
 def _store(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import NotFound, Permanent, Transient
-from service.domain.review import Change, Review
+from service.domain.review import Change, PostedMessage, Review
 
 if TYPE_CHECKING:
     from service.domain.records import DueReview
@@ -32,8 +32,7 @@ def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
         if _is_superseded(change, review.revision, has_vote=bool(review.labels)):
             upkeep.settle_review(due.outbox_id, "superseded", "the change moved on")
             return False
-        # A whole line: the link of run 5 is a part of that of run 51.
-        if any(review.marker in message.text.splitlines() for message in server.messages(review.change)):
+        if any(_is_ours(message, review.marker, server) for message in server.messages(review.change)):
             # An earlier try was applied although its answer never arrived.
             upkeep.settle_review(due.outbox_id, "sent", "found on the change")
             return False
@@ -54,6 +53,11 @@ def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
     refused = sorted(name for name, value in review.labels.items() if granted.get(name) != value)
     upkeep.settle_review(due.outbox_id, "sent", f"label not granted: {', '.join(refused)}" if refused else "")
     return True
+
+
+def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
+    """By account, since anybody may paste our link; by a whole line, since run 5 is a part of run 51."""
+    return message.author == server.account and marker in message.text.splitlines()
 
 
 def _is_superseded(change: Change, revision: str, *, has_vote: bool) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from service.domain.project_file import Job
     from service.ports import Claimed, Progress
 
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
@@ -104,11 +105,20 @@ def _work(
             seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
         claimed.enter("measure")
         try:
-            found = measure(shop, spec.job, trees, claimed.seed, claimed, progress, watch)
+            found = measure(shop, spec.judged, trees, claimed.seed, claimed, progress, watch)
         except SideFailed as error:
             return Execution(*_side_failed(error), seconds=seconds, conditions=conditions)
     seconds["measure"] = round(found.seconds, 3)
-    return Execution(pairs=found.pairs, seconds=seconds, conditions=conditions)
+    warnings = _too_few_cpus(spec.job, len(shop.cpus))
+    return Execution(causes=warnings, pairs=found.pairs, seconds=seconds, conditions=conditions)
+
+
+def _too_few_cpus(job: Job, there_are: int) -> tuple[str, ...]:
+    return tuple(
+        f"suite {suite.name} asks for {suite.cpus} CPUs, this machine measures on {there_are}"
+        for suite in job.suites
+        if suite.cpus > there_are
+    )
 
 
 def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:

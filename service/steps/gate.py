@@ -64,10 +64,10 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
     return project_file, jobs
 
 
-def desk_spec(source: Source, project: str, base: str, patch: str, job: Job) -> BuildSpec:
-    """The build that compares two commits at a desk."""
+def desk_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
+    """The build of one of ``jobs`` jobs that compare two commits at a desk."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
-    return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job)
+    return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job, jobs)
 
 
 def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress) -> DeskVerdict:
@@ -78,7 +78,7 @@ def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress
     if execution.outcome is not None:
         judgement = Judgement(execution.outcome, execution.causes)
         return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
-    suites, policy = spec.job.suites, spec.job.policy
+    suites, policy = spec.job.suites, spec.judged.policy
     listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in build.listing]
     launches = [each for pair, raw in build.pairs() for each in read_pair(pair, raw, suites)]
     rows = compare_all(suites, listings, launches, policy)

@@ -13,7 +13,7 @@ from service.domain.gbench import read_run
 from service.domain.identity import Side
 from service.domain.machine import load_between
 from service.domain.pair_record import RawLaunch, encode, read_pair
-from service.domain.pairing import filter_for, side_order
+from service.domain.pairing import filter_for, side_order, threads_of
 from service.domain.samples import Listing, compare_all, undecided_benchmarks
 from service.domain.text import plain
 from service.domain.verdict import looks
@@ -121,10 +121,20 @@ def _launch_pair(session: _Session, pair: int, wanted: Mapping[str, Sequence[str
     for name, benchmarks in wanted.items():
         suite = session.suites[name]
         for side in side_order(session.seed, pair):
-            yield _launch(session, suite, side, filter_for(benchmarks, suite.filter))
+            cpus = _cpus(session, suite, benchmarks)
+            yield _launch(session, suite, side, filter_for(benchmarks, suite.filter), cpus)
 
 
-def _launch(session: _Session, suite: Suite, side: Side, chosen: str) -> RawLaunch:
+def _cpus(session: _Session, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
+    """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.
+
+    The last ones: interrupts and the service itself tend to the first.
+    """
+    wanted = max(suite.cpus, *(threads_of(name) for name in benchmarks))
+    return session.shop.cpus[-wanted:]
+
+
+def _launch(session: _Session, suite: Suite, side: Side, chosen: str, cpus: tuple[int, ...]) -> RawLaunch:
     flags = (
         "--benchmark_out_format=json",
         f"--benchmark_filter={chosen}",
@@ -133,19 +143,19 @@ def _launch(session: _Session, suite: Suite, side: Side, chosen: str) -> RawLaun
         f"--benchmark_min_time={suite.min_time:g}",
     )
     before = session.shop.read_load()
-    done, output = _run(session, suite, side, flags, _MEASURE)
+    done, output = _run(session, suite, side, flags, _MEASURE, cpus)
     try:
         read_run(output, source=_RESULT)
     except BadResults as error:
         # Before the pair is stored: what cannot be read now could not be read later either.
         raise SideFailed(side, f"suite {suite.name}", str(error)) from None
-    around = load_between(before, session.shop.read_load(), session.shop.cpus, done.cpu_seconds)
+    around = load_between(before, session.shop.read_load(), cpus, done.cpu_seconds)
     facts = {"seconds": round(done.seconds, 3), "steal": around.steal_share, "foreign": around.foreign_share}
     return RawLaunch(suite.name, side, output, facts)
 
 
 def _run(
-    session: _Session, suite: Suite, side: Side, flags: Sequence[str], how: str
+    session: _Session, suite: Suite, side: Side, flags: Sequence[str], how: str, cpus: tuple[int, ...]
 ) -> tuple[Completed, bytes]:
     """Run a program of a side; what it wrote to its result file.
 
@@ -161,7 +171,7 @@ def _run(
             ("sh", "-c", how, "sh", program, *flags, *suite.args),
             mounts=(Mount(tree, "/src"), Mount(tree / BUILD, "/build"), Mount(out, "/out", writable=True)),
             cwd="/src",
-            cpus=shop.cpus or None,
+            cpus=cpus or None,
             aslr=False,
             limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),
         )
@@ -198,7 +208,7 @@ def _list(session: _Session, suite: Suite, side: Side) -> list[str]:
     flags = ["--benchmark_list_tests=true"]
     if suite.filter:
         flags.append(f"--benchmark_filter={suite.filter}")
-    _, output = _run(session, suite, side, flags, _LIST)
+    _, output = _run(session, suite, side, flags, _LIST, session.shop.cpus)
     names = output.decode("utf-8", "replace").splitlines()
     if len(names) > _MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
         what = f"lists more than {_MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"

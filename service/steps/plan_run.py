@@ -86,8 +86,9 @@ def _store(
             label=project_file.label,
         )
         has_work = False
+        jobs = sum(each.is_needed and each.job.voting for each in planned)
         for position, each in enumerate(planned):
-            spec = BuildSpec(run.kind, run.instance, run.project, run.branch, base, patch, each.job)
+            spec = BuildSpec(run.kind, run.instance, run.project, run.branch, base, patch, each.job, jobs)
             build_id = tx.add_build(run.id, position, _build(spec, is_needed=each.is_needed))
             if each.is_needed:
                 has_work = True

@@ -29,7 +29,7 @@ def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_
         if not is_ours:
             return
         for build_id in upkeep.requeue_lost_builds(max_attempts):
-            give_up(store, build_id, f"its machine fell silent {max_attempts} times; try recheck")
+            give_up(store, build_id, f"its machine fell silent {max_attempts} times")
         for build_id in upkeep.overdue_builds():
             give_up(store, build_id, "no machine finished it before its deadline")
         for build_id in upkeep.cancelled_builds():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.adapters.console_review import ConsoleReview
+from service.adapters.console.review import ConsoleReview
 from service.domain.identity import ChangeKey
 from service.domain.review import Change, ChangeStatus, PatchSet
 from tests.contract.review_server import PARENT, ReviewServerContract

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.console_review import ConsoleReview
+from service.adapters.console.review import ConsoleReview
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
 from tests.e2e.conftest import start_settings

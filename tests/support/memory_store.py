@@ -15,6 +15,7 @@ from tests.support.memory import Memory, MemoryTransaction
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from service.domain.identity import ChangeKey
     from tests.support.memory import StoredReview
 
 
@@ -58,11 +59,12 @@ class MemoryStore:
         self.memory.hints = kept
 
     def due_reviews(self) -> Sequence[DueReview]:
-        return [
-            DueReview(number, each.attempts, each.waiting_seconds, each.review)
-            for number, each in enumerate(self.memory.reviews.values())
-            if each.state == "pending"
-        ]
+        first: dict[ChangeKey, DueReview] = {}
+        for number, each in enumerate(self.memory.reviews.values()):
+            if each.state == "pending":
+                due = DueReview(number, each.attempts, each.waiting_seconds, each.review)
+                first.setdefault(each.review.change, due)
+        return list(first.values())
 
     def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
         review = self._review(outbox_id)

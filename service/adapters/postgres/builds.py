@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Text, cast, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service.adapters.postgres import tables as t
@@ -62,9 +62,11 @@ class Builds(Connected):
     def _sequence(self, digest: str) -> int | None:
         if not digest:
             return None
-        # The digest is the seed too: what is measured again under equal conditions repeats every choice.
+        # Drawn once the change is known: whoever wrote the patch must not foresee the order of launches.
         self._connection.execute(
-            insert(t.sequence).values(digest=digest, seed=digest).on_conflict_do_nothing()
+            insert(t.sequence)
+            .values(digest=digest, seed=cast(func.gen_random_uuid(), Text))
+            .on_conflict_do_nothing()
         )
         return int(
             self._connection.execute(

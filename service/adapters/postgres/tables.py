@@ -85,6 +85,7 @@ change: Final = Table(
     Column("updated_at", MOMENT, nullable=False),
     UniqueConstraint("instance", "number"),
     Index("change_recent", text("updated_at DESC"), text("id DESC")),
+    Index("change_number", "number"),
 )
 
 patch_set: Final = Table(

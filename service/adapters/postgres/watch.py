@@ -11,7 +11,7 @@ from service.adapters.postgres.session import Session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SEEN_WITHIN_SECONDS: Final = 60  # a machine looks for work, and says so, every few seconds
+SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for a sign of life twice in that time
 
 # The lease is locked first, as every write of a machine does: who holds it cannot be renewing it.
 _EXPIRED = text("""
@@ -88,7 +88,9 @@ SELECT pool, id FROM waiting LEFT JOIN seen USING (pool)
 WHERE place <= CASE WHEN machines IS NULL THEN 1 ELSE idle END
 ORDER BY pool, place
 """)
-_POOLS = text("SELECT DISTINCT pool FROM machine WHERE last_seen_at > now() - interval '1 day' ORDER BY pool")
+_POOLS = text(
+    "SELECT DISTINCT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool"
+)
 
 
 class Watch(Session):
@@ -132,6 +134,6 @@ class Watch(Session):
             return [(row.pool, row.id) for row in connection.execute(_IDLE, values)]
 
     def pools(self) -> Sequence[str]:
-        """The pools in which a machine was seen within the last day."""
+        """The pools in which a machine was seen within the last minutes."""
         with self._begin() as connection:
             return connection.execute(_POOLS).scalars().all()

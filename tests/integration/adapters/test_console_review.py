@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.adapters.console_review import ConsoleReview
+from service.adapters.console.review import ConsoleReview
 from service.domain.errors import BadEvent, NotFound, Permanent
 from service.domain.identity import ChangeKey
 from service.domain.review import ChangeStatus, PostedMessage, Review
@@ -329,7 +329,7 @@ def test_processes_that_start_and_post_at_once_lose_nothing(state: Path) -> None
     event = SAMPLES / "stream-patchset-created.json"
     program = f"""
 import json, pathlib, sys
-from service.adapters.console_review import ConsoleReview
+from service.adapters.console.review import ConsoleReview
 from service.domain.identity import ChangeKey
 from service.domain.review import Review
 review = ConsoleReview(pathlib.Path({str(state)!r}), "gerrit")

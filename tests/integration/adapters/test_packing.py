@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.packing import ARCHIVE, pack, read_output, unpack
-from service.adapters.sandbox import BubblewrapSandbox
-from service.adapters.unsandboxed import DirectRunner
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.command import Command, Mount
 from service.domain.errors import BadResults, Cancelled, CommandFailed
 

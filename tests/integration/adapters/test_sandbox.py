@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.removal import remove_tree
-from service.adapters.sandbox import BubblewrapSandbox
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.removal import remove_tree
 from service.domain.command import Mount
 from tests.integration.adapters.sandboxed import NOBODY, PYTHON, as_other_user, run, writable
 

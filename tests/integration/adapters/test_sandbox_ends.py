@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from service.adapters.limits import PREFIX, find_hierarchies
-from service.adapters.sandbox import BubblewrapSandbox
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.limits import PREFIX, find_hierarchies
 from service.domain.command import Command, Limits, StoppedBy
 from service.domain.errors import Cancelled
 from tests.integration.adapters.sandboxed import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.unsandboxed import DirectRunner
+from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.command import Command, Limits, Mount, StoppedBy
 from service.domain.errors import Cancelled, Permanent, Unfit
 from tests.integration.adapters.sandboxed import PYTHON, QUICK, processes_named, run, writable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.adapters.limits import Group, Hierarchy, describe, find_hierarchies
+from service.adapters.sandbox.limits import Group, Hierarchy, describe, find_hierarchies
 from service.domain.command import Limits
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from service.adapters.syscalls import filter_for
+from service.adapters.sandbox.syscalls import filter_for
 
 X86_64, I386, AARCH64 = 0xC000003E, 0x40000003, 0xC00000B7
 ALLOWED, NO_FAMILY, NO_CALL, KILLED = 0x7FFF0000, 0x00050000 | 97, 0x00050000 | 38, 0x80000000

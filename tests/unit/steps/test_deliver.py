@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.identity import ChangeKey
 from service.domain.records import QueuedReview
 from service.domain.review import ChangeStatus, PostedMessage
 from service.steps.deliver import deliver_reviews
@@ -16,7 +17,6 @@ from tests.support.memory_store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.identity import ChangeKey
     from service.domain.review import Change, Review
 
 MARKER = "https://bench.example.com/runs/5#v1"
@@ -50,10 +50,12 @@ class Desk:
         self.server = FaultyServer()
         self.server.put(change_at(1))
 
-    def queue(self, marker: str = MARKER, labels: Mapping[str, int] | None = None, **other: str) -> None:
+    def queue(
+        self, marker: str = MARKER, labels: Mapping[str, int] | None = None, change: ChangeKey = KEY
+    ) -> None:
         message = MESSAGE.replace(MARKER, marker)
         asked = {"Verified": 1} if labels is None else labels
-        review = QueuedReview(KEY, other.get("revision", "patch1"), message, marker, asked)
+        review = QueuedReview(change, "patch1", message, marker, asked)
         with self.store.transaction() as tx:
             tx.queue_review(marker, review)
 
@@ -93,6 +95,10 @@ def test_what_was_sent_is_not_sent_again(desk: Desk) -> None:
 
 
 class TestPostedAlready:
+    def test_our_link_pasted_by_somebody_else_does_not_silence_us(self, desk: Desk) -> None:
+        desk.server.posted[KEY] = [PostedMessage(1, "mallory", MESSAGE)]
+        assert desk.deliver() == 1
+
     def test_an_answer_that_never_came_does_not_post_twice(self, desk: Desk) -> None:
         desk.server.after = [Transient("502 after it was applied")]
         assert desk.deliver() == 0
@@ -112,7 +118,7 @@ class TestPostedAlready:
         ],
     )
     def test_another_message_with_a_similar_link_is_not_ours(self, desk: Desk, text: str) -> None:
-        desk.server.posted[KEY] = [PostedMessage(1, "somebody", text)]
+        desk.server.posted[KEY] = [PostedMessage(1, desk.server.account, text)]
 
         assert desk.deliver() == 1
 
@@ -190,12 +196,23 @@ class TestFaults:
         assert desk.states == [("refused", "403: not allowed to vote")]
         assert desk.deliver() == 0
 
-    def test_one_review_that_fails_does_not_hold_up_the_next(self, desk: Desk) -> None:
-        desk.queue("https://bench.example.com/runs/6#v1")
+    def test_one_change_that_fails_does_not_hold_up_the_next(self, desk: Desk) -> None:
+        other = ChangeKey("gerrit", 8)
+        desk.server.put(change_at(1, key=other))
+        desk.queue("https://bench.example.com/runs/6#v1", change=other)
         desk.server.before = [Transient("down")]
 
         assert desk.deliver() == 1
         assert [state for state, _ in desk.states] == ["pending", "sent"]
+
+    def test_a_later_decision_never_overtakes_an_earlier_one_on_its_change(self, desk: Desk) -> None:
+        desk.queue("https://bench.example.com/runs/6#v2", {"Verified": -1})
+        desk.server.before = [Transient("down")]
+        assert desk.deliver() == 0
+
+        while desk.deliver():
+            pass
+        assert [each.labels["Verified"] for each in desk.server.reviews] == [1, -1]
 
     def test_one_process_delivers_to_a_change_at_a_time(self, desk: Desk) -> None:
         with desk.store.exclusive(f"review {KEY.instance}/{KEY.number}"):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from service.adapters.console_events import apply_event, set_vote
-from service.adapters.console_state import ConsoleState
+from service.adapters.console.events import apply_event, set_vote
+from service.adapters.console.state import ConsoleState
 from service.domain.errors import NotFound, Permanent
 from service.domain.identity import ChangeKey
 from service.domain.review import Change, ChangeStatus, PatchSet, Person, PostedMessage
@@ -71,6 +71,11 @@ class ConsoleReview:
     def instance(self) -> str:
         """The name under which its changes are stored."""
         return self._instance
+
+    @property
+    def account(self) -> str:
+        """Who posts here."""
+        return self._account
 
     def apply_event(self, document: Mapping[str, Any]) -> None:
         """Take in an event as Gerrit's stream or its webhooks send it; other kinds are ignored.

@@ -11,12 +11,12 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from service.adapters.launcher import require_cpus, require_tools, resident_bytes, settings_of
-from service.adapters.limits import Group, describe, find_hierarchies
-from service.adapters.namespace import Namespace
-from service.adapters.sandbox_layout import SYNTHETIC, explain_refusal, in_memory, layout_of
-from service.adapters.supervision import Output, supervise
-from service.adapters.syscalls import filter_for
+from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
+from service.adapters.sandbox.layout import SYNTHETIC, explain_refusal, in_memory, layout_of
+from service.adapters.sandbox.limits import Group, describe, find_hierarchies
+from service.adapters.sandbox.namespace import Namespace
+from service.adapters.sandbox.supervision import Output, supervise
+from service.adapters.sandbox.syscalls import filter_for
 from service.domain.command import Command, Completed, Limits, StoppedBy
 from service.domain.errors import Permanent, Transient, Unfit
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from service.adapters.limits import Hierarchy
+    from service.adapters.sandbox.limits import Hierarchy
 
 START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs one at most
 TAIL_BYTES: Final = 2000

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from service.adapters.launcher import require_cpus, require_tools, resident_bytes, settings_of
-from service.adapters.supervision import Output, supervise
+from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
+from service.adapters.sandbox.supervision import Output, supervise
 from service.domain.command import Completed
 from service.domain.errors import Permanent, Transient
 

@@ -1,0 +1,1 @@
+"""Contains programs nobody has vouched for: namespaces, limits, no network; or refuses."""

@@ -1,0 +1,172 @@
+"""The rules that hold the layers apart, where a linter has no word for them."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parents[2]
+PRODUCT: Final = ("service", "workers", "dashboards", "migrations")
+DATABASE: Final = ROOT / "service" / "adapters" / "postgres"
+DATABASE_TOO: Final = {
+    ROOT / "service" / "adapters" / "embedded" / "postgres.py",  # starts the server and makes its roles
+    ROOT / "service" / "wiring.py",  # hands the engine from one adapter to the others
+}
+LONGEST_FILE: Final = 400
+LONGEST_FUNCTION: Final = 60
+
+# What reaches outside: clocks, chance, files, the environment, other processes and machines.
+OUTSIDE: Final = frozenset(
+    {
+        *("time", "random", "secrets", "uuid", "os", "io", "sys", "shutil", "tempfile", "glob", "fcntl"),
+        *(
+            "subprocess",
+            "multiprocessing",
+            "threading",
+            "asyncio",
+            "signal",
+            "socket",
+            "ssl",
+            "http",
+            "urllib",
+        ),
+        *("logging", "structlog", "platform", "getpass", "locale", "sqlite3"),
+    }
+)
+OUTSIDE_CALLS: Final = frozenset({"open", "input", "print", "eval", "exec", "__import__", "breakpoint"})
+CLOCKS: Final = frozenset({"now", "utcnow", "today", "fromtimestamp"})
+SHAPELESS: Final = frozenset({"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"})
+
+
+def modules(*folders: str) -> list[Path]:
+    """The Python files below folders, as far as they are ours."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The modules that are imported, with the names taken from them: ``a.b`` and ``a.b.name``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_below(module: str, *packages: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def ways_outside(tree: ast.AST) -> Iterator[str]:
+    """What in a module reads a clock, chance, a file, the environment or the world."""
+    for module in imports(tree):
+        is_path = is_below(module, "pathlib") and module not in {"pathlib", "pathlib.PurePath"}
+        if is_below(module, *OUTSIDE) or is_path or is_below(module, "numpy.random"):
+            yield module
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OUTSIDE_CALLS:
+            yield node.func.id
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = f"{node.value.id}.{node.attr}"
+            is_clock = node.value.id in {"datetime", "date"} and node.attr in CLOCKS
+            if is_clock or name in {"np.random", "numpy.random", "np.load", "pathlib.Path"}:
+                yield name
+
+
+@pytest.mark.parametrize("path", modules("service/domain"), ids=lambda path: path.stem)
+def test_the_domain_reads_no_clock_chance_file_or_environment(path: Path) -> None:
+    assert list(ways_outside(tree_of(path))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "from os import environ",
+        "import urllib.request",
+        "from pathlib import Path",
+        "import datetime; datetime.datetime.now()\nfrom datetime import datetime\ndatetime.now()",
+        "from numpy.random import default_rng",
+        "import numpy as np\nnp.random.default_rng()",
+        "def f():\n    return open('x')",
+    ],
+)
+def test_each_way_outside_would_be_seen(source: str) -> None:
+    assert list(ways_outside(ast.parse(source)))
+
+
+@pytest.mark.parametrize("package", ["sqlalchemy", "psycopg"])
+def test_only_the_database_adapters_speak_to_a_database(package: str) -> None:
+    users = [
+        path.relative_to(ROOT)
+        for path in modules("service", "workers", "dashboards")
+        if DATABASE not in path.parents
+        and path not in DATABASE_TOO
+        and any(is_below(module, package) for module in imports(tree_of(path)))
+    ]
+
+    assert users == []
+    assert any(
+        is_below(module, package) for path in DATABASE.glob("*.py") for module in imports(tree_of(path))
+    )
+
+
+def test_the_service_never_imports_the_workers() -> None:
+    users = [
+        path.relative_to(ROOT)
+        for path in modules("service")
+        if any(is_below(module, "workers") for module in imports(tree_of(path)))
+    ]
+
+    assert users == []
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    paths = modules(*PRODUCT, "tests", "tools")
+    shapeless = [path.relative_to(ROOT) for path in paths if SHAPELESS & set(path.stem.split("_"))]
+    folders = {path.parent.name for path in paths} & SHAPELESS
+
+    assert shapeless == []
+    assert folders == set()
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_every_module_opens_with_the_sentence_that_says_what_it_does(package: str) -> None:
+    for path in modules(package):
+        tree = tree_of(path)
+        if tree.body:
+            assert ast.get_docstring(tree), f"{path} has no docstring"
+            assert tree.body[0].lineno == 1, f"{path} does not begin with its docstring"
+            first = (ast.get_docstring(tree) or "").split("\n\n")[0]
+            assert first[-1] in ".:", f"{path} does not begin with a sentence"
+
+
+@pytest.mark.parametrize("package", [*PRODUCT, "tests", "tools"])
+def test_files_and_functions_can_be_read_at_one_go(package: str) -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {lines} lines"
+        for path in modules(package)
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+    ]
+    functions = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in modules(package)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
+    ]
+
+    assert long == []
+    assert functions == []
