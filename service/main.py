@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
-from dashboards.pages import create_pages
+from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from service.config import ControlSettings
 from service.logs import log_as_json
 from service.steps.receive_event import receive_event
@@ -38,4 +39,8 @@ def create_app() -> FastAPI:
         create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
         create_pages(plane.reading, read_log=plane.artifacts.get),
     ]
-    return assemble(routers, version=version("benchgate"), inline_style_paths=("/trends",))
+    app = assemble(routers, version=version("benchgate"), inline_style_paths=INLINE_STYLE_PATHS)
+    # What is loaded stays: a full collection would walk through all of it every few requests.
+    gc.collect()
+    gc.freeze()
+    return app

@@ -42,7 +42,7 @@ def test_a_machine_gets_the_builds_of_its_pool_by_priority(store: PostgresStore,
         assert (build.name, build.spec, build.seed, build.attempt) == (
             "soon/1",
             BUILD.spec,
-            BUILD.sequence,
+            database.value("SELECT seed FROM sequence WHERE digest = :digest", digest=BUILD.sequence),
             1,
         )
         build.watch()
