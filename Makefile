@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native lock bench-store bench-overhead clean
+.PHONY: help demo test check lint types native lock bench-store bench-overhead bench-reader clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -36,6 +36,9 @@ bench-store: .venv/dev.stamp ## ingest and query times of the store (PEERS=1: LN
 
 bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and measuring taken off
 	@$(BIN)/python -m tests.bench.overhead
+
+bench-reader: .venv/dev.stamp ## how fast result files are read
+	@$(BIN)/python -m tests.bench.reader
 
 lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
 	@$(BIN)/pip install -q uv

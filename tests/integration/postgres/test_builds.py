@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -226,15 +225,11 @@ def test_results_of_a_month_without_a_partition_are_kept(store: PostgresStore, d
     assert database.value("SELECT count(*) FROM result_default") == 1
 
 
-def test_a_large_build_is_stored_in_seconds(store: PostgresStore) -> None:
-    """20,000 rows a second on an idle machine; the bound leaves room for a busy one."""
+def test_a_large_build_is_stored_whole(store: PostgresStore, database: Database) -> None:
     build = stored_build(store)
     keys = [key(f"BM_{number}") for number in range(10_000)]
     samples = tuple(1e-6 * (1 + number / 97) for number in range(32))
     results = [StoredResult(each, side, samples) for each in keys for side in Side]
-    begun = time.monotonic()
     with store.transaction() as tx:
         tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), results, [])
-    seconds = time.monotonic() - begun
-    print(f"{len(results) / seconds:.0f} rows/s")  # noqa: T201
-    assert seconds < 10
+    assert database.value("SELECT sum(array_length(samples, 1)) FROM result") == 2 * 10_000 * 32
