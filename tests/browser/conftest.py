@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 _QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     with serving(build_app(sample_project(), logs={"log": b"compiled\n"})) as address:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's loop would otherwise run on under every later test
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert program is not None, "the browser tests need Chromium: apt install chromium"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, chromium_sandbox=False, args=_QUIET)
