@@ -21,6 +21,7 @@ from service.adapters.postgres.upkeep import PostgresUpkeep
 from service.adapters.postgres.worklist import MachineWorklist
 from service.adapters.queue import CeleryQueue
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
 from service.domain.errors import BadInput
@@ -150,7 +151,7 @@ def build_workshop(
     fingerprint, _ = toolchain_fingerprint(sandbox)
     return Workshop(
         source=GitSource(home.absolute() / "git", remote),
-        sandbox=sandbox,
+        sandbox=HostFaults(sandbox, scratch),
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
         packer=packing,
         toolchain=fingerprint,

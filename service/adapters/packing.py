@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.untrusted_file import open_output, read_output
 from service.domain.command import Command, Limits, Mount
-from service.domain.errors import BadResults, CommandFailed
+from service.domain.errors import BadResults, CommandFailed, ProgramMissing
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def pack(
     if not ended.is_success:
         if ended.exit_code == _MISSING_CODE and lines and lines[0].startswith(_MISSING):
             missing = programs[int(lines[0].removeprefix(_MISSING))]
-            raise CommandFailed(f"program {missing}", "the build made no such program")
+            raise ProgramMissing(f"program {missing}", "the build made no such program")
         raise CommandFailed("packing of the programs", ended.end, "\n".join(lines))
     archive = out_dir / ARCHIVE
     try:

@@ -12,9 +12,11 @@
     │   ├── NotFound         the thing asked for does not exist (any more)
     │   └── Unfit            this host cannot do what is asked (no sandbox, too few CPUs)
     ├── CommandFailed        a program of the project under test did not succeed; carries its end
+    │   └── ProgramMissing   the build made no such program
     └── Stopped              work ended from outside
         ├── Cancelled        by a person, a newer patch set or an abandoned change
         ├── Drained          this worker was asked to stop; the build goes back unharmed
+        ├── Overdue          the build's deadline passed while it was worked on
         └── LeaseLost        another worker holds the build now; nothing may be written
 """
 
@@ -83,6 +85,10 @@ class CommandFailed(BenchgateError):
         self.tail = tail
 
 
+class ProgramMissing(CommandFailed):
+    """The project's commands succeeded and did not make a program that its suites name."""
+
+
 class Stopped(BenchgateError):
     """Work was ended from outside; it says nothing about the change."""
 
@@ -93,6 +99,10 @@ class Cancelled(Stopped):
 
 class Drained(Stopped):
     """The worker is to stop now."""
+
+
+class Overdue(Stopped):
+    """The build's deadline passed while it was worked on."""
 
 
 class LeaseLost(Stopped):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.gbench import repetition_values
 from service.domain.identity import Side
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from service.domain.project_file import Policy, Suite
 
 
+_WARNINGS: Final = 3  # of one launch that are kept; the raw file tells the rest
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One process of one side: a robust value per benchmark and metric, and the errors it reported."""
@@ -26,6 +29,7 @@ class Launch:
     suite: str
     values: Mapping[str, Mapping[str, float]]
     errors: Mapping[str, str]
+    warnings: tuple[str, ...] = ()  # of the reader, each naming file and row
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
             if found and metric in metrics_of(suite, name):
                 values.setdefault(name, {})[metric] = best(found)
     errors = {row.name: row.error for row in run.rows if row.error is not None}
-    return Launch(pair, side, suite.name, values, errors)
+    return Launch(pair, side, suite.name, values, errors, tuple(map(str, run.warnings[:_WARNINGS])))
 
 
 def compare_all(

@@ -88,6 +88,13 @@ def looks(max_pairs: int) -> tuple[int, ...]:
     return tuple(range(MIN_PAIRS, max(max_pairs, MIN_PAIRS) + 1, LOOK_EVERY))
 
 
+def first_decisive_look(policy: Policy) -> int:
+    """The first look that can find a difference: fewer pairs prove nothing, however large it is."""
+    schedule = looks(policy.max_pairs)
+    least = least_pairs(_shares(policy, 1, len(schedule)).order)
+    return next((n for n in schedule if n >= least), schedule[-1])
+
+
 def compare(
     row: Row,
     base: Sequence[float | None],

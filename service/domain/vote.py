@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
     UNDECIDED_WITHHELD = "undecided, vote withheld"
     NO_PARENT = "nothing to compare with"
+    MISCONFIGURED = "misconfigured"  # no side can be measured as the project file asks
     INFRASTRUCTURE = "infrastructure failure"
     CANCELLED = "cancelled"
     NOT_BUILT = "not built"
@@ -69,6 +70,7 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
         Outcome.UNDECIDED: Consequence(Result.SUCCESS, Counts.PASS),
         Outcome.UNDECIDED_WITHHELD: Consequence(Result.UNSTABLE, Counts.NOTHING_CERTAIN),
         Outcome.NO_PARENT: Consequence(Result.SUCCESS, Counts.PASS),
+        Outcome.MISCONFIGURED: Consequence(Result.UNSTABLE, Counts.NOTHING_CERTAIN),
         Outcome.INFRASTRUCTURE: Consequence(Result.ABORTED, Counts.NOTHING_CERTAIN),
         Outcome.CANCELLED: Consequence(Result.ABORTED, Counts.NOTHING_CERTAIN),
         Outcome.NOT_BUILT: Consequence(Result.NOT_BUILT, Counts.IGNORED),

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from service.domain.execution import Execution
 from service.domain.identity import SeriesKey, Side
-from service.domain.judgement import Judgement, judge
-from service.domain.pair_record import read_pair
+from service.domain.judgement import Judgement
+from service.domain.measured import judge_measured
 from service.domain.records import BuildRecord, StoredComparison, StoredResult
 from service.domain.run import BuildState
-from service.domain.samples import Listing, compare_all
 from service.domain.spec import BuildSpec
 from service.domain.vote import CONSEQUENCES, Outcome
 
@@ -55,25 +54,13 @@ def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
 
 def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judgement:
     spec = BuildSpec.from_mapping(build.spec)
-    suites = spec.job.suites
     sequence = build.sequence_id
     if sequence is None:
         return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
-    listings = [
-        Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in tx.listing(sequence)
-    ]
-    launches = [
-        launch
-        for pair, key in tx.pair_artifacts(sequence)
-        for launch in read_pair(pair, artifacts.get(key), suites)
-    ]
-    rows = compare_all(suites, listings, launches, spec.judged.policy)
-    _store(tx, build, spec, rows, launches)
-    if not any(listing.base for listing in listings):
-        cause = "nothing to compare with: the parent has no benchmark that the filters choose"
-        return Judgement(Outcome.NO_PARENT, (cause,))
-    empty = [listing.suite for listing in listings if listing.base and not listing.patch]
-    return judge(rows, spec.judged.policy, build.machine, empty)
+    records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
+    found = judge_measured(spec.judged, tx.listing(sequence), records, build.machine)
+    _store(tx, build, spec, found.comparisons, found.launches)
+    return found.judgement
 
 
 def _store(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadInput
+from service.domain.errors import BadInput, Permanent
 from service.domain.gbench import read_run
 from service.domain.identity import Side
 from service.domain.project_file import Policy, Suite
@@ -64,6 +64,8 @@ def compare_files(
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
     schedule = looks(max(policy.max_pairs, len(base))) if is_sequential else (len(base),)
     rows = compare_all([suite], [listing], launches, policy, schedule)
+    if not rows:
+        raise Permanent("the files hold no benchmark that could be compared")
     return FileComparison(
         tuple(_with_reason(row, metrics) for row in rows),
         tuple(str(warning) for side in Side for run in runs[side] for warning in run.warnings),

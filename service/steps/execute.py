@@ -7,7 +7,17 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from service.domain.errors import CommandFailed, Drained, LeaseLost, Permanent, Stopped, Transient, Unfit
+from service.domain.errors import (
+    CommandFailed,
+    Drained,
+    LeaseLost,
+    Overdue,
+    Permanent,
+    ProgramMissing,
+    Stopped,
+    Transient,
+    Unfit,
+)
 from service.domain.execution import Execution
 from service.domain.identity import Side
 from service.domain.run import MAX_ATTEMPTS
@@ -52,7 +62,7 @@ def execute_build(
     return execution
 
 
-def _end(
+def _end(  # noqa: PLR0911 - one for each way in which work can end
     claimed: Claimed, shop: Workshop, log: io.BytesIO, progress: Progress, watch: Callable[[], None]
 ) -> Execution | None:
     """How the work ended; None where the build was handed back."""
@@ -63,17 +73,21 @@ def _end(
     except Drained:
         claimed.release()
         return None
+    except Overdue:
+        return _infrastructure("its machine did not finish it in time")
     except Stopped:
         return Execution(outcome=Outcome.CANCELLED)
-    except Permanent as error:
-        cause = f"the machine is unfit: {error}" if isinstance(error, Unfit) else str(error)
-        return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
     except Transient as error:
         if claimed.attempt < MAX_ATTEMPTS:
             claimed.release(RETRY_AFTER)
             return None
-        cause = f"after {claimed.attempt} attempts: {error}"
-        return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
+        return _infrastructure(f"after {claimed.attempt} attempts: {error}")
+    except Permanent as error:
+        return _infrastructure(f"the machine is unfit: {error}" if isinstance(error, Unfit) else str(error))
+
+
+def _infrastructure(cause: str) -> Execution:
+    return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
 
 
 def _work(
@@ -87,6 +101,7 @@ def _work(
     seconds: dict[str, float] = {}
     conditions = {"sandbox": dict(shop.sandbox.in_force()), "toolchain": shop.toolchain}
     trees: dict[Side, Path] = {}
+    missing: ProgramMissing | None = None  # of the patch; whether that is its fault, the parent tells
     shop.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
     with ExitStack() as stack:
         # The patch first: where it does not build, that is the result, whatever the parent does.
@@ -100,17 +115,36 @@ def _work(
                 trees[side] = stack.enter_context(
                     built_tree(shop, spec.project, revision, spec.job, claimed, log, watch)
                 )
+            except ProgramMissing as error:
+                if side is Side.PATCH and spec.base is not None:
+                    missing = error
+                    continue
+                failed = _misconfigured(error) if missing else _build_failed(side, error)
+                return Execution(*failed, seconds=seconds, conditions=conditions)
             except CommandFailed as error:
                 return Execution(*_build_failed(side, error), seconds=seconds, conditions=conditions)
             seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+        if missing is not None:
+            return Execution(*_build_failed(Side.PATCH, missing), seconds=seconds, conditions=conditions)
         claimed.enter("measure")
         try:
             found = measure(shop, spec.judged, trees, claimed.seed, claimed, progress, watch)
         except SideFailed as error:
             return Execution(*_side_failed(error), seconds=seconds, conditions=conditions)
     seconds["measure"] = round(found.seconds, 3)
-    warnings = _too_few_cpus(spec.job, len(shop.cpus))
+    warnings = (*_parent_failed(found.parent_failed), *_too_few_cpus(spec.job, len(shop.cpus)))
     return Execution(causes=warnings, pairs=found.pairs, seconds=seconds, conditions=conditions)
+
+
+def _misconfigured(error: ProgramMissing) -> tuple[Outcome, tuple[str, ...]]:
+    text = f"{plain(error.what)} is made by neither side: check benchgate.yaml, or rebase"
+    return Outcome.MISCONFIGURED, (text,)
+
+
+def _parent_failed(error: SideFailed | None) -> tuple[str, ...]:
+    if error is None:
+        return ()
+    return (f"measuring ended early: the parent failed ({plain(error.what)}: {plain(error.end)})",)
 
 
 def _too_few_cpus(job: Job, there_are: int) -> tuple[str, ...]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.judgement import Judgement, judge
-from service.domain.pair_record import read_pair
+from service.domain.judgement import Judgement
+from service.domain.measured import judge_measured
 from service.domain.project_file import Job, JobKind, ProjectFile, parse_project_file
-from service.domain.samples import Listing, compare_all
 from service.domain.spec import BuildSpec, Revision
 from service.ports import Claimed
 from service.steps.execute import execute_build
@@ -49,7 +48,9 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
         BadInput: no project file, or no such benchmark job.
     """
     if text is None:
-        raise BadInput("there is no benchgate.yaml; `native/README.md` of Benchgate shows one", revision)
+        raise BadInput(
+            "there is no regular file benchgate.yaml at the top; Benchgate's README shows one", revision
+        )
     project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
     jobs = tuple(job for job in project_file.jobs if job.kind is JobKind.BENCHMARK)
     if name is not None:
@@ -78,9 +79,6 @@ def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress
     if execution.outcome is not None:
         judgement = Judgement(execution.outcome, execution.causes)
         return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
-    suites, policy = spec.job.suites, spec.judged.policy
-    listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in build.listing]
-    launches = [each for pair, raw in build.pairs() for each in read_pair(pair, raw, suites)]
-    rows = compare_all(suites, listings, launches, policy)
-    empty = [each.suite for each in listings if each.base and not each.patch]
-    return DeskVerdict(spec.job.name, rows, judge(rows, policy, "this machine", empty), execution.seconds)
+    found = judge_measured(spec.judged, build.listing, build.pairs(), "this machine")
+    judgement = Judgement(found.judgement.outcome, (*found.judgement.causes, *execution.causes))
+    return DeskVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.command import Command, Completed, Limits, Mount
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench import read_run
+from service.domain.gbench_text import clean
 from service.domain.identity import Side
 from service.domain.machine import load_between
 from service.domain.pair_record import RawLaunch, encode, read_pair
 from service.domain.pairing import filter_for, side_order, threads_of
 from service.domain.samples import Listing, compare_all, undecided_benchmarks
 from service.domain.text import plain
-from service.domain.verdict import looks
+from service.domain.verdict import first_decisive_look, looks
 from service.steps.build_sides import BUILD
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _RESULT: Final = "result.json"
 _MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 _MAX_NAME: Final = 1024  # as long as a name in results may be
 _MAX_OUTPUT: Final = 256 << 20  # bytes: a hundred thousand rows with all their repetitions
+_STRETCH: Final = 4  # times the budget, until the first look that can find a difference
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
 # the runner says in BENCHGATE_OUT where /out is.
 _MEASURE: Final = f'exec "$@" --benchmark_out="${{BENCHGATE_OUT:-/out}}/{_RESULT}" >/dev/null'
@@ -56,6 +58,7 @@ class Measurement:
     launches: tuple[Launch, ...]
     pairs: int
     seconds: float
+    parent_failed: SideFailed | None = None  # it ended the measuring early
 
 
 @dataclass(slots=True)
@@ -88,24 +91,37 @@ def measure(
     session = _Session(shop, job, trees, seed, watch)
     listings = _fix_listings(session, log)
     launches = [each for pair, raw in log.pairs() for each in read_pair(pair, raw, job.suites)]
+    failure: SideFailed | None = None
     begun = shop.clock()
     pair = 1 + max((launch.pair for launch in launches), default=-1)
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in looks(job.policy.max_pairs) if n <= pair), default=0)
     wanted = _wanted(session, listings, [each for each in launches if each.pair < looked])
     while wanted and pair < job.policy.max_pairs:
-        spent = shop.clock() - begun
-        if spent > job.policy.machine_time:
+        if _is_spent(job, pair, shop.clock() - begun):
             break
         progress.say(f"pair {pair + 1} of at most {job.policy.max_pairs}", pair / job.policy.max_pairs)
-        raw = tuple(_launch_pair(session, pair, wanted))
+        try:
+            raw = _launch_pair_or_repeat(session, pair, wanted)
+        except SideFailed as error:
+            if error.side is Side.PATCH or pair == 0:
+                raise
+            # The parent is no longer to be measured; what it gave before still counts.
+            failure = error
+            break
         record = encode(raw)
         log.record(pair, record, [_facts(each) for each in raw])
         launches.extend(read_pair(pair, record, job.suites))
         pair += 1
         if pair in looks(job.policy.max_pairs):
             wanted = _wanted(session, listings, launches)
-    return Measurement(listings, tuple(launches), pair, shop.clock() - begun)
+    return Measurement(listings, tuple(launches), pair, shop.clock() - begun, failure)
+
+
+def _is_spent(job: Job, pair: int, seconds: float) -> bool:
+    """Whether the budget is used up; a slow-down that makes launches long must not escape by that."""
+    is_decisive = pair >= first_decisive_look(job.policy)
+    return seconds > job.policy.machine_time * (1 if is_decisive else _STRETCH)
 
 
 def _wanted(
@@ -115,6 +131,16 @@ def _wanted(
     rows = compare_all(session.job.suites, listings, launches, session.job.policy)
     found = {listing.suite: undecided_benchmarks(rows, listing.suite) for listing in listings}
     return {suite: names for suite, names in found.items() if names}
+
+
+def _launch_pair_or_repeat(
+    session: _Session, pair: int, wanted: Mapping[str, Sequence[str]]
+) -> tuple[RawLaunch, ...]:
+    """The launches of a pair; a pair in which a program failed is repeated once, whole."""
+    try:
+        return tuple(_launch_pair(session, pair, wanted))
+    except SideFailed:
+        return tuple(_launch_pair(session, pair, wanted))
 
 
 def _launch_pair(session: _Session, pair: int, wanted: Mapping[str, Sequence[str]]) -> Iterator[RawLaunch]:
@@ -209,7 +235,9 @@ def _list(session: _Session, suite: Suite, side: Side) -> list[str]:
     if suite.filter:
         flags.append(f"--benchmark_filter={suite.filter}")
     _, output = _run(session, suite, side, flags, _LIST, session.shop.cpus)
-    names = output.decode("utf-8", "replace").splitlines()
+    # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name that
+    # the reader would change is left out on both sides, since results could not be told to be its own.
+    names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
     if len(names) > _MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
         what = f"lists more than {_MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"
         raise SideFailed(side, f"suite {suite.name} (listing)", what)

@@ -130,3 +130,19 @@ def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedP
     environment = {**os.environ, "XDG_CACHE_HOME": cache, "NO_COLOR": "1"}
     argv = [sys.executable, "-m", "service.cli", *words]
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_project_in_which_nothing_is_listed_cannot_be_measured(project: TinyProject) -> None:
+    project.commit({"program.sh": "#!/bin/sh\nexit 0\n"})
+    project.commit({"time.txt": "99"})
+    done = gate(project)
+    assert done.returncode == 3
+    assert "nothing to compare with" in done.stdout
+
+
+def test_files_without_a_benchmark_are_not_called_equal(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"context": {}, "benchmarks": []}')
+    done = benchgate("compare", "--base", str(empty), "--patch", str(empty))
+    assert done.returncode == 3
+    assert "no benchmark that could be compared" in done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.domain.command import Completed
-from service.domain.errors import BadResults, CommandFailed, LeaseLost, NotFound
+from service.domain.errors import BadResults, LeaseLost, NotFound, ProgramMissing
 from service.domain.machine import Load
 from service.steps.build_sides import Workshop
 from tests.unit.domain.gbench_files import row, whole
@@ -138,7 +138,8 @@ class MemorySandbox:
         program = json.loads((sources / CODE).read_text())
         if "does not compile" in program:
             return Completed(2, 1.0)
-        (sources / PROGRAM).write_text(json.dumps(program))
+        if "makes nothing" not in program:
+            (sources / PROGRAM).write_text(json.dumps(program))
         return Completed(0, 1.0)
 
     def _list(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
@@ -147,7 +148,8 @@ class MemorySandbox:
 
     def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
         behaviour = json.loads(program)
-        if "crashes" in behaviour:
+        own_launches = sum(each == program for each, _ in self.launches)
+        if "crashes" in behaviour or own_launches in behaviour.get("crashes at", ()):
             return Completed(139, 0.1)
         if "writes" in behaviour:
             output.write_text(behaviour["writes"])
@@ -180,7 +182,7 @@ class MemoryPacker:
         watch: Callable[[], None],
     ) -> Path:
         if not (build / "bench").exists():
-            raise CommandFailed(f"program {programs[0]}", "the build made no such program")
+            raise ProgramMissing(f"program {programs[0]}", "the build made no such program")
         return (build / "bench").rename(out / "archive")
 
     def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:

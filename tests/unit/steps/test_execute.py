@@ -82,13 +82,24 @@ class TestOutcomes:
         assert machine.claimed.phases == ["build patch"]
 
     def test_a_patch_that_makes_no_program_has_failed(self, machine: Machine) -> None:
-        spec = spec_of(machine.source)
-        machine.claimed.spec = {**spec.to_mapping(), "config": {**spec.job.source, "build": {}}}
+        machine.write("patch1", '{"benchmarks": {}, "makes nothing": 1}')
         execution = machine.work()
 
         assert execution is not None
         assert execution.outcome is Outcome.FAILED
         assert execution.causes == ("program build/bench: the build made no such program",)
+
+    def test_a_program_that_neither_side_makes_is_nobodys_fault(self, machine: Machine) -> None:
+        """The project file is the branch's: an older patch set may know its program by another name."""
+        spec = spec_of(machine.source)
+        machine.claimed.spec = {**spec.to_mapping(), "config": {**spec.job.source, "build": {}}}
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.MISCONFIGURED
+        assert execution.causes == (
+            "program build/bench is made by neither side: check benchgate.yaml, or rebase",
+        )
 
     def test_a_parent_that_does_not_compile_leaves_nothing_to_compare_with(self, machine: Machine) -> None:
         machine.write("parent", '{"does not compile": 1}')
@@ -138,6 +149,22 @@ class TestOutcomes:
 
         assert execution is not None
         assert (execution.outcome, execution.causes) == (outcome, (cause,))
+
+    @pytest.mark.parametrize("commit", ["parent", "patch1"])
+    def test_a_crash_that_does_not_come_again_ends_nothing(self, machine: Machine, commit: str) -> None:
+        machine.write(commit, '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [3]}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is None
+
+    def test_a_parent_that_crashes_late_leaves_what_was_measured(self, machine: Machine) -> None:
+        machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [6, 7]}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert (execution.outcome, execution.pairs) == (None, 5)
+        assert execution.causes[0] == "measuring ended early: the parent failed (suite bench: exit code 139)"
 
     @pytest.mark.parametrize("written", ["", "<html>", '{"context": {}}'])
     def test_a_suite_that_writes_rubbish_measured_nothing_and_no_pair_is_kept(

@@ -128,6 +128,18 @@ class TestBudget:
         bench.sandbox.seconds = 10.0
         found = bench.measure(replace(JOB, policy=Policy(machine_time=65.0)))
 
+        assert (found.pairs, found.seconds) == (12, 240.0)
+
+    def test_launches_that_became_long_do_not_escape_the_verdict(self, bench: Bench) -> None:
+        """The budget is stretched to the first look that can find a difference, and no further."""
+        bench.sandbox.seconds = 10.0
+        enough = bench.measure(replace(JOB, policy=Policy(machine_time=65.0)))
+        assert Verdict.SLOWER in verdicts(enough).values()
+
+    def test_the_stretched_budget_ends_too(self, bench: Bench) -> None:
+        bench.sandbox.seconds = 10.0
+        found = bench.measure(replace(JOB, policy=Policy(machine_time=15.0)))
+
         assert (found.pairs, found.seconds) == (4, 80.0)
         assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
 

@@ -1,0 +1,73 @@
+"""Tells a program's own failure from its host's: what the host did to it is never the program's fault."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import BinaryIO
+
+    from service.domain.command import Command, Completed
+    from service.ports import Sandbox
+
+FULL_BELOW: Final = 64 << 20  # bytes; a compiler that meets less has met "no space left on device"
+KILLED: Final = 128 + 9  # the shell's exit code of a program ended by SIGKILL
+_VMSTAT: Final = Path("/proc/vmstat")
+
+
+@dataclass(frozen=True, slots=True)
+class HostFaults:
+    """A sandbox that raises Transient where a program failed and its host is to blame.
+
+    Args:
+        sandbox: runs the programs.
+        scratch: a directory on the file system that they write to.
+        vmstat: where the kernel counts what it killed for want of memory.
+    """
+
+    sandbox: Sandbox
+    scratch: Path
+    vmstat: Path = _VMSTAT
+
+    def in_force(self) -> Mapping[str, str]:
+        """What isolates and limits programs here."""
+        return self.sandbox.in_force()
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: BinaryIO | None,
+        watch: Callable[[], None],
+        discard_output: bool = False,
+    ) -> Completed:
+        """Run to the end.
+
+        Raises:
+            Transient: it failed while the disk was full, while the kernel killed for want of memory, or
+                by a SIGKILL that no limit of ours sent.
+        """
+        killed_before = self._kills()
+        done = self.sandbox.run(command, log=log, watch=watch, discard_output=discard_output)
+        if done.is_success or done.stopped_by is not None:
+            return done
+        free = shutil.disk_usage(self.scratch).free
+        if free < FULL_BELOW:
+            raise Transient(f"the machine's disk is full: {free >> 20} MiB left while a program failed")
+        if self._kills() > killed_before:
+            raise Transient("the machine ran out of memory, and its kernel killed a process")
+        if done.exit_code == KILLED:
+            raise Transient("a program was killed from outside (SIGKILL), by none of its limits")
+        return done
+
+    def _kills(self) -> int:
+        if not self.vmstat.exists():
+            return 0
+        counts = dict(line.split() for line in self.vmstat.read_text(encoding="ascii").splitlines())
+        return int(counts.get("oom_kill", 0))

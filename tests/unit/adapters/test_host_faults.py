@@ -1,0 +1,72 @@
+"""A failure is the program's own unless its host was to blame."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.sandbox.host_faults import HostFaults
+from service.domain.command import Command, Completed, StoppedBy
+from service.domain.errors import Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class Ending:
+    """A sandbox in which every program ends in one way, after something happened to the host."""
+
+    def __init__(self, done: Completed, happens: Callable[[], None] = lambda: None) -> None:
+        self.done = done
+        self.happens = happens
+
+    def in_force(self) -> dict[str, str]:
+        return {}
+
+    def run(self, command: Command, **_: object) -> Completed:
+        self.happens()
+        return self.done
+
+
+FAILED = Completed(1, 0.1)
+
+
+def run(sandbox: Ending, tmp_path: Path) -> Completed:
+    vmstat = tmp_path / "vmstat"
+    if not vmstat.exists():
+        vmstat.write_text("nr_free_pages 7\noom_kill 3\n")
+    return HostFaults(sandbox, tmp_path, vmstat).run(Command(("x",)), log=None, watch=lambda: None)
+
+
+@pytest.mark.parametrize("done", [Completed(0, 0.1), FAILED, Completed(139, 0.1)])
+def test_what_a_program_does_itself_is_its_own(tmp_path: Path, done: Completed) -> None:
+    assert run(Ending(done), tmp_path) == done
+
+
+def test_a_limit_of_ours_is_the_programs_own_fault(tmp_path: Path) -> None:
+    done = Completed(137, 0.1, StoppedBy.MEMORY)
+    assert run(Ending(done), tmp_path) == done
+
+
+def test_a_full_disk_is_the_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
+    with pytest.raises(Transient, match="5 MiB left"):
+        run(Ending(FAILED), tmp_path)
+    assert run(Ending(Completed(0, 0.1)), tmp_path).is_success
+
+
+def test_a_kill_for_want_of_memory_is_the_hosts(tmp_path: Path) -> None:
+    def kill() -> None:
+        (tmp_path / "vmstat").write_text("oom_kill 4\n")
+
+    with pytest.raises(Transient, match="out of memory"):
+        run(Ending(FAILED, kill), tmp_path)
+
+
+def test_a_kill_from_outside_is_the_hosts(tmp_path: Path) -> None:
+    with pytest.raises(Transient, match="killed from outside"):
+        run(Ending(Completed(137, 0.1)), tmp_path)
