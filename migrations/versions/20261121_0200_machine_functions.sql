@@ -69,11 +69,12 @@ BEGIN
         FROM (SELECT chosen.sequence_id AS wanted) AS c LEFT JOIN sequence s ON s.id = c.wanted;
 END $$;
 
--- 'held', 'cancelled' (still held, but no longer wanted) or 'lost'.
+-- 'held', 'overdue' (still held, but past its deadline), 'cancelled' (still held, but no longer wanted)
+-- or 'lost'.
 CREATE FUNCTION machine.renew(p_build bigint, p_token bigint, p_seconds double precision, p_phase text)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    is_wanted boolean;
+    answer text;
 BEGIN
     UPDATE lease SET renewed_at = clock_timestamp(),
             expires_at = clock_timestamp() + make_interval(secs => p_seconds)
@@ -84,8 +85,9 @@ BEGIN
     UPDATE build SET phase = p_phase WHERE id = p_build AND phase <> p_phase;
     UPDATE machine SET last_seen_at = now() FROM lease
         WHERE lease.build_id = p_build AND machine.name = lease.machine;
-    SELECT NOT cancel_requested AND deadline_at > now() INTO is_wanted FROM build WHERE id = p_build;
-    RETURN CASE WHEN is_wanted THEN 'held' ELSE 'cancelled' END;
+    SELECT CASE WHEN deadline_at <= now() THEN 'overdue' WHEN cancel_requested THEN 'cancelled' ELSE 'held' END
+        INTO answer FROM build WHERE id = p_build;
+    RETURN answer;
 END $$;
 
 CREATE FUNCTION machine.find_binary(p_build bigint, p_token bigint, p_digest text)

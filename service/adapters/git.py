@@ -166,7 +166,7 @@ class GitSource:
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
         """A directory of its own with the files of a revision, gone afterwards whatever happened to it.
 
-        It holds a ``.git`` file that the user of the directory may have rewritten: never run git in it.
+        Git does not know it as a work tree; a ``.git`` in it is its user's, so never run git in it.
 
         Raises:
             NotFound: the mirror has no such revision.
@@ -184,6 +184,8 @@ class GitSource:
                 if answer.code:
                     _clear_abandoned_lock(answer, mirror)
                     raise answer.failure(f"checkout of {project} at {commit}")
+                # It names a path of the host, which is none of the user's business.
+                (place / ".git").unlink()
             yield place
 
     def _path_of(self, project: str) -> Path:
@@ -264,8 +266,13 @@ def _checked(ref: str) -> str:
 
 
 def _kept_as(ref: str) -> str:
-    """The ref of the mirror that keeps what was fetched from being collected."""
-    return f"refs/benchgate/commits/{ref}" if _COMMIT.fullmatch(ref) else ref
+    """The ref of the mirror that keeps what was fetched from being collected.
+
+    The names are flat: git stores no ``rel/1`` beside a ``rel``, and a remote may replace one by the other.
+    """
+    if _COMMIT.fullmatch(ref):
+        return f"refs/benchgate/commits/{ref}"
+    return f"refs/benchgate/refs/{hashlib.sha256(ref.encode()).hexdigest()}"
 
 
 @contextmanager
@@ -303,7 +310,8 @@ def _forget_removed_worktrees(mirror: Path) -> None:
     """Remove the mirror's notes about directories that are gone, unfinished ones as well."""
     for notes in (mirror / "worktrees").glob("*"):
         link = notes / "gitdir"
-        if not link.exists() or not Path(link.read_text().strip()).exists():
+        # It names the directory's ``.git``, which is removed at once.
+        if not link.exists() or not Path(link.read_text().strip()).parent.exists():
             remove_tree(notes)
 
 

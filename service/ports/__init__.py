@@ -159,7 +159,7 @@ class Lease(Protocol):
     """A build held by this worker. Every method raises LeaseLost once another holds it."""
 
     def watch(self) -> None:
-        """Raise Cancelled or LeaseLost when the work should end; cheap enough to call all the time."""
+        """Raise Cancelled, Overdue or LeaseLost when the work should end; cheap enough to call always."""
 
     def enter(self, phase: str) -> None:
         """Say what is being done; shown on the pages."""
@@ -237,6 +237,9 @@ class Transaction(Protocol):
 
     def upsert_change(self, change: Change) -> ChangeRecord:
         """Store a change and its current patch set unless a newer state is stored; locks the change."""
+
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        """The changes of a server that were open when they were last looked at."""
 
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         """The runs of a patch set, oldest first."""
@@ -345,8 +348,8 @@ class Upkeep(Protocol):
     def pools(self) -> Sequence[str]:
         """The pools in which a machine was seen within the last minutes."""
 
-    def record_setback(self, task: str, entity: int, error: str) -> Setback:
-        """A step failed; when it may be tried again, or that it may not."""
+    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
+        """A step failed; how often, and whether those were all its attempts."""
 
     def clear_setback(self, task: str, entity: int) -> None:
         """A step succeeded."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from service.domain.errors import Transient
 from service.domain.run import RunState
 from service.steps.analyse import give_up
 from service.steps.plan_run import refuse
@@ -12,13 +13,19 @@ if TYPE_CHECKING:
     from service.ports import Store, Upkeep
     from service.steps.cast_vote import Links
 
+# About eight minutes, since each wait is twice as long as the one before: a defect will go on failing.
+DEFECT_ATTEMPTS: Final = 8
+# A wait is 300 s at most, so about 16 hours: the night in which nobody restarts the review server.
+TRANSIENT_ATTEMPTS: Final = 200
+
 
 def note_failure(
     store: Store, upkeep: Upkeep, links: Links, task: str, entity: int, error: Exception
 ) -> bool:
     """Store the failure; True where the step is given up for good and what waited for it has ended."""
     text = f"{type(error).__name__}: {error}"[:2000]
-    if not upkeep.record_setback(task, entity, text).is_dead:
+    max_attempts = TRANSIENT_ATTEMPTS if isinstance(error, Transient) else DEFECT_ATTEMPTS
+    if not upkeep.record_setback(task, entity, text, max_attempts=max_attempts).is_dead:
         return False
     if task == "analyse":
         give_up(store, entity, "its results could not be analysed; the operators were told")

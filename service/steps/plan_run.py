@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import BadProjectFile
+from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.message import compose
 from service.domain.plan import PlannedBuild, plan_builds
@@ -36,16 +36,16 @@ def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
         return
     branch_ref = f"refs/heads/{run.branch}"
     source.fetch(run.project, branch_ref, run.ref or run.revision)
-    text = source.read(run.project, branch_ref, PROJECT_FILE)
-    if text is None:
-        _refuse(store, run, f"there is no {PROJECT_FILE} on branch {run.branch}", run_url, is_told=False)
-        return
     try:
+        text = source.read(run.project, branch_ref, PROJECT_FILE)
+        if text is None:
+            _refuse(store, run, f"there is no {PROJECT_FILE} on branch {run.branch}", run_url, is_told=False)
+            return
         project_file = parse_project_file(text)
         base, patch = _revisions(source, run)
         paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
         planned = plan_builds(project_file, paths)
-    except BadProjectFile as error:
+    except BadInput as error:  # also a project file that is no text, or far too large
         _refuse(store, run, str(error), run_url, is_told=True)
         return
     _store(store, run, project_file, planned, base, patch)

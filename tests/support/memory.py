@@ -118,6 +118,9 @@ class MemoryTransaction:
         patch_set = self._m.patch_sets.index((change_id, number)) + 1
         return ChangeRecord(change_id, patch_set, is_current)
 
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        return [key for key, each in self._m.changes.items() if key.instance == instance and each.is_open]
+
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         return [run for run in self._m.runs if run.patch_set_id == patch_set_id]
 

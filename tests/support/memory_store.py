@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.errors import Transient
 from service.domain.records import DueReview, Hint, Setback
-from service.domain.run import MAX_ATTEMPTS, BuildEvent, BuildState, after_lost_lease, state_after
+from service.domain.run import BuildEvent, BuildState, after_lost_lease, state_after
 from tests.support.memory import Memory, MemoryTransaction
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ class MemoryStore:
     def pools(self) -> Sequence[str]:
         return sorted({pool for pool, _ in self.memory.idle})
 
-    def record_setback(self, task: str, entity: int, error: str) -> Setback:
+    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
         attempts = self.memory.setbacks[task, entity] = self.memory.setbacks.get((task, entity), 0) + 1
-        return Setback(attempts, is_dead=attempts >= MAX_ATTEMPTS)
+        return Setback(attempts, is_dead=attempts >= max_attempts)
 
     def clear_setback(self, task: str, entity: int) -> None:
         self.memory.setbacks.pop((task, entity), None)

@@ -11,8 +11,11 @@ from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
 from service.domain.identity import ChangeKey
 from service.domain.records import ChangeRecord
+from service.domain.review import ChangeStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.domain.review import Change, Person
 
 _LARGEST_INTEGER: Final = 2**31 - 1
@@ -68,6 +71,15 @@ class Changes(Connected):
         if added is not None:
             return ChangeRecord(added, self._patch_set(added, change), is_current=True)
         return self._update(change)
+
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        """The changes of a server that were open when they were last looked at, by number."""
+        numbers = self._connection.execute(
+            select(t.change.c.number)
+            .where(t.change.c.instance == instance, t.change.c.status == ChangeStatus.NEW.value)
+            .order_by(t.change.c.number)
+        ).scalars()
+        return [ChangeKey(instance, number) for number in numbers]
 
     def _update(self, change: Change) -> ChangeRecord:
         stored = self._connection.execute(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.machine_calls import call_on
-from service.domain.errors import Cancelled, LeaseLost, Transient
+from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,11 +59,13 @@ class Renewal:
         self._thread.start()
 
     def watch(self) -> None:
-        """Raise Cancelled or LeaseLost; asks nobody, so it costs nothing."""
+        """Raise Cancelled, Overdue or LeaseLost; asks nobody, so it costs nothing."""
         if self._answer == "lost":
             raise LeaseLost(f"build {self._build} is held by another worker now")
         if not self.is_held:
             raise LeaseLost(f"the lease on build {self._build} could not be renewed in time")
+        if self._answer == "overdue":
+            raise Overdue(f"the deadline of build {self._build} passed")
         if self._answer == "cancelled":
             raise Cancelled(f"build {self._build} is not wanted any more")
 

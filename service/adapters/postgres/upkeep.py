@@ -11,7 +11,6 @@ from service.adapters.postgres.relay import Relay
 from service.adapters.postgres.watch import Watch
 from service.domain.records import Setback
 
-MAX_SETBACKS: Final = 8  # about eight minutes of trying; what still fails then will go on failing
 LONGEST_WAIT_SECONDS: Final = 300
 
 _RECORD = text("""
@@ -40,13 +39,16 @@ class PostgresUpkeep(Relay, Watch):
         Transient: the database cannot be used now.
     """
 
-    def record_setback(self, task: str, entity: int, error: str) -> Setback:
-        """A step failed; how often, and whether it is given up. It waits twice as long each time."""
+    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
+        """A step failed; how often, and whether it is given up.
+
+        It waits twice as long each time, 300 s at most.
+        """
         values = {
             "task": task,
             "entity": entity,
             "error": error,
-            "max_attempts": MAX_SETBACKS,
+            "max_attempts": max_attempts,
             "longest": LONGEST_WAIT_SECONDS,
         }
         with self._begin() as connection:

@@ -101,7 +101,8 @@ class BubblewrapSandbox:
         Raises:
             Unfit: no sandbox, no such CPUs, or a mount that does not exist.
             Permanent: the command cannot be started at all (an argument that is too long).
-            Transient: no control group could be made, or a process of the command cannot be ended.
+            Transient: no control group could be made, a process of the command cannot be ended, or
+                somebody else ended the sandbox.
         """
         program, _, hierarchies = self._probe()
         require_cpus(command.cpus)
@@ -159,7 +160,8 @@ class BubblewrapSandbox:
             if stopped_by is None and exit_code != 0 and group.memory_kills():
                 stopped_by = StoppedBy.MEMORY
             if exit_code is None and stopped_by is None:
-                raise Unfit(f"the sandbox did not start: {tail.last_line() or process.returncode}")
+                watch()  # who ended the sandbox may have wanted the work to end
+                raise _unfinished(process.returncode, tail.last_line())
             code = 128 + signal.SIGKILL if exit_code is None else exit_code
             return Completed(code, seconds, stopped_by, group.cpu_seconds())
 
@@ -218,6 +220,13 @@ class _Tail:
     def last_line(self) -> str:
         lines = self._last.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""
+
+
+def _unfinished(returncode: int, complaint: str) -> Unfit | Transient:
+    """Why bubblewrap ended without its program's exit code: by a signal, or by its own refusal."""
+    if returncode < 0:
+        return Transient(f"the sandbox was ended from outside (signal {-returncode})")
+    return Unfit(f"the sandbox did not start: {complaint or returncode}")
 
 
 def _group(hierarchies: Sequence[Hierarchy], command: Command) -> Group:

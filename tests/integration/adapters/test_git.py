@@ -49,6 +49,20 @@ def test_a_branch_that_moved_back_is_fetched_again(source: GitSource, repository
     assert source.read(PROJECT, "refs/heads/master", "x") == "other"
 
 
+@pytest.mark.parametrize(("before", "after"), [("rel", "rel/1"), ("rel/1", "rel")])
+def test_a_branch_whose_name_becomes_a_folder_is_fetched(
+    source: GitSource, repository: Repository, before: str, after: str
+) -> None:
+    first = repository.commit({"x": b"first"}, ref=f"refs/heads/{before}")
+    source.fetch(PROJECT, f"refs/heads/{before}")
+    repository.git("update-ref", "-d", f"refs/heads/{before}")
+    second = repository.commit({"x": b"second"}, first, ref=f"refs/heads/{after}")
+    source.fetch(PROJECT, f"refs/heads/{after}")
+    assert source.read(PROJECT, f"refs/heads/{after}", "x") == "second"
+    assert source.is_merged(PROJECT, first, after)
+    assert not source.is_merged(PROJECT, second, before)
+
+
 def test_a_commit_that_is_here_needs_no_remote(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:
@@ -93,14 +107,20 @@ def test_a_project_file_that_is_a_link_is_not_followed(source: GitSource, reposi
 
 def test_a_file_that_is_too_large_or_no_text_is_said_to_be(source: GitSource, repository: Repository) -> None:
     commit = repository.commit(
-        {"most": b"x" * TEXT_BYTES, "large": b"x" * (TEXT_BYTES + 1), "binary": b"\xff\xfe"}
+        {
+            "most": b"x" * TEXT_BYTES,
+            "large": b"x" * (TEXT_BYTES + 1),
+            "utf-16": "a: 1".encode("utf-16"),
+            "latin-1": b"\xfc",
+        }
     )
     source.fetch(PROJECT, commit)
     assert len(source.read(PROJECT, commit, "most") or "") == TEXT_BYTES
     with pytest.raises(BadInput, match="large: larger than 1 MiB"):
         source.read(PROJECT, commit, "large")
-    with pytest.raises(BadInput, match="binary: not UTF-8"):
-        source.read(PROJECT, commit, "binary")
+    for name in ("utf-16", "latin-1"):
+        with pytest.raises(BadInput, match=f"{name}: not UTF-8"):
+            source.read(PROJECT, commit, name)
 
 
 def test_changed_paths_are_plain_names(source: GitSource, repository: Repository) -> None:

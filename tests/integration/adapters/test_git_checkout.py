@@ -52,6 +52,18 @@ def test_checkouts_of_one_revision_are_apart(source: GitSource, repository: Repo
         assert (other / "x").read_text() == "x"
 
 
+def test_a_checkout_names_no_path_of_the_host(
+    source: GitSource, repository: Repository, tmp_path: Path
+) -> None:
+    commit = repository.commit({"x": b"x"})
+    source.fetch(PROJECT, commit)
+    with source.checkout(PROJECT, commit) as one, source.checkout(PROJECT, commit) as other:
+        assert [path.name for place in (one, other) for path in place.iterdir()] == ["x", "x"]
+    with source.checkout(PROJECT, commit):
+        (mirror,) = (tmp_path / "root/mirrors").glob("*.git")
+        assert len(list((mirror / "worktrees").iterdir())) == 1
+
+
 def test_a_checkout_that_was_written_to_is_gone_afterwards(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:

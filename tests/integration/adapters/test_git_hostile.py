@@ -148,11 +148,10 @@ def test_a_repository_of_another_user_is_read(source: GitSource, repository: Rep
 def test_a_lock_that_a_killed_git_left_does_not_stay(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:
-    repository.commit({"x": b"x"})
-    source.fetch(PROJECT, "refs/heads/master")
-    (mirror,) = (tmp_path / "root/mirrors").glob("*.git")
-    (mirror / "refs/changes/01/1").mkdir(parents=True)
-    (mirror / "refs/changes/01/1/1.lock").touch()
+    repository.commit({"x": b"x"}, ref="refs/changes/01/1/1")
+    source.fetch(PROJECT, "refs/changes/01/1/1")
+    (kept,) = (tmp_path / "root/mirrors").glob("*.git/refs/benchgate/refs/*")
+    kept.with_name(kept.name + ".lock").touch()
     repository.commit({"x": b"y"}, ref="refs/changes/01/1/1")
     with pytest.raises(Transient):
         source.fetch(PROJECT, "refs/changes/01/1/1")

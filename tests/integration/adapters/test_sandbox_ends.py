@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.limits import PREFIX, find_hierarchies
 from service.domain.command import Command, Limits, StoppedBy
-from service.domain.errors import Cancelled
+from service.domain.errors import Cancelled, Drained, Transient
 from tests.integration.adapters.sandboxed import (
     PYTHON,
     QUICK,
@@ -118,6 +119,54 @@ def test_the_wall_time_ends_everything(sandbox: BubblewrapSandbox, tmp_path: Pat
     assert ended.exit_code == 128 + signal.SIGKILL
     assert 1.0 <= ended.seconds < 10.0
     assert {path.name for path in build.iterdir()} == MEMBERS
+    assert processes_named(token) == []
+
+
+def _end_bubblewrap(token: str, number: int) -> None:
+    """Send a signal to the one process of the run that is a child of this one."""
+    for process in processes_named(token):
+        with suppress(FileNotFoundError):  # one of the others may end meanwhile
+            parent = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                os.kill(process, number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_sandbox_that_was_ended_from_outside_may_be_tried_again(
+    sandbox: BubblewrapSandbox, tmp_path: Path, token: str, number: signal.Signals
+) -> None:
+    build = tmp_path / "build"
+    ended: list[int] = []
+
+    def watch() -> None:
+        if not ended and {path.name for path in build.iterdir()} == MEMBERS:
+            ended.extend(processes_named(token))
+            _end_bubblewrap(token, number)
+
+    with pytest.raises(Transient, match=rf"ended from outside \(signal {int(number)}\)"):
+        sandbox.run(_family(build, token, WAIT), log=io.BytesIO(), watch=watch)
+
+    assert len(ended) >= len(MEMBERS)
+    assert processes_named(token) == []
+    assert _groups() == []
+
+
+def test_who_ended_the_sandbox_to_stop_the_work_is_heard(
+    sandbox: BubblewrapSandbox, tmp_path: Path, token: str
+) -> None:
+    build = tmp_path / "build"
+    ended: list[int] = []
+
+    def watch() -> None:
+        if ended:
+            raise Drained
+        if {path.name for path in build.iterdir()} == MEMBERS:
+            ended.extend(processes_named(token))
+            _end_bubblewrap(token, signal.SIGKILL)
+
+    with pytest.raises(Drained):
+        sandbox.run(_family(build, token, WAIT), log=io.BytesIO(), watch=watch)
+
     assert processes_named(token) == []
 
 

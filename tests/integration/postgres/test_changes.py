@@ -11,6 +11,7 @@ import pytest
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.records import NewDecision
+from service.domain.review import ChangeStatus
 from service.domain.run import RunState
 from tests.integration.postgres.samples import (
     CLEANED,
@@ -82,6 +83,18 @@ def test_an_older_state_of_a_change_overwrites_nothing(
     assert old.patch_set_id == new.patch_set_id
     assert database.value("SELECT subject FROM change") == "Make it quick"
     assert database.value("SELECT count(*) FROM patch_set") == 1
+
+
+def test_open_changes_of_a_server_are_those_last_seen_open(store: PostgresStore) -> None:
+    elsewhere = replace(change(), key=ChangeKey("other", 5))
+    with store.transaction() as tx:
+        assert tx.open_changes("review") == []
+        for each in (change(8), change(7), change(9), change(10), elsewhere):
+            tx.upsert_change(each)
+        tx.upsert_change(replace(change(9, minutes=1), status=ChangeStatus.MERGED))
+        tx.upsert_change(replace(change(10, minutes=1), status=ChangeStatus.ABANDONED))
+    with store.transaction() as tx:
+        assert tx.open_changes("review") == [ChangeKey("review", 7), ChangeKey("review", 8)]
 
 
 def test_states_that_arrive_at_once_make_one_change(store: PostgresStore, database: Database) -> None:

@@ -11,7 +11,7 @@ import pytest
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.worklist import MachineWorklist
 from service.domain.binary import BinaryKey
-from service.domain.errors import Cancelled, LeaseLost, Transient
+from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
 from service.domain.run import BuildState
 from service.domain.vote import Outcome
 from tests.integration.postgres.samples import (
@@ -135,12 +135,20 @@ def test_a_build_that_is_not_wanted_any_more_is_told_so_and_may_still_report(
         assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
 
-def test_a_build_past_its_deadline_is_told_so(store: PostgresStore, database: Database) -> None:
-    queue(store)
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_build_past_its_deadline_is_told_so_and_may_still_report(
+    store: PostgresStore, database: Database, *, is_cancelled: bool
+) -> None:
+    [build_id] = queue(store)
     with claimed(worklist(database)) as build:
-        database.change("UPDATE build SET deadline_at = now()")
+        database.change(
+            "UPDATE build SET deadline_at = now(), cancel_requested = :is", **{"is": is_cancelled}
+        )
         build.enter("measure")
-        until(lambda: is_stopped_by(build, Cancelled))
+        until(lambda: is_stopped_by(build, Overdue))
+        build.execute({"outcome": Outcome.INFRASTRUCTURE}, b"")
+    with store.transaction() as tx:
+        assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
 
 def test_a_worker_that_was_paused_knows_it_by_its_own_clock(store: PostgresStore, database: Database) -> None:

@@ -188,7 +188,7 @@ def test_builds_past_their_deadline_are_found(
     )
     database.change("UPDATE build SET state = 'queued' WHERE id > :last", last=hopeless)
     for _attempt in range(8):
-        upkeep.record_setback("analyse", hopeless, "no such suite")
+        upkeep.record_setback("analyse", hopeless, "no such suite", max_attempts=8)
     assert upkeep.overdue_builds() == [queued, hopeless]
     assert executed not in upkeep.overdue_builds()
 
@@ -257,7 +257,7 @@ def test_what_failed_is_not_stalled_until_it_may_be_tried_again(
     with store.transaction() as tx:
         event = tx.add_event("review", b"d", "patchset-created", 7, b"")
     database.change(AGE.format(table="event", column="received_at"))
-    upkeep.record_setback("handle_event", event, "the server is away")
+    upkeep.record_setback("handle_event", event, "the server is away", max_attempts=8)
     assert upkeep.stalled(30) == []
     database.change("UPDATE setback SET next_at = now()")
     assert upkeep.stalled(30) == [("handle_event", event)]
@@ -270,13 +270,21 @@ def test_what_failed_is_not_stalled_until_it_may_be_tried_again(
 def test_setbacks_wait_twice_as_long_each_time_and_end(upkeep: PostgresUpkeep, database: Database) -> None:
     waits, deaths = [], []
     for attempt in range(1, 11):
-        setback = upkeep.record_setback("plan", 1, NASTY)
+        setback = upkeep.record_setback("plan", 1, NASTY, max_attempts=8)
         assert setback.attempts == attempt
         deaths.append(setback.is_dead)
         waits.append(round(database.value("SELECT extract(epoch FROM next_at - now()) FROM setback")))
     assert deaths == [False] * 7 + [True] * 3
     assert waits == pytest.approx([2, 4, 8, 16, 32, 64, 128, 256, 300, 300], abs=2)
     assert database.value("SELECT last_error FROM setback") == CLEANED
+
+
+def test_each_failure_says_how_many_may_come_before_it(upkeep: PostgresUpkeep) -> None:
+    assert [upkeep.record_setback("plan", 1, "away", max_attempts=200).is_dead for _ in range(9)] == [
+        False
+    ] * 9
+    assert upkeep.record_setback("plan", 1, "a defect", max_attempts=8).is_dead
+    assert upkeep.record_setback("plan", 2, "a defect", max_attempts=1).is_dead
 
 
 def test_a_pool_with_an_idle_machine_is_woken(

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.run import MAX_ATTEMPTS, BuildState, RunState
+from service.domain.errors import Transient
+from service.domain.run import BuildState, RunState
 from service.domain.vote import Outcome
-from service.steps.note_failure import note_failure
+from service.steps.note_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, note_failure
 from tests.support.changes import LINKS, Service, change_at
 
 FAULT = ValueError("the results are\nodd")
 
 
-def fail(service: Service, task: str, times: int) -> list[bool]:
-    return [note_failure(service.store, service.store, LINKS, task, 1, FAULT) for _ in range(times)]
+def fail(service: Service, task: str, times: int, fault: Exception = FAULT) -> list[bool]:
+    return [note_failure(service.store, service.store, LINKS, task, 1, fault) for _ in range(times)]
 
 
 @pytest.fixture
@@ -22,14 +23,23 @@ def service() -> Service:
 
 
 def test_a_step_may_fail_some_times_before_it_is_given_up(service: Service) -> None:
-    assert fail(service, "vote", MAX_ATTEMPTS) == [False] * (MAX_ATTEMPTS - 1) + [True]
+    assert fail(service, "vote", DEFECT_ATTEMPTS) == [False] * (DEFECT_ATTEMPTS - 1) + [True]
     assert service.runs() == [("patch1", RunState.PLANNING)]
+
+
+def test_an_outage_is_outlasted(service: Service) -> None:
+    outage = Transient("the git server does not answer")
+
+    assert fail(service, "plan", TRANSIENT_ATTEMPTS - 1, outage) == [False] * (TRANSIENT_ATTEMPTS - 1)
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+    assert fail(service, "plan", 1, outage) == [True]
+    assert service.runs() == [("patch1", RunState.REFUSED)]
 
 
 def test_results_that_cannot_be_analysed_are_no_fault_of_the_change(service: Service) -> None:
     service.plan()
     service.store.update(1, state=BuildState.EXECUTED)
-    fail(service, "analyse", MAX_ATTEMPTS - 1)
+    fail(service, "analyse", DEFECT_ATTEMPTS - 1)
     assert service.store.memory.builds[0].state is BuildState.EXECUTED
 
     fail(service, "analyse", 1)
@@ -39,7 +49,7 @@ def test_results_that_cannot_be_analysed_are_no_fault_of_the_change(service: Ser
 
 
 def test_a_run_that_cannot_be_planned_is_told_as_aborted_and_without_a_vote(service: Service) -> None:
-    fail(service, "plan", MAX_ATTEMPTS)
+    fail(service, "plan", DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.REFUSED)]
     (review,) = service.store.memory.reviews.values()
@@ -52,7 +62,7 @@ def test_a_run_that_cannot_be_planned_is_told_as_aborted_and_without_a_vote(serv
 
 def test_a_run_that_was_planned_after_all_goes_on(service: Service) -> None:
     service.plan()
-    fail(service, "plan", MAX_ATTEMPTS)
+    fail(service, "plan", DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.RUNNING)]
     assert service.store.memory.reviews == {}

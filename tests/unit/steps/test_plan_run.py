@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import Transient
+from service.domain.errors import BadInput, Transient
 from service.domain.identity import RunKind
 from service.domain.review import ChangeStatus
 from service.domain.run import BuildState, RunState
@@ -75,6 +75,20 @@ class TestProjectFiles:
 
         (posted,) = [each.review for each in service.store.memory.reviews.values()]
         assert "job tests: this version runs jobs of kind benchmark, not ctest" in posted.message
+
+    @pytest.mark.parametrize("fault", ["not UTF-8 text", "larger than 1 MiB"])
+    def test_one_that_cannot_be_read_is_told_too(self, fault: str) -> None:
+        def refuse() -> None:
+            raise BadInput(fault, "benchgate.yaml")
+
+        source = project()
+        source.meanwhile = refuse
+        service = planned(source)
+
+        assert service.runs() == [("patch1", RunState.REFUSED)]
+        (posted,) = [each.review for each in service.store.memory.reviews.values()]
+        assert posted.labels == {}
+        assert f"benchgate.yaml: {fault}\n" in posted.message
 
     def test_a_project_without_one_hears_nothing(self) -> None:
         service = planned(project(None))
