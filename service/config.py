@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from service.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_PREFIX: Final = "BENCHGATE_"
+_SHORTEST_SECRET: Final = 16  # what a person may type by hand is too easily guessed
 
 
 class _Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="BENCHGATE_", extra="ignore")
+    """Settings that say in one line each which variables cannot be used.
+
+    Raises:
+        BadInput: a variable cannot be used. What it holds is not repeated: it may be a secret.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="ignore")
 
     home: Path = Field(Path("var"), description="where data of this machine is kept")
     redis_url: str = Field("", description="the broker; empty: `benchgate up` starts one")
     git_url: str = Field("", description="where a project is cloned from, with {project} in it")
     artifacts: Path | None = Field(None, description="artifact directory; by default below home")
+
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401 - whatever the fields take
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise BadInput("\n".join(_line(each) for each in error.errors())) from None
+        except SettingsError as error:
+            field = re.search(r'field "(\w+)"', str(error))
+            name = _PREFIX + field[1].upper() if field else "settings"
+            raise BadInput("is not JSON; a list is written as '[\"a\", \"b\"]' or '[2, 3]'", name) from None
 
     @property
     def artifacts_path(self) -> Path:
@@ -36,7 +62,14 @@ class ControlSettings(_Settings):
     webhook_secrets: list[SecretStr] = Field(
         default_factory=list, description="the accepted secrets in the webhook's path; two during rotation"
     )
-    reconcile_seconds: float = 60.0
+    reconcile_seconds: float = Field(60.0, gt=0.0, description="between two looks at all open changes")
+
+    @field_validator("webhook_secrets")
+    @classmethod
+    def _refuse_guessable(cls, secrets: list[SecretStr]) -> list[SecretStr]:
+        if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+            raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
+        return secrets
 
     @property
     def review_path(self) -> Path:
@@ -52,4 +85,10 @@ class MachineSettings(_Settings):
     machine_name: str = Field(default_factory=socket.gethostname)
     lease_seconds: float = Field(15.0, gt=0.5, description="silence after which a build is taken over")
     cpus: list[int] = Field(default_factory=list, description="the measured set; empty: all")
-    sandbox: str = Field("bubblewrap", pattern="^(bubblewrap|none)$")
+    sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
+
+
+def _line(error: ErrorDetails) -> str:
+    name, *place = (str(part) for part in error["loc"])
+    where = "".join(f"[{part}]" for part in place)
+    return f"{_PREFIX}{name.upper()}{where}: {error['msg'].removeprefix('Value error, ')}"

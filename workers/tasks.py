@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from celery.signals import worker_init, worker_shutting_down
+from celery.signals import worker_shutting_down
 
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import Transient
@@ -133,11 +133,3 @@ def see_task(entity: int) -> None:  # noqa: ARG001 - every task takes an id
 @worker_shutting_down.connect
 def _drain(**_: object) -> None:
     _draining.set()
-
-
-@worker_init.connect
-def _introduce(sender: Any = None, **_: object) -> None:  # noqa: ANN401 - Celery's worker
-    """Machines make themselves known before they are given work."""
-    queues = sender.app.amqp.queues.consume_from if sender is not None else {}
-    if any(name.startswith("pool.") for name in queues):
-        machine().introduce()

@@ -20,6 +20,7 @@ from service.cli.demo_story import (
     change_merged,
     patchset_created,
 )
+from service.cli.preconditions import check_host, make_home
 from service.cli.replay import feed
 from service.cli.site import running_site
 from service.cli.status import StatusLines
@@ -55,6 +56,7 @@ def command(ctx: click.Context, home: Path, port: int, *, once: bool) -> None:
     it, uploads another that takes it back, and prints each message and vote as Gerrit would show them. Then
     the dashboard stays up until Ctrl-C. --home is emptied first.
     """
+    check_host(port, {})  # before an earlier demo is removed
     _empty(home)
     repository = DemoRepository(home / "repository")
     repository.create(_NATIVE)
@@ -88,7 +90,7 @@ def _empty(home: Path) -> None:
     if home.exists() and any(home.iterdir()) and not marker.exists():
         raise BadInput("is not empty and holds no earlier demo; name another directory", f"--home {home}")
     shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    make_home(home)
     marker.touch()
 
 

@@ -31,17 +31,18 @@ def settings_of_running_site(home: Path) -> ControlSettings:
     settings = ControlSettings()
     found: dict[str, Any] = {"home": home.absolute()}
     if not settings.database_url:
-        found["database_url"] = EmbeddedPostgres(_started(home, "postgres")).address.owner_url
+        found["database_url"] = EmbeddedPostgres(
+            _started(home, "postgres", "BENCHGATE_DATABASE_URL")
+        ).address.owner_url
     if not settings.redis_url:
-        found["redis_url"] = EmbeddedValkey(_started(home, "valkey")).address.broker_url
+        found["redis_url"] = EmbeddedValkey(
+            _started(home, "valkey", "BENCHGATE_REDIS_URL")
+        ).address.broker_url
     return settings.model_copy(update=found)
 
 
-def _started(home: Path, server: str) -> Path:
+def _started(home: Path, server: str, variable: str) -> Path:
     directory = home.absolute() / server
     if not directory.is_dir():
-        raise BadInput(
-            f"no `benchgate up` was started with --home {home}, and BENCHGATE_DATABASE_URL and "
-            "BENCHGATE_REDIS_URL name no servers"
-        )
+        raise BadInput(f"no `benchgate up` was started with --home {home}, and {variable} names no server")
     return directory

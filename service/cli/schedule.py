@@ -7,9 +7,14 @@ import sys
 
 import click
 
+from service.config import ControlSettings
+from service.wiring import build_control
+
 
 @click.command()
 def command() -> None:
     """Relay hints as they are committed and wake what was lost, until SIGTERM."""
+    # What cannot work is said here, by a clear line.
+    build_control(ControlSettings()).close()
     argv = [sys.executable, "-m", "workers.schedule"]
     os.execv(sys.executable, argv)  # noqa: S606 - becomes the schedule, no shell

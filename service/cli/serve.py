@@ -5,6 +5,10 @@ from __future__ import annotations
 import click
 import uvicorn
 
+from service.cli.preconditions import check_port
+from service.config import ControlSettings
+from service.wiring import build_control
+
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
@@ -14,6 +18,9 @@ def command(host: str, port: int) -> None:
 
     Needs BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL; `benchgate up` starts everything at once.
     """
+    # What cannot work is said here, by a clear line.
+    build_control(ControlSettings()).close()
+    check_port(host, port)
     # No access log: the webhook's path holds its secret.
     uvicorn.run(
         "service.main:create_app",

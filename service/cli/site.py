@@ -12,6 +12,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
 from service.cli.parts import Site, parts_of
+from service.cli.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
 
@@ -32,11 +33,19 @@ def running_site(
 
     Servers named by BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL are used, others are started below
     ``home``. ``port`` 0 takes a free one. ``settings`` are further BENCHGATE_ variables of all parts.
+    What is made meanwhile, by this process too, is readable by this user alone.
+
+    Raises:
+        BadInput: a setting cannot be used.
+        Unfit: no sandbox, no such port or no such home here; nothing was started.
+        Permanent: a part did not start; the others are stopped again.
     """
     home = home.absolute()
-    home.mkdir(parents=True, exist_ok=True)
-    logs = home / "log"
+    check_host(port, settings or {})
     with ExitStack() as stack:
+        stack.callback(os.umask, os.umask(0o077))
+        make_home(home)
+        logs = home / "log"
         supervisor = stack.enter_context(Supervisor(report))
         database, machine_database = _database(home, logs, supervisor, stack)
         broker = _broker(home, logs, supervisor, stack)

@@ -1,4 +1,4 @@
-"""What surrounds every request: an id, security headers, and an answer when the code behind it fails."""
+"""What surrounds every request: an id, security headers, HEAD, an answer when the code behind it fails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Guard:
-    """ASGI middleware.
+    """ASGI middleware. HEAD is answered as GET is, with the body left out.
 
     Args:
         app: what it surrounds.
@@ -52,6 +52,7 @@ class Guard:
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         headers = self._headers(scope["path"], request_id)
+        is_head = scope["method"] == "HEAD"
         is_started = False
 
         async def send_guarded(message: Message) -> None:
@@ -61,10 +62,14 @@ class Guard:
                 found = MutableHeaders(scope=message)
                 for name, value in headers.items():
                     found.setdefault(name, value)
+            elif is_head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
-            await self._app(scope, receive, send_guarded)
+            # A copy: the server must go on knowing that no body is expected.
+            inner = {**scope, "method": "GET"} if is_head else scope
+            await self._app(inner, receive, send_guarded)
         except Exception:
             _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
             if is_started:

@@ -41,6 +41,7 @@ def test_interrupting_it_leaves_no_process_behind(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
         assert len(processes_of(tmp_path)) >= 6
+        assert open_to_others(tmp_path / "var") == []
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert processes_of(tmp_path) == []
@@ -127,6 +128,13 @@ def processes_of(root: Path) -> list[str]:
         and entry.name != str(os.getpid())
         and str(root / "var").encode() in whole(entry)
     ]
+
+
+def open_to_others(home: Path) -> list[Path]:
+    """What other users of this machine could read, if they came as far."""
+    found = [home, *home.glob("*"), *home.glob("log/*")]
+    # A socket's directory may be elsewhere; a link has no rights of its own.
+    return [path for path in found if not path.is_symlink() and path.stat().st_mode & 0o077]
 
 
 def whole(entry: Path) -> bytes:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from tests.support.fake_reading import FakeReading
 from tests.support.sample_project import sample_project
-from tests.support.web import build_app, call
+from tests.support.web import SECRETS, build_app, call, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,3 +93,23 @@ def test_the_chart_library_is_served_from_here_for_ever() -> None:
     assert b"plotly.js" in answer.content[:100]
     assert call(APP, "GET", "/static/plotly-0.min.js").status_code == 404
     assert call(APP, "GET", "/static/..%2fpages.py").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/", "/api/v1/changes", "/changes/1", "/metrics", "/nothing"])
+def test_head_is_answered_as_get_without_the_body(path: str) -> None:
+    got, head = (call(APP, method, path) for method in ("GET", "HEAD"))
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    for name in ("content-type", "content-length", "etag", "content-security-policy"):
+        if path != "/metrics" or name != "content-length":  # which tells of this process, and grows
+            assert head.headers.get(name) == got.headers.get(name), name
+
+
+def test_a_server_sends_the_head_alone_and_goes_on() -> None:
+    with serving(APP) as address, httpx.Client(base_url=address) as client:
+        assert client.head("/").content == b""
+        assert client.head("/healthz").headers["content-length"] == "15"
+        assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_the_webhook_is_not_reached_by_head() -> None:
+    assert call(APP, "HEAD", f"/webhooks/gerrit/{SECRETS[0]}").status_code == 405

@@ -1,0 +1,123 @@
+"""What is refused before anything is started."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service import cli
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.cli.preconditions import check_host, check_port, make_home
+from service.cli.running import settings_of_running_site
+from service.cli.site import running_site
+from service.domain.errors import BadInput, Unfit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNSANDBOXED = {"BENCHGATE_SANDBOX": "none"}
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: BubblewrapSandbox) -> None:
+        raise Unfit("this host has no user namespaces")
+
+    monkeypatch.setattr(BubblewrapSandbox, "_probe", refuse)
+
+
+@pytest.mark.usefixtures("no_sandbox")
+def test_nothing_is_started_on_a_host_that_cannot_isolate(tmp_path: Path) -> None:
+    with (
+        pytest.raises(Unfit, match="no user namespaces"),
+        running_site(tmp_path / "var", 0, "perf", lambda _: None),
+    ):
+        pytest.fail("it was started")
+    assert not (tmp_path / "var").exists()
+
+
+@pytest.mark.usefixtures("no_sandbox")
+@pytest.mark.parametrize("is_set_outside", [True, False])
+def test_a_host_without_sandbox_will_do_when_none_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, *, is_set_outside: bool
+) -> None:
+    if is_set_outside:
+        monkeypatch.setenv("BENCHGATE_SANDBOX", "none")
+    check_host(0, {} if is_set_outside else UNSANDBOXED)
+
+
+@pytest.mark.usefixtures("no_sandbox")
+def test_a_machine_worker_ends_on_a_host_that_cannot_isolate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BENCHGATE_POOL", "perf")
+    monkeypatch.setenv("BENCHGATE_HOME", str(tmp_path))
+    monkeypatch.setenv("BENCHGATE_REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("BENCHGATE_MACHINE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    monkeypatch.setattr("sys.argv", ["benchgate", "worker", "--pool", "perf"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == cli.EXIT_CANNOT
+    assert capsys.readouterr().err == "benchgate: this host has no user namespaces\n"
+
+
+def test_a_port_that_another_server_has_is_refused_before_anything_is_started(
+    taken_port: int, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(Unfit, match=f"port {taken_port} is in use; choose another with --port"),
+        running_site(tmp_path / "var", taken_port, "perf", lambda _: None, UNSANDBOXED),
+    ):
+        pytest.fail("it was started")
+    assert not (tmp_path / "var").exists()
+
+
+def test_a_demo_whose_port_is_taken_keeps_the_earlier_demo(
+    monkeypatch: pytest.MonkeyPatch, taken_port: int, tmp_path: Path
+) -> None:
+    (tmp_path / ".benchgate-demo").touch()
+    (tmp_path / "review.sqlite").touch()
+    monkeypatch.setenv("BENCHGATE_SANDBOX", "none")
+    monkeypatch.setattr("sys.argv", ["benchgate", "demo", "--home", str(tmp_path), "--port", str(taken_port)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == cli.EXIT_CANNOT
+    assert (tmp_path / "review.sqlite").exists()
+
+
+def test_a_host_that_is_not_ours_cannot_be_listened_on() -> None:
+    with pytest.raises(Unfit, match=r"192\.0\.2\.1:8080 cannot be listened on"):
+        check_port("192.0.2.1", 8080)
+
+
+@pytest.mark.parametrize("home", ["/proc/x", "/dev/null/x"])
+def test_a_home_in_which_nothing_can_be_kept_is_named(home: str) -> None:
+    before = os.umask(0o022)
+    with (
+        pytest.raises(Unfit, match=f"nothing can be kept in {home}: .*--home"),
+        running_site(Path(home), 0, "perf", lambda _: None, UNSANDBOXED),
+    ):
+        pytest.fail("it was started")
+    assert os.umask(before) == 0o022
+
+
+def test_a_home_that_is_there_may_be_used_again(tmp_path: Path) -> None:
+    make_home(tmp_path / "var")
+    make_home(tmp_path / "var")
+
+
+def test_only_the_variable_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BENCHGATE_DATABASE_URL", "postgresql://owner@127.0.0.1/benchgate")
+    with pytest.raises(BadInput, match="BENCHGATE_REDIS_URL names no server") as caught:
+        settings_of_running_site(tmp_path)
+    assert "BENCHGATE_DATABASE_URL" not in str(caught.value)
