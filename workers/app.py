@@ -1,4 +1,4 @@
-"""The Celery app: ``celery -A workers.app worker -Q control`` or ``-Q pool.<name> --pool solo``."""
+"""The Celery app; `benchgate worker --pool NAME` starts it for the control plane or a pool of machines."""
 
 from __future__ import annotations
 
