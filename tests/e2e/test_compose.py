@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,10 +15,7 @@ SECRETS = {
     "BENCHGATE_MACHINE_PASSWORD": "machine",
     "BENCHGATE_WEBHOOK_SECRET": "a-secret-of-the-tests-0123",
 }
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is not installed"),
-]
+pytestmark = pytest.mark.e2e
 
 
 def config(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
