@@ -25,12 +25,16 @@ function(benchgate_library)
   target_link_libraries(${arg_NAME} PUBLIC benchgate_compile_options ${arg_LIBRARIES})
 endfunction()
 
-# benchgate_suite(NAME <name> SOURCES <file>... [LIBRARIES <target>...])
+# benchgate_suite(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [SMOKE_FILTER <regex>])
 #
 # A Google Benchmark program `<name>_benchmark` with the harness's main(), put directly into the build directory,
-# and the test `<name>_smoke`: every benchmark runs for an instant, none may report an error.
+# and the test `<name>_smoke`: every benchmark, or those that SMOKE_FILTER chooses, runs for an instant, none may report an
+# error.
 function(benchgate_suite)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SMOKE_FILTER" "SOURCES;LIBRARIES")
+  if(NOT arg_SMOKE_FILTER)
+    set(arg_SMOKE_FILTER ".")
+  endif()
   set(target ${arg_NAME}_benchmark)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE benchgate_harness_main ${arg_LIBRARIES})
@@ -38,17 +42,18 @@ function(benchgate_suite)
   if(BUILD_TESTING)
     add_test(NAME ${arg_NAME}_smoke
              COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${target}>"
-                     "-DRESULT=${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_smoke.json" -P
+                     "-DRESULT=${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}_smoke.json"
+                     "-DFILTER=${arg_SMOKE_FILTER}" -P
                      "${_BENCHGATE_CMAKE_DIR}/SmokeRun.cmake")
     set_tests_properties(${arg_NAME}_smoke PROPERTIES RUN_SERIAL TRUE TIMEOUT 300)
   endif()
 endfunction()
 
-# benchgate_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...])
+# benchgate_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [TIMEOUT <seconds>] [RUN_SERIAL])
 #
-# A GoogleTest program `<name>_test`, one ctest.
+# A GoogleTest program `<name>_test`, one ctest; RUN_SERIAL if it wants the machine for itself.
 function(benchgate_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES")
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -57,5 +62,8 @@ function(benchgate_test)
   target_link_libraries(${target} PRIVATE benchgate_compile_options ${arg_LIBRARIES} GTest::gmock
                                           GTest::gtest_main)
   add_test(NAME ${target} COMMAND ${target})
-  set_tests_properties(${target} PROPERTIES TIMEOUT 120)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
 endfunction()

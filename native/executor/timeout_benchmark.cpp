@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int maxThreads = 16;
+constexpr int maxTimeoutThreads = 16;
 constexpr int fewestTimeouts = 1000;
 constexpr int mostTimeouts = 30000;
 
@@ -76,7 +76,10 @@ void snoozeInSingleLockPool(benchmark::State& state, CB3TimeoutWorld& world) {
 }
 
 void setRanges(benchgate::Registered* registered) {
-    registered->ArgName("Timeouts")->Range(fewestTimeouts, mostTimeouts)->ThreadRange(1, maxThreads)->UseRealTime();
+    registered->ArgName("Timeouts")
+        ->Range(fewestTimeouts, mostTimeouts)
+        ->ThreadRange(1, maxTimeoutThreads)
+        ->UseRealTime();
 }
 
 }  // namespace
