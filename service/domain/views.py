@@ -198,6 +198,38 @@ class ComparisonView:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredBuild:
+    """What one job of a patch set compared."""
+
+    job: str
+    number: int
+    comparisons: tuple[ComparisonView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPatchSet:
+    """A patch set with the comparisons of its newest check that has some, against ``parent``.
+
+    Equal ``parent_tree`` means equal base programs, also where the parents' commits differ.
+    """
+
+    number: int
+    revision: str
+    run_id: int
+    parent: str | None
+    parent_tree: str | None
+    builds: tuple[MeasuredBuild, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPatchSets:
+    """Patch sets of a change that have comparisons, newest first; ``older`` counts those left out."""
+
+    patch_sets: tuple[MeasuredPatchSet, ...]
+    older: int
+
+
+@dataclass(frozen=True, slots=True)
 class SamplesView:
     """Every sample of a comparison: element k of both sides was measured in pair k, None: discarded."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Condition,
         Cursor,
         MachineView,
+        MeasuredPatchSets,
         PatchSetDetail,
         RunDetail,
         SamplesView,
@@ -36,6 +37,9 @@ class Reading(Protocol):
 
     def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
         """A patch set of a change; None: its newest."""
+
+    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+        """A change's newest patch sets that have comparisons; ``before`` is the last of the page before."""
 
     def run(self, run_id: int) -> RunDetail:
         """A run with its builds."""

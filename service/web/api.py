@@ -49,6 +49,17 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
         """A change with all its patch sets."""
         return schemas.ChangeWithPatchSets.of(reading.change(number))
 
+    @router.get("/changes/{number}/patch-sets", operation_id="listMeasuredPatchSets", tags=["changes"])
+    def list_measured_patch_sets(
+        number: Number,
+        limit: Annotated[int, Query(ge=1, le=20, description="patch sets of a page")] = 6,
+        cursor: CursorText = None,
+    ) -> schemas.MeasuredPatchSets:
+        """The patch sets of a change that have comparisons, each against its own parent, newest first."""
+        found = reading.measured_patch_sets(number, limit, None if cursor is None else _last_id(cursor))
+        items = tuple(schemas.MeasuredPatchSet.of(each) for each in found.patch_sets)
+        return schemas.MeasuredPatchSets(items=items, next=str(items[-1].number) if found.older else None)
+
     @router.get("/changes/{number}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
     def get_patch_set(number: Number, patch_set: Number) -> schemas.PatchSetWithBuilds:
         """The vote on a patch set, the decisions that led to it, its builds and their comparisons."""

@@ -144,6 +144,27 @@ class Comparison(Shape):
     reason: str
 
 
+class MeasuredBuild(Shape):
+    """What one job of a patch set compared."""
+
+    job: str
+    number: int
+    comparisons: tuple[Comparison, ...]
+
+
+class MeasuredPatchSet(Shape):
+    """A patch set with its comparisons against its own parent."""
+
+    number: int
+    revision: str
+    run_id: int
+    parent: str | None
+    parent_tree: Annotated[
+        str | None, Field(description="patch sets whose trees are equal were compared with the same base")
+    ]
+    builds: tuple[MeasuredBuild, ...]
+
+
 class BuildWithComparisons(Build):
     """A build of a patch set with all its comparisons."""
 
@@ -243,6 +264,13 @@ class Changes(Shape):
     """A page of changes; ``next`` is the cursor of the page after it, null on the last."""
 
     items: tuple[Change, ...]
+    next: str | None
+
+
+class MeasuredPatchSets(Shape):
+    """A page of patch sets; ``next`` is the cursor of the page after it, null on the last."""
+
+    items: tuple[MeasuredPatchSet, ...]
     next: str | None
 
 

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One look into a table. ``index`` is None where the table is read as a whole; ``rows`` were touched."""
+    """One look into a table. ``index`` is None where the table is read as a whole; ``rows`` were touched.
+
+    ``was_run`` is false where the plan holds the look and its values made it needless.
+    """
 
     table: str
     index: str | None
     rows: int
+    was_run: bool
 
 
 def scans_of(engine: Engine, read: Callable[[], object], table: str) -> list[Scan]:
@@ -68,4 +72,5 @@ def _scan(node: Mapping[str, Any]) -> Scan:
         node["Relation Name"],
         next((name for name in indexes if name), None),
         round(rows * node["Actual Loops"]),
+        node["Actual Loops"] > 0,
     )

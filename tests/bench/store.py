@@ -71,6 +71,7 @@ def main(*, peers: bool, sizes: Sequence[int]) -> None:
             rates.append(_fill(filler, size))
             timings = _measure(engine, filler)
             _check_trend_plan(engine)
+            _check_patch_sets_plan(engine, filler)
         if peers:
             measure_peers(rates[-1], timings)
     say_load("after")
@@ -159,6 +160,11 @@ def _queries(
     build = reading.patch_set(1).builds[0]
     return [
         Probe("change page: patch set and 500 comparisons", change_page, PAGE_GOAL),
+        Probe(
+            "500 comparisons of a change's patch sets",
+            lambda k: reading.measured_patch_sets(_number(filler, k), 6),
+            PAGE_GOAL,
+        ),
         Probe("500 comparisons", lambda _: reading.comparisons(build.id, build.created_at), PAGE_GOAL),
         Probe(f"series of {POINTS} points", trend(long, POINTS), SERIES_GOAL),
         # As many of merged commits and of patch sets.
@@ -220,6 +226,22 @@ def _check_trend_plan(engine: Engine) -> None:
         f"  plan of a series of {POINTS} points: {rows} rows (at most {bound}) of {tables} partitions, "
         "each through comparison_trend: held"
     )
+
+
+def _check_patch_sets_plan(engine: Engine, filler: Filler) -> None:
+    """Patch sets side by side are read from the partitions of their builds, through the key."""
+    number = _number(filler, 1)
+    scans = scans_of(engine, lambda: PostgresReading(engine).measured_patch_sets(number, 6), "comparison")
+    allowed = indexes_under(engine, "comparison_pkey")
+    strangers = {(scan.table, scan.index) for scan in scans if scan.was_run and scan.index not in allowed}
+    tables = {scan.table for scan in scans if scan.was_run}
+    if strangers or len(tables) != 1:
+        raise click.ClickException(f"patch sets are not read by build from one month: {strangers or tables}")
+    rows = sum(scan.rows for scan in scans)
+    bound = 1 + BENCHMARKS  # one tells that the build has comparisons
+    if rows > bound:
+        raise click.ClickException(f"the patch sets read {rows} rows of comparisons, not at most {bound}")
+    say(f"  plan of a change's patch sets: {rows} rows (at most {bound}) of one partition, by its key: held")
 
 
 if __name__ == "__main__":

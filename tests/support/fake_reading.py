@@ -18,6 +18,9 @@ from service.domain.views import (
     Condition,
     DecisionView,
     MachineView,
+    MeasuredBuild,
+    MeasuredPatchSet,
+    MeasuredPatchSets,
     PatchSetDetail,
     PatchSetSummary,
     PoolQueue,
@@ -82,6 +85,26 @@ class FakeReading:
             if each.change.number == change and number in {None, each.patch_set.number}:
                 return each
         raise NotFound(f"change {change} has no patch set {number}")
+
+    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+        self.change(change)
+        numbers = {each.patch_set.number for each in self.patch_sets if each.change.number == change}
+        candidates = sorted((n for n in numbers if before is None or n < before), reverse=True)
+        found = [each for each in (self._measured(change, number) for number in candidates) if each]
+        return MeasuredPatchSets(tuple(found[:limit]), len(found[limit:]))
+
+    def _measured(self, change: int, number: int) -> MeasuredPatchSet | None:
+        runs = (each for each in self.runs if (each.run.change, each.run.patch_set) == (change, number))
+        for run, builds in sorted(((each.run, each.builds) for each in runs), key=lambda r: -r[0].id):
+            measured = tuple(
+                MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
+                for build in builds
+                if build.kind == "benchmark" and self.rows.get(build.id)
+            )
+            if measured and run.kind == "check":
+                # Nothing in memory has trees of its own: equal parents have equal ones.
+                return MeasuredPatchSet(number, run.revision, run.id, run.parent, run.parent, measured)
+        return None
 
     def run(self, run_id: int) -> RunDetail:
         return _only((each for each in self.runs if each.run.id == run_id), f"there is no run {run_id}")
@@ -247,6 +270,7 @@ def add_patch_set(
     change: ChangeSummary,
     builds: Sequence[tuple[BuildSummary, Sequence[ComparisonView]]],
     message: str = "",
+    parent: str = "9" * 40,
 ) -> None:
     """Store a patch set with one round of builds, and all that can be read of it."""
     has_run = change.run_id is not None
@@ -257,7 +281,7 @@ def add_patch_set(
         project=change.project,
         branch=change.branch,
         revision=change.revision,
-        parent="9" * 40,
+        parent=parent,
         subject=change.subject,
         author=change.owner,
         reason="",

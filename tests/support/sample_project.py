@@ -31,6 +31,8 @@ HOSTILE_NAMES = (
 )
 HOSTILE_CHANGE = 666
 REGRESSION = 4712
+ALTERNATIVES = 4720
+REBASED = 4721
 _FIXTURES = ("OneShotScheduleRun", "RepeatedNotify", "SnoozeWake", "FutureQueuePop", "MixedLoad")
 
 
@@ -40,6 +42,8 @@ def sample_project() -> FakeReading:
     _add_regression(reading)
     _add_others(reading)
     _add_hostile_change(reading)
+    _add_alternatives(reading, ALTERNATIVES, tries=3)
+    _add_alternatives(reading, REBASED, tries=8)
     _add_trends(reading)
     reading.machine_rows = [
         MachineView("perf-01", "epyc-9354p", "perf", NOW - timedelta(days=80), NOW, 1, ENVIRONMENT, None),
@@ -127,6 +131,28 @@ def _add_others(reading: FakeReading) -> None:
             build = replace(build, result="ABORTED", causes=(change.cause,), attempt=3)
         rows = [comparison(3, "TaskStatsBench/LogQTime", 53.1, "faster", low=51.8, high=54.3, pairs=8)]
         add_patch_set(reading, change, [(build, rows if number == 4711 else [])] if change.run_id else [])
+
+
+def _add_alternatives(reading: FakeReading, number: int, tries: int) -> None:
+    """A change that tried several ways; of many tries the last have parents of their own."""
+    subject = "MB-60000: Stripe the statistics per core" if tries < 4 else "MB-60001: Stripe them per cache"
+    for nth in range(1, tries + 1):
+        change = change_summary(
+            number, subject, patch_set=nth, revision=f"{nth:x}ead" * 10, run_id=number * 10 + nth,
+            run_state="finished", vote=1, header="Build Successful",
+        )  # fmt: skip
+        rows = [
+            comparison(200, "StatsBench/Count/threads:16", (0.941, 1.384, 2.71)[nth % 3],
+                       ("slower", "faster", "faster")[nth % 3]),
+            comparison(201, "StatsBench/Count/threads:1", (1.001, 0.962, 0.988)[nth % 3],
+                       ("same", "slower", "undecided")[nth % 3]),
+            comparison(202, "StatsBench/Bytes", 0.75 + 0.01 * nth, "faster", metric="bytes", unit="B",
+                       better="lower", base=34816.0),
+            comparison(203, HOSTILE_NAMES[nth % 2], None, "new"),
+        ]  # fmt: skip
+        build = build_summary(number * 10 + nth, number + 1000 * nth)
+        parent = "9" * 40 if tries < 4 or nth < 5 else f"{nth:x}" * 40
+        add_patch_set(reading, change, [(build, [] if nth == 3 < tries - 4 else rows)], parent=parent)
 
 
 def _add_hostile_change(reading: FakeReading) -> None:

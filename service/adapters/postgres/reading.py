@@ -5,7 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.adapters.postgres import reading_builds, reading_changes, reading_condition, reading_trends
+from service.adapters.postgres import (
+    reading_builds,
+    reading_changes,
+    reading_condition,
+    reading_measured,
+    reading_trends,
+)
 from service.adapters.postgres.faults import translated
 from service.domain.errors import NotFound
 
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
         Condition,
         Cursor,
         MachineView,
+        MeasuredPatchSets,
         PatchSetDetail,
         RunDetail,
         SamplesView,
@@ -56,6 +63,12 @@ class PostgresReading:
         with self._snapshot() as connection:
             wanted = None if number is None else _whole(number)
             return reading_changes.patch_set_detail(connection, _whole(change), wanted)
+
+    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+        """A change's newest patch sets that have comparisons; ``before`` is the last of the page before."""
+        end = _LARGEST_INTEGER if before is None else min(before, _LARGEST_INTEGER)
+        with self._snapshot() as connection:
+            return reading_measured.measured_patch_sets(connection, _whole(change), limit, end)
 
     def run(self, run_id: int) -> RunDetail:
         """A run with its builds."""

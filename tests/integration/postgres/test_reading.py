@@ -4,12 +4,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import event
 
 from service.adapters.postgres.reading import PostgresReading
 from service.domain.errors import NotFound, Transient
 from service.domain.health import Patience, degradations
 from service.domain.search import parse_words
 from service.domain.views import Cursor
+from tests.bench.plans import scans_of
+from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database
@@ -35,15 +38,19 @@ def add_change(database: Database, number: int, *, minutes: int = 0, patch_sets:
         at=NOW + timedelta(minutes=minutes),
     )
     for each in range(1, patch_sets + 1):
-        database.change(
-            """INSERT INTO patch_set (change_id, number, revision, ref, kind, author, subject, message)
-               VALUES (:change, :number, :revision, 'refs/changes/1', 'REWORK', 'Dana', 'Make it faster',
-                       'body')""",
-            change=change,
-            number=each,
-            revision=f"{number}-{each}",
-        )
+        add_patch_set(database, change, each, f"{number}-{each}")
     return change
+
+
+def add_patch_set(database: Database, change: int, number: int, revision: str) -> None:
+    database.change(
+        """INSERT INTO patch_set (change_id, number, revision, ref, kind, author, subject, message)
+           VALUES (:change, :number, :revision, 'refs/changes/1', 'REWORK', 'Dana', 'Make it faster',
+                   'body')""",
+        change=change,
+        number=number,
+        revision=revision,
+    )
 
 
 def add_run(database: Database, revision: str, *, kind: str = "check", state: str = "finished") -> int:
@@ -122,6 +129,51 @@ def add_comparison(database: Database, build: int, series: int, kind: int = 0) -
             series=series,
             side=side,
         )
+
+
+class PostgresStage:
+    def __init__(self, database: Database) -> None:
+        self.reading = PostgresReading(database.owner)
+        self._database = database
+        self._rounds = 0
+        self._series: dict[str, int] = {}
+        self._change = add_change(database, CHANGE, patch_sets=0)
+
+    def measure(self, patch_set: int, *benchmarks: str, parent: str = PARENT, is_check: bool = True) -> None:
+        self._rounds += 1
+        revision = f"{CHANGE}-{patch_set}"
+        if not self._database.rows("SELECT FROM patch_set WHERE revision = :revision", revision=revision):
+            add_patch_set(self._database, self._change, patch_set, revision)
+        run = add_run(self._database, revision, kind="check" if is_check else "post-submit")
+        self._database.change("UPDATE run SET parent = :parent WHERE id = :run", parent=parent, run=run)
+        build = add_build(self._database, run, self._rounds, "SUCCESS")
+        for name in reversed(benchmarks):  # a comparison's position falls as its series' id rises
+            if name not in self._series:
+                self._series[name] = add_series(self._database, name)
+            add_comparison(self._database, build, self._series[name], 0 if is_check else 1)
+
+
+class TestMeasuredPatchSets(MeasuredPatchSetsContract):
+    @pytest.fixture
+    def stage(self, database: Database) -> PostgresStage:
+        return PostgresStage(database)
+
+    def test_reading_them_is_one_query(self, database: Database, stage: PostgresStage) -> None:
+        for number in (1, 2, 3):
+            stage.measure(number, "BM_a", "BM_b")
+        sent: list[str] = []
+        event.listen(database.owner, "before_cursor_execute", lambda *args: sent.append(args[2]))
+        stage.reading.measured_patch_sets(CHANGE, 9)
+        assert len(sent) == 1
+
+    def test_each_build_is_looked_up_where_its_month_is(
+        self, database: Database, stage: PostgresStage
+    ) -> None:
+        database.change("SELECT ensure_partitions('2026-01-01', 24)")
+        for number in (1, 2):
+            stage.measure(number, *(f"BM_{k}" for k in range(20)))
+        scans = scans_of(database.owner, lambda: stage.reading.measured_patch_sets(CHANGE, 9), "comparison")
+        assert {scan.table for scan in scans if scan.was_run} == {"comparison_2026_11"}
 
 
 def test_an_empty_store_has_nothing_to_show(reading: PostgresReading) -> None:

@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from tests.support.fake_reading import FakeReading
-from tests.support.sample_project import HOSTILE_NAMES, REGRESSION, sample_project
+from tests.support.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
 from tests.support.web import build_app, call
 
 READING = sample_project()
@@ -49,6 +49,16 @@ def test_a_patch_set_carries_vote_builds_and_comparisons_with_units() -> None:
         "slower",
         0.877,
     )
+
+
+def test_measured_patch_sets_follow_one_another_newest_first() -> None:
+    first = get(f"/changes/{REBASED}/patch-sets", params={"limit": 5})
+    second = get(f"/changes/{REBASED}/patch-sets", params={"limit": 5, "cursor": first["next"]})
+    found = [(item["number"], item["parent"][:1]) for item in first["items"] + second["items"]]
+    assert found == [(8, "8"), (7, "7"), (6, "6"), (5, "5"), (4, "9"), (2, "9"), (1, "9")]
+    assert second["next"] is None
+    build = first["items"][0]["builds"][0]
+    assert (build["job"], build["comparisons"][2]["unit"]) == ("kv-engine-cv-perf", "B")
 
 
 def test_times_are_in_utc() -> None:
@@ -102,6 +112,9 @@ def test_what_the_reader_holds_already_is_not_sent_again() -> None:
         ("GET", "/api/v1/changes/99999999999999999999", 422),
         ("GET", "/api/v1/changes?limit=0", 422),
         ("GET", "/api/v1/changes?cursor=nonsense", 400),
+        ("GET", "/api/v1/changes/1/patch-sets", 404),
+        ("GET", "/api/v1/changes/4721/patch-sets?limit=21", 422),
+        ("GET", "/api/v1/changes/4721/patch-sets?cursor=nonsense", 400),
         ("GET", "/api/v1/series?cursor=-1", 400),
         ("GET", "/api/v1/builds/kv-engine-cv-perf/5904/samples?suite=none", 404),
         ("GET", "/api/v1/nothing", 404),
@@ -157,6 +170,7 @@ def test_the_document_names_every_operation() -> None:
     assert operations == {
         "/api/v1/changes": "listChanges",
         "/api/v1/changes/{number}": "getChange",
+        "/api/v1/changes/{number}/patch-sets": "listMeasuredPatchSets",
         "/api/v1/changes/{number}/patch-sets/{patch_set}": "getPatchSet",
         "/api/v1/runs/{run_id}": "getRun",
         "/api/v1/builds/{job}/{number}": "getBuild",
