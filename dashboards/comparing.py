@@ -86,7 +86,7 @@ def lay_out(comparisons: Sequence[ComparisonView], show: str, words: Words, floo
     """
     found = [row for row in comparisons if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
     counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in _ORDER}
-    chosen = sorted((row for row in found if _is_shown(row, show)), key=_urgency)[:MOST_ROWS]
+    chosen = sorted((row for row in found if _is_shown(row, show)), key=urgency)[:MOST_ROWS]
     scale = _scale(chosen)
     return Table(
         rows=tuple(_shown(row, scale) for row in chosen),
@@ -104,15 +104,21 @@ def sign_of(verdict: str) -> str:
     return _SIGNS.get(verdict, "·")
 
 
+def urgency(row: ComparisonView) -> tuple[int, float]:
+    """What orders comparisons worst first."""
+    order = _ORDER.index(row.verdict) if row.verdict in _ORDER else len(_ORDER)
+    return order, -abs(row.ratio - 1) if row.ratio is not None else 0.0
+
+
+def interval_of(row: ComparisonView) -> str:
+    """The interval of a comparison; empty where it has none."""
+    return "" if row.low is None or row.high is None else interval(row.low, row.high)
+
+
 def _is_shown(row: ComparisonView, show: str) -> bool:
     if show == ALL:
         return True
     return row.verdict == show if show in _SIGNS else row.verdict not in _INSIGNIFICANT
-
-
-def _urgency(row: ComparisonView) -> tuple[int, float]:
-    order = _ORDER.index(row.verdict) if row.verdict in _ORDER else len(_ORDER)
-    return order, -abs(row.ratio - 1) if row.ratio is not None else 0.0
 
 
 def _scale(rows: Sequence[ComparisonView]) -> float:
@@ -127,14 +133,13 @@ def _place(share: float, scale: float) -> float:
 
 
 def _shown(row: ComparisonView, scale: float) -> ShownRow:
-    has_interval = row.low is not None and row.high is not None
     return ShownRow(
         view=row,
         name=plain(row.benchmark, 500),
         metric=plain(metric_named(row.metric).label, 100),
         sign=sign_of(row.verdict),
         change="" if row.ratio is None else change(row.ratio),
-        interval=interval(row.low or 0, row.high or 0) if has_interval else "",
+        interval=interval_of(row),
         better=f"{row.better} is better",
         bar=_bar(row, scale),
         reason=plain(row.reason, 300),

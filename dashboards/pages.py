@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
+from dashboards.across import MOST_COLUMNS, Across, lay_across
 from dashboards.assets import create_assets
 from dashboards.comparing import SIGNIFICANT, Table, lay_out
 from dashboards.rendering import Pages
@@ -102,10 +103,12 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
         found = reading.patch_set(number, wanted)
         run = next((run for run in found.runs if run.kind == "check"), None)
         decision = next(iter(found.decisions), None)
+        patch_sets = reading.change(number).patch_sets
         return pages.render(
             "patch_set.html",
             found=found,
-            patch_sets=reading.change(number).patch_sets,
+            patch_sets=patch_sets,
+            across=_across(reading, number, q) if len(patch_sets) > 1 else None,
             run=run,
             decision=decision,
             sentence=verdict_sentence(run, found.builds, decision),
@@ -151,6 +154,10 @@ def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Cal
         kept = data[-_LOG_BYTES:]
         cut = f"… {len(data) - len(kept)} bytes before this are left out\n".encode() if kept != data else b""
         return Response(cut + kept, media_type="text/plain; charset=utf-8")
+
+
+def _across(reading: Reading, change: int, q: str) -> Across | None:
+    return lay_across(reading.measured_patch_sets(change, MOST_COLUMNS), parse_words(q))
 
 
 def _tables(reading: Reading, builds: Sequence[BuildSummary], q: str, show: str) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION
+from tests.support.sample_project import ALTERNATIVES, HOSTILE_CHANGE, HOSTILE_NAMES, REBASED, REGRESSION
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -70,6 +71,44 @@ def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
     expect(page.locator("#v1 pre")).to_contain_text("Build Failed")
 
 
+def test_alternatives_stand_side_by_side_and_lead_to_their_patch_sets(page: Page) -> None:
+    page.goto(f"/changes/{ALTERNATIVES}")
+    section = page.locator("#across")
+    expect(section.locator("thead th")).to_have_text(
+        ["Benchmark", "Parent", "Patch set 1", "Patch set 2", "Patch set 3"]
+    )
+    row = section.locator("tbody tr").first
+    expect(row.locator("td .verdict")).to_have_text(["▲ faster", "▲ faster", "▼ slower"])
+    expect(row.locator("td").nth(2)).to_have_attribute("title", re.compile("M/s → .* M/s, 24 pairs"))
+    section.get_by_role("link", name="Patch set 1").click()
+    page.wait_for_url(f"**/changes/{ALTERNATIVES}/1")
+    expect(section.locator("a[aria-current]")).to_have_text("Patch set 1")
+
+
+def test_patch_sets_of_different_parents_say_so_and_name_them(page: Page) -> None:
+    page.goto(f"/changes/{REBASED}")
+    section = page.locator("#across")
+    expect(section).to_contain_text("The patch sets have different parents.")
+    expect(section).to_contain_text("The newest 6 patch sets with results are shown; 1 older one left out.")
+    parents = [f"{nth}" * 10 for nth in (9, 9, 5, 6, 7, 8)]
+    expect(section.locator("thead code")).to_have_text(parents)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_search_narrows_the_patch_sets_side_by_side_too(page: Page) -> None:
+    page.goto(f"/changes/{ALTERNATIVES}")
+    page.keyboard.press("/")
+    page.keyboard.type("bytes")
+    expect(page.locator("#across tbody tr")).to_have_count(1)
+    page.locator("#search").fill("nowhere")
+    expect(page.locator("#across .empty")).to_be_visible()
+
+
+def test_a_change_with_one_measured_patch_set_has_nothing_beside_it(page: Page) -> None:
+    page.goto(f"/changes/{HOSTILE_CHANGE}")
+    expect(page.locator("#across")).to_have_count(0)
+
+
 @pytest.mark.parametrize("index", range(len(FOLDED)))
 def test_a_hostile_name_is_shown_as_it_is_written(page: Page, index: int) -> None:
     page.goto(f"/changes/{HOSTILE_CHANGE}")
@@ -79,7 +118,14 @@ def test_a_hostile_name_is_shown_as_it_is_written(page: Page, index: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "address", ["/", f"/changes/{HOSTILE_CHANGE}", "/runs/66", "/job/kv-engine-cv-perf/6660/"]
+    "address",
+    [
+        "/",
+        f"/changes/{HOSTILE_CHANGE}",
+        f"/changes/{ALTERNATIVES}",
+        "/runs/66",
+        "/job/kv-engine-cv-perf/6660/",
+    ],
 )
 def test_hostile_text_adds_no_element_and_moves_nobody(page: Page, address: str) -> None:
     page.goto(address)
