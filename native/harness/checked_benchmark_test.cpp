@@ -110,6 +110,23 @@ TEST_F(CheckedBenchmarkTest, ATimeCanStillBeRejectedAfterTheLoop) {
     EXPECT_NE(run().find("lost 1 item"), std::string::npos);
 }
 
+TEST_F(CheckedBenchmarkTest, EachThreadRunsOnItsOwnCpu) {
+    if (!probePinning().isPermitted) {
+        GTEST_SKIP() << "this system does not let a thread choose its CPU";
+    }
+    registerChecked<Counted>("Pinned", agree,
+                             [](benchmark::State& state, Counted& world) {
+                                 spin(state, world);
+                                 if (sched_getcpu() != cpuForThread(state.thread_index())) {
+                                     rejectTime(state, "ran on another CPU");
+                                 }
+                             })
+        ->Threads(3)
+        ->Iterations(10);
+
+    EXPECT_EQ(run().find("error_occurred"), std::string::npos);
+}
+
 TEST_F(CheckedBenchmarkTest, TheWorldKnowsTheThreadsAndIsDestroyed) {
     registerChecked<Counted>("World", agree,
                              [](benchmark::State& state, Counted& world) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <thread>
 
 namespace benchgate {
@@ -29,6 +31,15 @@ TEST_F(PinningTest, ThreadsGetDifferentCpusUntilTheyRunOut) {
         EXPECT_NE(cpuForThread(index), cpuForThread(index - 1));
     }
     EXPECT_EQ(cpuForThread(count), cpuForThread(0));
+}
+
+TEST_F(PinningTest, ThreadIGetsTheIthAllowedCpu) {
+    const auto& cpus = allowedCpus();
+
+    EXPECT_TRUE(std::is_sorted(cpus.begin(), cpus.end()));
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+        EXPECT_EQ(cpuForThread(static_cast<int>(i)), cpus[i]);
+    }
 }
 
 TEST_F(PinningTest, APinHoldsTheThreadOnItsCpu) {

@@ -19,7 +19,8 @@ std::string describePinning(const Pinning& pinning) {
 
 }  // namespace
 
-std::vector<ContextEntry> provenance(const Suite& suite, const Pinning& pinning, std::string_view revision) {
+std::vector<ContextEntry> provenance(const Suite& suite, const Pinning& pinning, const Topology& topology,
+                                     std::string_view revision) {
     return {
         {"benchgate_suite", suite.name},
         {"benchgate_variant", suite.variant},
@@ -31,6 +32,7 @@ std::vector<ContextEntry> provenance(const Suite& suite, const Pinning& pinning,
         {"benchgate_library_version", BENCHGATE_LIBRARY_VERSION},
         {"benchgate_library_build_type", BENCHGATE_LIBRARY_BUILD_TYPE},
         {"benchgate_pinned_cpus", describePinning(pinning)},
+        {"benchgate_topology", describeTopology(topology)},
     };
 }
 
