@@ -1,0 +1,54 @@
+/// A memcached client that sends through a variant of Sender and waits for each answer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "send_buffer/bytes.h"
+#include "send_buffer/protocol.h"
+#include "send_buffer/request.h"
+#include "send_buffer/sender.h"
+#include "send_buffer/socket.h"
+
+namespace send_buffer {
+
+/// An answer, in a buffer of its own.
+struct Reply {
+    Header header;
+    Bytes body;
+
+    [[nodiscard]] Status status() const { return header.status(); }
+    [[nodiscard]] ByteView key() const { return ByteView{body}.subspan(header.extrasLength, header.keyLength); }
+    [[nodiscard]] ByteView value() const {
+        return ByteView{body}.subspan(std::size_t{header.extrasLength} + header.keyLength);
+    }
+};
+
+/// Throws std::runtime_error if the connection ends or speaks nonsense.
+class Client {
+   public:
+    Client(Socket socket, std::unique_ptr<Sender> sender);
+
+    Reply exchange(const EncodedRequest& request);
+    Reply receive();
+
+    /// The features that the server granted.
+    std::vector<Feature> hello(std::string_view agent, std::span<const Feature> features);
+
+    /// How often the server answered so, to anyone.
+    std::uint64_t responseCount(Status status);
+
+    /// Nothing if there is no such document.
+    std::optional<Bytes> get(std::string_view key);
+
+   private:
+    Socket socket_;
+    Wire wire_;
+    std::unique_ptr<Sender> sender_;
+};
+
+}  // namespace send_buffer

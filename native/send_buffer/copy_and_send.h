@@ -1,0 +1,18 @@
+/// Variant `copy_and_send`: all chunks are copied into one frame, which is sent.
+#pragma once
+
+#include <string_view>
+
+#include "send_buffer/sender.h"
+
+namespace send_buffer {
+
+/// One call as long as the socket has room, at the price of a copy of everything.
+class CopyAndSend : public Sender {
+   public:
+    static constexpr std::string_view variant = "copy_and_send";
+
+    void send(const Wire& wire, const EncodedRequest& request) const override;
+};
+
+}  // namespace send_buffer

@@ -1,0 +1,70 @@
+#include "send_buffer/server.h"
+
+#include <utility>
+
+namespace send_buffer {
+
+Server::Server(ServerOptions options)
+    : options_{std::move(options)},
+      bucket_{options_.limits},
+      listener_{listenOnLoopback()},
+      port_{portOf(listener_)},
+      acceptor_{[this] { acceptClients(); }} {}
+
+Server::~Server() {
+    listener_.shutDown();
+    acceptor_.join();
+    // From here on nobody else touches the list.
+    for (Served& served : served_) {
+        served.socket.shutDown();
+        served.thread.join();
+    }
+}
+
+Socket Server::connectPair() {
+    auto [ours, theirs] = socketPair();
+    startServing(std::move(ours));
+    return std::move(theirs);
+}
+
+void Server::acceptClients() {
+    while (true) {
+        Socket client = acceptOn(listener_);
+        if (client.descriptor() < 0) {
+            return;
+        }
+        startServing(std::move(client));
+    }
+}
+
+void Server::startServing(Socket client) {
+    const std::lock_guard lock{mutex_};
+    sweep();
+    if (served_.size() >= options_.limits.connections) {
+        return;
+    }
+    Served& served = served_.emplace_back(std::move(client));
+    served.thread = std::thread{[this, &served] { serve(served); }};
+}
+
+void Server::serve(Served& served) {
+    if (options_.prepareThread) {
+        options_.prepareThread();
+    }
+    Connection{served.socket, options_.limits, bucket_, counts_, options_.observer}.serve();
+    // So that the client sees the end now, not when the socket is closed.
+    served.socket.finishSending();
+    served.isOver = true;
+}
+
+void Server::sweep() {
+    served_.remove_if([](Served& served) {
+        if (!served.isOver) {
+            return false;
+        }
+        served.thread.join();
+        return true;
+    });
+}
+
+}  // namespace send_buffer

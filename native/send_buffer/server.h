@@ -1,0 +1,69 @@
+/// A small memcached server within this process, for one test or benchmark.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "send_buffer/bucket.h"
+#include "send_buffer/connection.h"
+#include "send_buffer/limits.h"
+#include "send_buffer/response.h"
+#include "send_buffer/socket.h"
+
+namespace send_buffer {
+
+struct ServerOptions {
+    Limits limits = {};
+    /// Called by the connection's thread.
+    PacketObserver observer = {};
+    /// The first thing that each connection's thread does.
+    std::function<void()> prepareThread = {};
+};
+
+/// Listens on IPv4 loopback from when it is made until it is destroyed. A thread accepts, and each connection has its
+/// own; a client too many is turned away.
+class Server {
+   public:
+    explicit Server(ServerOptions options = {});
+    /// Breaks off all connections and waits for their threads.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    Server(Server&&) = delete;
+    Server& operator=(Server&&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+
+    /// The other end of a socketpair that the server serves too.
+    Socket connectPair();
+
+   private:
+    struct Served {
+        explicit Served(Socket client) : socket{std::move(client)} {}
+
+        Socket socket;
+        std::atomic<bool> isOver{false};
+        std::thread thread;
+    };
+
+    void acceptClients();
+    void startServing(Socket client);
+    void serve(Served& served);
+    /// Closes the connections whose clients have gone.
+    void sweep();
+
+    const ServerOptions options_;
+    Bucket bucket_;
+    ResponseCounts counts_;
+    Socket listener_;
+    std::uint16_t port_;
+    std::mutex mutex_;
+    std::list<Served> served_;
+    std::thread acceptor_;
+};
+
+}  // namespace send_buffer

@@ -1,0 +1,40 @@
+/// One client sends a SET and waits for the answer, over and over.
+#include "send_buffer/set_benchmark.h"
+
+#include "harness/checked_benchmark.h"
+#include "send_buffer/reference_check.h"
+#include "send_buffer/transports.h"
+#include "send_buffer/worlds.h"
+
+namespace send_buffer {
+namespace {
+
+template <typename Transport>
+void setDocument(benchmark::State& state, SetWorld<Transport>& world) {
+    for ([[maybe_unused]] auto _ : state) {
+        if (world.client.exchange(world.request).status() != world.expected) {
+            benchgate::rejectTime(state, "the server answered with another status");
+            break;
+        }
+    }
+    state.SetItemsProcessed(state.iterations());
+    state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+
+template <typename Transport>
+void registerSets(const std::string& name) {
+    auto* registered = benchgate::registerChecked(name, checkSets<Transport>, setDocument<Transport>);
+    registered->ArgName("bytes")->UseRealTime()->Unit(benchmark::kMicrosecond);
+    for (const std::size_t size : measuredSizes) {
+        registered->Arg(static_cast<std::int64_t>(size));
+    }
+}
+
+}  // namespace
+
+void registerSetBenchmarks() {
+    registerSets<Loopback>("SendBuffer/SetOverLoopback");
+    registerSets<SocketPair>("SendBuffer/SetOverSocketPair");
+}
+
+}  // namespace send_buffer

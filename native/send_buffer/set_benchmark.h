@@ -1,0 +1,8 @@
+/// The benchmarks of this suite.
+#pragma once
+
+namespace send_buffer {
+
+void registerSetBenchmarks();
+
+}  // namespace send_buffer
