@@ -1,0 +1,40 @@
+/// The suite `hash_table`: what keeping statistics of a table costs the threads that change it.
+#include <string>
+
+#include "harness/pinning.h"
+#include "harness/suite.h"
+#include "hash_table/hash_table_benchmarks.h"
+#include "hash_table/selected_statistics.h"
+#include "hash_table/statistics_topology.h"
+#include "hash_table/worlds.h"
+
+namespace {
+
+void registerBenchmarks() {
+    hash_table::registerTableBenchmarks();
+    hash_table::registerStatisticsBenchmarks();
+}
+
+}  // namespace
+
+namespace hash_table {
+
+void setThreads(benchgate::Registered* registered) {
+    const auto cpus = static_cast<int>(benchgate::allowedCpus().size());
+    registered->Iterations(itemsPerThread)->Threads(1);
+    if (cpus > 1) {
+        registered->Threads(cpus);
+    }
+}
+
+}  // namespace hash_table
+
+benchgate::Suite benchgate::describeSuite() {
+    return {.name = "hash_table",
+            .variant = std::string{hash_table::SelectedStatistics::variant},
+            .registerBenchmarks = registerBenchmarks,
+            .options = {{.name = "llcs",
+                         .set = hash_table::setLastLevelCaches,
+                         .help = "last-level caches that per_llc makes stripes for, instead of the machine's"}},
+            .aliases = {{.shorthand = "HTB/", .prefix = "HashTableBench/"}}};
+}

@@ -1,0 +1,222 @@
+#include "hash_table/hash_table.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hash_table/make_items.h"
+#include "hash_table/per_core_statistics.h"
+#include "hash_table/per_llc_statistics.h"
+#include "hash_table/reference_totals.h"
+#include "hash_table/run_together.h"
+#include "hash_table/single_statistics.h"
+
+namespace hash_table {
+namespace {
+
+template <typename Variant>
+class HashTableTest : public testing::Test {
+   protected:
+    static benchgate::Topology topology() { return benchgate::withLastLevelCaches(benchgate::readTopology(), 2); }
+
+    std::map<std::string, std::string> contents() {
+        std::map<std::string, std::string> found;
+        table.visit([&found](const StoredValue& value) { found[value.key()] = value.value(); });
+        return found;
+    }
+
+    /// What the statistics say that looking at the values does not; nothing if they agree.
+    std::optional<std::string> wrongStatistics() {
+        Totals seen;
+        table.visit([&seen](const StoredValue& value) { countInReference(seen, value); });
+        EXPECT_EQ(bucketMetaData.total(), seen.metaDataMemory);
+        return differenceBetween(seen, table.totals());
+    }
+
+    PerCoreCounter bucketMetaData{topology()};
+    HashTable<Variant> table{topology(), bucketMetaData};
+};
+
+using Variants = testing::Types<SingleStatistics, PerLlcStatistics, PerCoreStatistics>;
+TYPED_TEST_SUITE(HashTableTest, Variants);
+
+TYPED_TEST(HashTableTest, ANewItemWasClean) {
+    EXPECT_EQ(this->table.set({.key = "key", .value = "x"}), MutationStatus::WasClean);
+    EXPECT_EQ(this->table.findForRead("key").value->value(), "x");
+}
+
+TYPED_TEST(HashTableTest, AReplacedItemWasDirtyUntilTheDiskHasIt) {
+    this->table.set({.key = "key", .value = "x"});
+    EXPECT_EQ(this->table.set({.key = "key", .value = "y"}), MutationStatus::WasDirty);
+
+    this->table.findForWrite("key").value->markClean();
+
+    EXPECT_EQ(this->table.set({.key = "key", .value = "z"}), MutationStatus::WasClean);
+    EXPECT_EQ(this->table.findForRead("key").value->value(), "z");
+    EXPECT_EQ(this->table.findForRead("key").value->frequency(), 2);
+}
+
+TYPED_TEST(HashTableTest, WhatIsNotThereIsNotFound) {
+    EXPECT_EQ(this->table.findForRead("key").value, nullptr);
+    EXPECT_EQ(this->table.findForWrite("key").value, nullptr);
+}
+
+TYPED_TEST(HashTableTest, ARemovedItemIsGoneAndItsNeighboursStay) {
+    // One bucket: all in one chain.
+    this->table.resize(1);
+    for (const std::string key : {"first", "middle", "last"}) {
+        this->table.set({.key = key, .value = key});
+    }
+
+    this->table.remove(this->table.findForWrite("middle"));
+
+    EXPECT_EQ(this->contents(), (std::map<std::string, std::string>{{"first", "first"}, {"last", "last"}}));
+    EXPECT_EQ(this->wrongStatistics(), std::nullopt);
+}
+
+TYPED_TEST(HashTableTest, ReadersSeeTheCommittedValueAndWritersThePendingOne) {
+    this->table.set({.key = "key", .value = "committed"});
+    this->table.set({.key = "key", .value = "pending", .isPending = true});
+
+    EXPECT_EQ(this->table.findForRead("key").value->value(), "committed");
+    EXPECT_EQ(this->table.findForWrite("key").value->value(), "pending");
+    EXPECT_EQ(this->wrongStatistics(), std::nullopt);
+}
+
+TYPED_TEST(HashTableTest, APendingValueAloneIsHiddenFromReaders) {
+    this->table.set({.key = "key", .value = "pending", .isPending = true});
+
+    EXPECT_EQ(this->table.findForRead("key").value, nullptr);
+}
+
+TYPED_TEST(HashTableTest, AFoundValueIsLockedUntilItIsGivenBack) {
+    this->table.resize(1);
+    this->table.set({.key = "key", .value = "x"});
+    std::vector<std::string> order;
+    std::jthread writer;
+    {
+        const auto found = this->table.findForWrite("key");
+        writer = std::jthread{[&] {
+            this->table.set({.key = "key", .value = "y"});
+            order.emplace_back("writer");
+        }};
+        order.emplace_back("holder");
+        EXPECT_EQ(found.value->value(), "x");
+    }
+    writer.join();
+
+    EXPECT_EQ(order, (std::vector<std::string>{"holder", "writer"}));
+}
+
+TYPED_TEST(HashTableTest, ResizingKeepsEveryValueAndChangesNoStatistics) {
+    for (const Item& item : makeItems(0, 1000)) {
+        this->table.set(item);
+    }
+    const auto before = this->contents();
+    const Totals totals = this->table.totals();
+    for (const std::size_t buckets : {1U, 5000U, 47U}) {
+        this->table.resize(buckets);
+
+        EXPECT_EQ(this->table.bucketCount(), buckets);
+        EXPECT_EQ(this->contents(), before);
+        EXPECT_EQ(differenceBetween(totals, this->table.totals()), std::nullopt);
+    }
+}
+
+TYPED_TEST(HashTableTest, ClearingLeavesNothingAndCountsNothing) {
+    for (const Item& item : makeItems(0, 100)) {
+        this->table.set(item);
+    }
+    this->table.set({.key = "system", .value = "x", .isSystem = true});
+    this->table.set({.key = "deleted", .value = "x", .isDeleted = true});
+    this->table.set({.key = "pending", .value = "x", .isPending = true});
+
+    this->table.clear();
+
+    EXPECT_TRUE(this->contents().empty());
+    EXPECT_EQ(differenceBetween(Totals{}, this->table.totals()), std::nullopt);
+    EXPECT_EQ(this->bucketMetaData.total(), 0);
+}
+
+TYPED_TEST(HashTableTest, ATableThatIsDestroyedGivesItsShareOfTheBucketBack) {
+    this->table.set({.key = "key", .value = "x"});
+    const auto before = this->bucketMetaData.total();
+    {
+        HashTable<TypeParam> other{this->topology(), this->bucketMetaData};
+        other.set({.key = "key", .value = "x"});
+        EXPECT_EQ(this->bucketMetaData.total(), 2 * before);
+    }
+
+    EXPECT_EQ(this->bucketMetaData.total(), before);
+}
+
+TYPED_TEST(HashTableTest, AChainOfAnyLengthCanBeDropped) {
+    Item item{.key = {}, .value = "x"};
+    HashTable<TypeParam> chain{this->topology(), this->bucketMetaData, 1, 1};
+    for (int index = 0; index < 3000; ++index) {
+        item.key = std::to_string(index);
+        chain.set(item);
+    }
+
+    chain.clear();
+
+    EXPECT_EQ(this->bucketMetaData.total(), 0);
+}
+
+/// Adds, replaces and removes a thread's own items, and fights with all others for one.
+template <typename Table>
+void work(Table& table, int thread) {
+    for (const Item& item : makeItems(thread, 400)) {
+        table.set(item);
+        table.set({.key = item.key, .value = "longer", .datatype = jsonDatatype});
+        if (item.key.back() == '7') {
+            table.remove(table.findForWrite(item.key));
+        }
+        table.set({.key = "shared", .value = item.key});
+        if (auto found = table.findForWrite("shared"); found.value != nullptr) {
+            table.remove(std::move(found));
+        }
+        table.findForRead(item.key);
+    }
+}
+
+TYPED_TEST(HashTableTest, ManyThreadsLoseNothingWhileTheTableIsResized) {
+    for (const int workers : {1, 2, 5, 8}) {
+        this->table.clear();
+        runTogether(workers + 1, [this, workers](int thread) {
+            if (thread < workers) {
+                work(this->table, thread);
+                return;
+            }
+            for (const std::size_t buckets : {1U, 100U, 3U, 2000U, 47U, 500U}) {
+                this->table.resize(buckets);
+            }
+        });
+
+        EXPECT_EQ(this->contents().size(), static_cast<std::size_t>(workers) * 360) << workers << " threads";
+        EXPECT_EQ(this->wrongStatistics(), std::nullopt) << workers << " threads";
+    }
+}
+
+TYPED_TEST(HashTableTest, StatisticsAreRightAfterClearingUnderLoad) {
+    runTogether(4, [this](int thread) {
+        if (thread == 0) {
+            for (int round = 0; round < 20; ++round) {
+                this->table.clear();
+            }
+            return;
+        }
+        for (const Item& item : makeItems(thread, 500)) {
+            this->table.set(item);
+        }
+    });
+
+    EXPECT_EQ(this->wrongStatistics(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace hash_table

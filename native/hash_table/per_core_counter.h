@@ -1,0 +1,31 @@
+/// A number that every CPU adds to on a cache line of its own: what all tables of a bucket count together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/topology.h"
+#include "hash_table/cache_line_allocator.h"
+#include "hash_table/counters.h"
+#include "hash_table/stripe_map.h"
+
+namespace hash_table {
+
+class PerCoreCounter {
+   public:
+    explicit PerCoreCounter(const benchgate::Topology& topology);
+
+    void add(std::int64_t delta) { cells_[map_.current()].counter.add(delta); }
+    /// The sum of what was added by anyone; of what is added meanwhile, some.
+    [[nodiscard]] std::int64_t total() const;
+
+   private:
+    struct alignas(cacheLine) Cell {
+        AtomicCounter<std::int64_t> counter;
+    };
+
+    StripeMap map_;
+    std::vector<Cell> cells_;
+};
+
+}  // namespace hash_table

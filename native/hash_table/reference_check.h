@@ -1,0 +1,20 @@
+/// What the selected statistics and their table must answer before they are timed.
+#pragma once
+
+#include "harness/checked_benchmark.h"
+#include "hash_table/table_statistics.h"
+
+namespace hash_table {
+
+/// The table has the contents of a std::map after the same mutations, by one thread and by several while it is resized,
+/// and its statistics say what looking at each value says.
+benchgate::Mismatch checkTable(int threads);
+
+/// The statistics count values that come, change and go, by one thread and by several.
+template <Stride stride>
+benchgate::Mismatch checkStatistics(int threads);
+
+extern template benchgate::Mismatch checkStatistics<Stride::Unpadded>(int threads);
+extern template benchgate::Mismatch checkStatistics<Stride::Padded>(int threads);
+
+}  // namespace hash_table

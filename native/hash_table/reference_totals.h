@@ -1,0 +1,18 @@
+/// What statistics must say of some values, found by looking at each of them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hash_table/stored_value.h"
+#include "hash_table/stripe_counters.h"
+
+namespace hash_table {
+
+/// Counts one more value. Knows nothing of snapshots and changes, so that it can be a reference for them.
+void countInReference(Totals& totals, const StoredValue& value);
+
+/// The first counter that differs, with both numbers; nothing if none does.
+std::optional<std::string> differenceBetween(const Totals& expected, const Totals& actual);
+
+}  // namespace hash_table

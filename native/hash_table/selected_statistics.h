@@ -1,0 +1,12 @@
+/// Which variant the suite measures: the one line to change.
+#pragma once
+
+#include "hash_table/per_core_statistics.h"
+#include "hash_table/per_llc_statistics.h"
+#include "hash_table/single_statistics.h"
+
+namespace hash_table {
+
+using SelectedStatistics = SingleStatistics;
+
+}  // namespace hash_table

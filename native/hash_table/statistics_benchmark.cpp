@@ -1,0 +1,49 @@
+/// What the statistics alone cost: each thread counts values that come, in no table and under no lock.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hash_table/hash_table_benchmarks.h"
+#include "hash_table/reference_check.h"
+#include "hash_table/worlds.h"
+
+namespace hash_table {
+namespace {
+
+/// Reads each value once, so that it is in this CPU's caches as far as they reach.
+void touch(const std::vector<std::unique_ptr<StoredValue>>& values) {
+    std::size_t bytes = 0;
+    for (const auto& value : values) {
+        bytes += propertiesOf(value.get()).size;
+    }
+    benchmark::DoNotOptimize(bytes);
+}
+
+template <Stride stride>
+void epilogue(benchmark::State& state, StatisticsWorld<stride>& world) {
+    const auto& values = world.values[static_cast<std::size_t>(state.thread_index())];
+    touch(values);
+    auto value = values.begin();
+    for ([[maybe_unused]] auto _ : state) {
+        const auto empty = world.statistics.prologue(nullptr);
+        world.statistics.epilogue(empty, (value++)->get());
+    }
+    state.SetItemsProcessed(state.iterations());
+    state.counters["StatsBytes"] =
+        benchmark::Counter(static_cast<double>(world.statistics.bytes()), benchmark::Counter::kAvgThreads);
+}
+
+template <Stride stride>
+void registerEpilogue(const std::string& name) {
+    setThreads(benchgate::registerChecked(name, checkStatistics<stride>, epilogue<stride>));
+}
+
+}  // namespace
+
+void registerStatisticsBenchmarks() {
+    registerEpilogue<Stride::Unpadded>("HashTableBench/HTStatsEpilogue");
+    registerEpilogue<Stride::Padded>("HashTableBench/HTStatsEpiloguePadded");
+}
+
+}  // namespace hash_table

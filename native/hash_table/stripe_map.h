@@ -1,0 +1,40 @@
+/// Which stripe of a statistic a thread writes to.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/topology.h"
+#include "hash_table/current_cpu.h"
+
+namespace hash_table {
+
+/// One stripe for all.
+struct OnlyStripe {
+    [[nodiscard]] static constexpr std::size_t count() { return 1; }
+    [[nodiscard]] static constexpr std::size_t current() { return 0; }
+};
+
+/// A stripe for each group of CPUs.
+class StripeMap {
+   public:
+    static StripeMap perCpu(const benchgate::Topology& topology);
+    static StripeMap perLastLevelCache(const benchgate::Topology& topology);
+
+    [[nodiscard]] std::size_t count() const { return count_; }
+    /// A CPU that was offline when the map was made shares a stripe with others.
+    [[nodiscard]] std::size_t ofCpu(std::size_t cpu) const {
+        return cpu < stripes_.size() ? stripes_[cpu] : cpu % count_;
+    }
+    [[nodiscard]] std::size_t current() const { return ofCpu(currentCpu()); }
+
+   private:
+    explicit StripeMap(std::size_t count) : count_{count} {}
+
+    void assign(int cpu, std::size_t stripe);
+
+    std::size_t count_;
+    std::vector<std::size_t> stripes_;
+};
+
+}  // namespace hash_table
