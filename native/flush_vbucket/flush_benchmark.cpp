@@ -1,0 +1,64 @@
+/// A flush of a vbucket's mutations, to the disk and back to the vbucket: its time, and what it needs of the heap.
+#include <cstdint>
+#include <string>
+
+#include "flush_vbucket/flush_scenario.h"
+#include "flush_vbucket/flush_vbucket_benchmarks.h"
+#include "flush_vbucket/heap_growth.h"
+#include "flush_vbucket/make_flusher.h"
+#include "flush_vbucket/reference_check.h"
+
+namespace flush_vbucket {
+namespace {
+
+/// Arguments: store, items, mode.
+struct FlushWorld {
+    explicit FlushWorld(const benchmark::State& state)
+        : kind{static_cast<StoreKind>(state.range(0))},
+          mode{static_cast<Mode>(state.range(2))},
+          items{static_cast<std::size_t>(state.range(1))},
+          scenario{makeFlusher(), kind, mode, items} {}
+
+    StoreKind kind;
+    Mode mode;
+    std::size_t items;
+    FlushScenario scenario;
+};
+
+void flushVBucket(benchmark::State& state, FlushWorld& world) {
+    HeapGrowth heap;
+    for ([[maybe_unused]] auto _ : state) {
+        state.PauseTiming();
+        world.scenario.prepare();
+        heap.start();
+        state.ResumeTiming();
+        const std::size_t flushed = world.scenario.flush();
+        heap.stop();
+        if (flushed != world.items) {
+            benchgate::rejectTime(state, "not every item was flushed");
+            break;
+        }
+    }
+    const auto items = static_cast<double>(world.items);
+    const auto peak = static_cast<double>(heap.peak());
+    state.counters["PeakFlushBytes"] = peak;
+    state.counters["PeakBytesPerItem"] = peak / items;
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(world.items));
+    state.SetLabel("store:" + std::string{storeName(world.kind)} + " mode:" + std::string{modeName(world.mode)});
+}
+
+}  // namespace
+
+void registerFlushBenchmarks() {
+    for (const StoreKind kind : availableStores()) {
+        const auto check = [kind](int /*threads*/) { return checkFlush(*makeFlusher(), kind); };
+        auto* registered = benchgate::registerChecked("MemTrackingVBucketBench/FlushVBucket", check, flushVBucket);
+        for (const int items : {1, 100, 10'000, 1'000'000}) {
+            for (const Mode mode : {Mode::Insert, Mode::Replace}) {
+                registered->Args({static_cast<int>(kind), items, static_cast<int>(mode)});
+            }
+        }
+    }
+}
+
+}  // namespace flush_vbucket

@@ -1,0 +1,54 @@
+/// What is measured: a vbucket full of mutations, ready to be flushed into a store in a temporary directory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "flush_vbucket/flusher.h"
+#include "flush_vbucket/kv_store.h"
+#include "flush_vbucket/scoped_directory.h"
+#include "flush_vbucket/stores.h"
+#include "flush_vbucket/vbucket.h"
+
+namespace flush_vbucket {
+
+/// Whether the keys that are flushed are new to the store, or all there already.
+enum class Mode : std::uint8_t { Insert = 0, Replace = 1 };
+
+std::string_view modeName(Mode mode);
+
+/// The key of a number: keys are short enough to need no heap of their own.
+std::string keyOf(std::size_t number);
+
+class FlushScenario {
+   public:
+    FlushScenario(std::unique_ptr<Flusher> flusher, StoreKind kind, Mode mode, std::size_t items);
+
+    /// Queues one mutation of each item: in a fresh vbucket and store to insert, in the same ones to replace.
+    void prepare();
+
+    /// Flushes until there is no more; returns how many items were written.
+    std::size_t flush() { return flushWith(*store_); }
+    /// The same into somebody else's store.
+    std::size_t flushWith(KVStore& store);
+
+    VBucket& vbucket() { return *vbucket_; }
+    KVStore& store() { return *store_; }
+
+   private:
+    void makeFresh();
+    void setAll();
+
+    std::unique_ptr<Flusher> flusher_;
+    StoreKind kind_;
+    Mode mode_;
+    std::size_t items_;
+    std::unique_ptr<ScopedDirectory> directory_;
+    std::unique_ptr<KVStore> store_;
+    std::unique_ptr<VBucket> vbucket_;
+};
+
+}  // namespace flush_vbucket

@@ -1,0 +1,21 @@
+/// The suite `flush_vbucket`: what a flush to disk needs of the heap, item by item.
+#include <string>
+
+#include "flush_vbucket/flush_vbucket_benchmarks.h"
+#include "flush_vbucket/make_flusher.h"
+#include "harness/suite.h"
+
+namespace {
+
+void registerBenchmarks() {
+    flush_vbucket::registerFlushBenchmarks();
+    flush_vbucket::registerQueueDirtyBenchmarks();
+}
+
+}  // namespace
+
+benchgate::Suite benchgate::describeSuite() {
+    return {.name = "flush_vbucket",
+            .variant = std::string{flush_vbucket::callbackVariant()},
+            .registerBenchmarks = registerBenchmarks};
+}

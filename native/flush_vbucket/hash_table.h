@@ -1,0 +1,61 @@
+/// The vbucket's values in memory: chained buckets under a fixed number of locks.
+#pragma once
+
+#include <cstdint>
+#include <forward_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flush_vbucket/item.h"
+
+namespace flush_vbucket {
+
+struct StoredValue {
+    explicit StoredValue(std::string_view itemKey) : key{itemKey} {}
+
+    std::string key;
+    Value value;
+    std::uint64_t cas = 0;
+    std::uint64_t revision = 0;
+    /// The newest mutation is not on disk yet.
+    bool isDirty = true;
+    bool isDeleted = false;
+};
+
+class HashTable {
+   public:
+    static constexpr std::size_t defaultLocks = 47;
+
+    /// The bucket of one key, locked as long as this lives.
+    class LockedBucket {
+       public:
+        LockedBucket(std::mutex& mutex, std::forward_list<StoredValue>& chain) : lock_{mutex}, chain_{&chain} {}
+
+        /// The key's value, or nullptr.
+        [[nodiscard]] StoredValue* find(std::string_view key) const;
+        /// Adds a dirty value for a key that is not there.
+        StoredValue& add(std::string_view key);
+        void remove(std::string_view key);
+
+       private:
+        std::unique_lock<std::mutex> lock_;
+        std::forward_list<StoredValue>* chain_;
+    };
+
+    explicit HashTable(std::size_t buckets, std::size_t locks = defaultLocks);
+
+    /// The bucket that `key` belongs to.
+    LockedBucket lockBucket(std::string_view key);
+
+    /// How many values are dirty, bucket by bucket.
+    [[nodiscard]] std::int64_t countDirty();
+
+   private:
+    std::vector<std::mutex> mutexes_;
+    std::vector<std::forward_list<StoredValue>> chains_;
+};
+
+}  // namespace flush_vbucket

@@ -1,0 +1,11 @@
+#include "flush_vbucket/make_flusher.h"
+
+#include "flush_vbucket/selected_callback.h"
+
+namespace flush_vbucket {
+
+std::unique_ptr<Flusher> makeFlusher() { return std::make_unique<FlusherOf<SelectedCallback>>(); }
+
+std::string_view callbackVariant() { return SelectedCallback::variant; }
+
+}  // namespace flush_vbucket

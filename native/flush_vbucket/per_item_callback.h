@@ -1,0 +1,65 @@
+/// Variant `per_item_callback`: each request carries a callback of its own, to be told how its write ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "flush_vbucket/item.h"
+#include "flush_vbucket/vbucket.h"
+#include "flush_vbucket/write_result.h"
+
+namespace flush_vbucket {
+
+struct PerItemCallback {
+    static constexpr std::string_view variant = "per_item_callback";
+
+    /// What one transaction knows.
+    class Transaction;
+
+    using SetCallback = std::function<void(Transaction&, SetResult)>;
+    using DeleteCallback = std::function<void(Transaction&, DeleteResult)>;
+
+    /// Too large for std::function to move it by its bytes, so that each one becomes a block of the heap.
+    class PersistenceCallback {
+       public:
+        PersistenceCallback(QueuedItem item, std::uint64_t cas);
+        void operator()(Transaction& transaction, SetResult result) const;
+        void operator()(Transaction& transaction, DeleteResult result) const;
+
+       private:
+        QueuedItem item_;
+        std::uint64_t cas_;
+    };
+
+    /// What one request carries.
+    class Ticket {
+       public:
+        explicit Ticket(const QueuedItem& item);
+        [[nodiscard]] bool isDelete() const { return std::holds_alternative<DeleteCallback>(callback_); }
+
+       private:
+        friend class Transaction;
+
+        std::variant<SetCallback, DeleteCallback> callback_;
+    };
+
+    class Transaction {
+       public:
+        explicit Transaction(VBucket& vbucket) : vbucket_{&vbucket} {}
+        void finish(const Ticket& ticket, SetResult result);
+        void finish(const Ticket& ticket, DeleteResult result);
+        VBucket& vbucket() { return *vbucket_; }
+
+       private:
+        VBucket* vbucket_;
+    };
+};
+
+static_assert(sizeof(PerItemCallback::PersistenceCallback) == 16);
+static_assert(!std::is_trivially_copyable_v<PerItemCallback::PersistenceCallback>);
+static_assert(sizeof(PerItemCallback::Ticket) == 40);
+
+}  // namespace flush_vbucket

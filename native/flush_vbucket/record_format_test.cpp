@@ -1,0 +1,66 @@
+#include "flush_vbucket/record_format.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "flush_vbucket/kv_store.h"
+
+namespace flush_vbucket {
+namespace {
+
+class RecordFormatTest : public testing::Test {
+   protected:
+    RecordFormatTest() {
+        appendRecord(bytes, {.kind = RecordKind::Delete,
+                             .seqno = 7,
+                             .meta = meta,
+                             .key = "key",
+                             .value = std::as_bytes(std::span{std::string_view{"value"}})});
+    }
+
+    std::array<std::byte, 2> meta{std::byte{1}, std::byte{2}};
+    std::vector<std::byte> bytes;
+};
+
+TEST_F(RecordFormatTest, ARecordComesBackWhole) {
+    const auto record = parseRecord(bytes);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->kind, RecordKind::Delete);
+    EXPECT_EQ(record->seqno, 7U);
+    EXPECT_EQ(asText(record->meta), (std::string{"\1\2"}));
+    EXPECT_EQ(record->key, "key");
+    EXPECT_EQ(asText(record->value), "value");
+    EXPECT_EQ(record->size, bytes.size());
+}
+
+TEST_F(RecordFormatTest, WhatFollowsARecordIsLeftAlone) {
+    const std::size_t size = bytes.size();
+    bytes.push_back(std::byte{0xFF});
+    EXPECT_EQ(parseRecord(bytes)->size, size);
+}
+
+TEST_F(RecordFormatTest, ARecordCutAnywhereIsNone) {
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+        EXPECT_FALSE(parseRecord(std::span{bytes}.first(length))) << length;
+    }
+}
+
+TEST_F(RecordFormatTest, ARecordWithAnyByteChangedIsNone) {
+    for (auto& byte : bytes) {
+        byte ^= std::byte{1};
+        EXPECT_FALSE(parseRecord(bytes)) << &byte - bytes.data();
+        byte ^= std::byte{1};
+    }
+}
+
+TEST_F(RecordFormatTest, ZeroesAreNoRecord) { EXPECT_FALSE(parseRecord(std::vector<std::byte>(64))); }
+
+TEST_F(RecordFormatTest, AKeyTooLongForItsLengthIsRefused) {
+    const std::string key(70'000, 'k');
+    EXPECT_THROW(appendRecord(bytes, {.key = key}), StoreError);
+}
+
+}  // namespace
+}  // namespace flush_vbucket

@@ -1,0 +1,170 @@
+#include "flush_vbucket/reference_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flush_vbucket/flush_scenario.h"
+#include "flush_vbucket/queue_dirty_items.h"
+#include "flush_vbucket/scoped_directory.h"
+#include "flush_vbucket/vbucket.h"
+
+namespace flush_vbucket {
+namespace {
+
+using benchgate::Mismatch;
+
+constexpr std::size_t checkedItems = 300;
+/// Small checkpoints: a key comes to one flush more than once.
+constexpr std::size_t checkedCheckpoint = 50;
+constexpr std::size_t checkedQueue = 1000;
+
+Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual) {
+    if (expected == actual) {
+        return std::nullopt;
+    }
+    return what + ": " + std::to_string(actual) + " instead of " + std::to_string(expected);
+}
+
+Mismatch firstOf(std::initializer_list<Mismatch> mismatches) {
+    const auto* found =
+        std::find_if(mismatches.begin(), mismatches.end(), [](const Mismatch& one) { return one.has_value(); });
+    return found == mismatches.end() ? std::nullopt : *found;
+}
+
+/// Does to a plain map what it does to the vbucket, and keeps the counts that the vbucket should come to.
+class Reference {
+   public:
+    explicit Reference(VBucket& vbucket) : vbucket_{vbucket} {}
+
+    void set(const std::string& key, const std::string& value) {
+        vbucket_.set(key, value);
+        touch(key);
+        memory_[key] = {.value = value, .cas = ++clock_, .revision = ++revisions_[key], .datatype = Datatype::Json};
+    }
+
+    void del(const std::string& key) {
+        if (vbucket_.del(key)) {
+            touch(key);
+            ++clock_;
+            ++revisions_[key];
+            memory_.erase(key);
+        }
+    }
+
+    /// A flush writes each key once, as what it is now.
+    void flush() {
+        for (const auto& key : touched_) {
+            const bool wasThere = disk_.contains(key);
+            const bool isThere = memory_.contains(key);
+            created_ += !wasThere && isThere ? 1 : 0;
+            updated_ += wasThere && isThere ? 1 : 0;
+            deleted_ += wasThere && !isThere ? 1 : 0;
+            if (!isThere) {
+                revisions_.erase(key);  // what was deleted on disk begins anew
+            }
+        }
+        persisted_ += static_cast<std::int64_t>(touched_.size());
+        touched_.clear();
+        disk_ = memory_;
+    }
+
+    [[nodiscard]] Mismatch differenceOf(const KVStore& store) const {
+        const auto contents = store.readAll();
+        return firstOf({compare("documents on disk", static_cast<std::int64_t>(disk_.size()),
+                                static_cast<std::int64_t>(contents.size())),
+                        contents == disk_ ? std::nullopt : Mismatch{"the documents on disk are not those of the map"},
+                        compare("highest cas on disk", static_cast<std::int64_t>(clock_),
+                                static_cast<std::int64_t>(store.state().maxCas)),
+                        compare("highest seqno on disk", static_cast<std::int64_t>(clock_),
+                                static_cast<std::int64_t>(store.state().highSeqno))});
+    }
+
+    [[nodiscard]] Mismatch differenceOfCounts() const {
+        const VBucketStats& stats = vbucket_.stats();
+        return firstOf({compare("documents created", created_, stats.opsCreate),
+                        compare("documents updated", updated_, stats.opsUpdate),
+                        compare("documents deleted", deleted_, stats.opsDelete),
+                        compare("documents counted", static_cast<std::int64_t>(disk_.size()), stats.numTotalItems),
+                        compare("items persisted", persisted_, stats.totalPersisted),
+                        compare("items waiting", 0, stats.diskQueueSize), compare("failures", 0, stats.flushFailed),
+                        compare("dirty values", 0, vbucket_.hashTable().countDirty())});
+    }
+
+   private:
+    void touch(const std::string& key) { touched_.insert(key); }
+
+    VBucket& vbucket_;
+    KVStore::Contents memory_;
+    KVStore::Contents disk_;
+    std::set<std::string> touched_;
+    std::map<std::string, std::uint64_t> revisions_;
+    std::uint64_t clock_ = 0;
+    std::int64_t created_ = 0;
+    std::int64_t updated_ = 0;
+    std::int64_t deleted_ = 0;
+    std::int64_t persisted_ = 0;
+};
+
+/// One round of mutations: all keys set, some again, some deleted, some deleted and set again.
+void mutate(Reference& reference, const std::string& round) {
+    for (std::size_t number = 0; number < checkedItems; ++number) {
+        reference.set(keyOf(number), round + std::to_string(number));
+    }
+    for (std::size_t number = 0; number < checkedItems; number += 3) {
+        reference.set(keyOf(number), round + "again");
+    }
+    for (std::size_t number = 0; number < checkedItems; number += 5) {
+        reference.del(keyOf(number));
+    }
+    for (std::size_t number = 0; number < checkedItems; number += 10) {
+        reference.set(keyOf(number), round + "back");
+    }
+}
+
+}  // namespace
+
+Mismatch checkFlush(Flusher& flusher, StoreKind kind) {
+    const ScopedDirectory directory;
+    VBucket vbucket{checkedItems, checkedCheckpoint};
+    Reference reference{vbucket};
+    for (const auto* round : {"first", "second", "third"}) {
+        mutate(reference, round);
+        reference.flush();
+        const auto store = openStore(kind, directory.path());
+        while (flusher.flush(vbucket, *store).hasMore) {
+        }
+        vbucket.checkpoints().removePersisted();
+    }
+    const auto reopened = openStore(kind, directory.path());
+    return firstOf({reference.differenceOf(*reopened), reference.differenceOfCounts()});
+}
+
+Mismatch checkQueueDirty() {
+    VBucket vbucket{1};
+    std::map<std::string, const Item*> newest;
+    const auto items = itemsWithDuplicates(checkedQueue);
+    for (const auto& item : items) {
+        vbucket.queueDirty(item);
+        newest[item->key] = item.get();
+    }
+    const std::int64_t waiting = vbucket.stats().diskQueueSize;
+    const auto queued = vbucket.checkpoints().take(checkedQueue).items;
+    const auto wrong = std::count_if(queued.begin(), queued.end(),
+                                     [&newest](const QueuedItem& item) { return newest[item->key] != item.get(); });
+    const bool isInOrder = std::is_sorted(
+        queued.begin(), queued.end(), [](const auto& left, const auto& right) { return left->seqno < right->seqno; });
+    const auto keys = static_cast<std::int64_t>(newest.size());
+    return firstOf({compare("items queued", keys, static_cast<std::int64_t>(queued.size())),
+                    compare("items counted", keys, waiting), compare("items that are not their key's newest", 0, wrong),
+                    compare("order of seqnos", 1, isInOrder ? 1 : 0)});
+}
+
+}  // namespace flush_vbucket
