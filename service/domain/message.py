@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000
-# Worst first as the Build Bot's readers know it: Jenkins' own order of results.
-_ORDER: Final = (Result.ABORTED, Result.NOT_BUILT, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS)
+# Worst first as the Build Bot's readers know it; but what does not count comes last, where Jenkins puts it
+# before failures: with a job per folder, most paragraphs of most messages would say that nothing was built.
+_ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
 
 
 @dataclass(frozen=True, slots=True)
