@@ -1,4 +1,4 @@
-"""``benchgate demo``: two changes are reviewed before your eyes."""
+"""``benchgate demo``: changes are reviewed before your eyes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.cli import EXIT_CANNOT, EXIT_OK
-from service.cli.demo_story import (
-    FASTER,
-    KIM,
-    ROBIN,
-    SLOWER,
-    DemoRepository,
-    change_merged,
-    patchset_created,
-)
+from service.cli.demonstration.events import change_merged, patchset_created
+from service.cli.demonstration.repository import DemoRepository
+from service.cli.demonstration.story import STORIES
 from service.cli.preconditions import check_host, make_home
 from service.cli.replay import feed
 from service.cli.site import running_site
@@ -32,10 +26,11 @@ from service.wiring import Control, build_control
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from service.adapters.embedded.children import Supervisor
-    from service.cli.demo_story import DemoChange
+    from service.cli.demonstration.repository import Commit
+    from service.cli.demonstration.story import Upload
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
 _MARKER: Final = ".benchgate-demo"
@@ -48,14 +43,23 @@ _PATIENCE: Final = 20 * 60.0  # seconds for one vote; two minutes on two idle co
 )
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
 @click.option("--once", is_flag=True, help="End after the votes.")
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    type=click.Choice(list(STORIES)),
+    help="Play this story alone; may be given more than once.",
+)
 @click.pass_context
-def command(ctx: click.Context, home: Path, port: int, *, once: bool) -> None:
-    """Show the whole of Benchgate on this machine in a few minutes.
+def command(ctx: click.Context, home: Path, port: int, names: tuple[str, ...], *, once: bool) -> None:
+    """Show the whole of Benchgate on this machine.
 
-    Makes a small repository with a real C++ benchmark suite, uploads a change that makes it faster, merges
-    it, uploads another that takes it back, and prints each message and vote as Gerrit would show them. Then
-    the dashboard stays up until Ctrl-C. --home is emptied first.
+    Makes a small repository with four real C++ systems and their benchmarks. For each, uploads a change
+    that makes it better and another that takes it back, and prints each message and vote as Gerrit would
+    show them: the first two after a few minutes, all nine after about ten. Then the dashboard stays up
+    until Ctrl-C. --home is emptied first.
     """
+    uploads = [upload for name, story in STORIES.items() if name in (names or STORIES) for upload in story]
     check_host(port, {})  # before an earlier demo is removed
     _empty(home)
     repository = DemoRepository(home / "repository")
@@ -77,11 +81,11 @@ def command(ctx: click.Context, home: Path, port: int, *, once: bool) -> None:
         )
         lines.say(f"the dashboard is at {site.base_url}")
         with closing(plane):
-            votes = _Review(plane, supervisor, stop, lines.say).play(repository)
+            votes = _Review(plane, supervisor, stop, lines.say).play(repository, uploads)
         if not once and not stop.is_set():
             lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C")
             supervisor.run(stop.is_set)
-    ctx.exit(EXIT_OK if votes == [1, -1] else EXIT_CANNOT)
+    ctx.exit(EXIT_OK if votes == [upload.vote for upload in uploads] else EXIT_CANNOT)
 
 
 def _empty(home: Path) -> None:
@@ -106,26 +110,36 @@ class _Review:
         self._say = say
         self._shown = 0
 
-    def play(self, repository: DemoRepository) -> list[int | None]:
-        """The votes that were cast, in the order of the changes."""
-        faster = repository.propose(1, FASTER, ROBIN, is_mocked=False)
-        votes = [self._vote(faster)]
-        if self._stop.is_set():
-            return votes
-        repository.merge(faster)
-        self._say("change 1 is merged; its branch is measured, for the trend")
-        feed(self._plane, "demo", change_merged(faster, int(time.time())))
-        slower = repository.propose(2, SLOWER, KIM, is_mocked=True)
-        votes.append(self._vote(slower))
-        self._wait(self._is_branch_measured, "the branch's measurement")
+    def play(self, repository: DemoRepository, uploads: Iterable[Upload]) -> list[int | None]:
+        """The votes that were cast, in the order of the uploads."""
+        votes: list[int | None] = []
+        merged: Commit | None = None
+        for upload in uploads:
+            if self._stop.is_set():
+                return votes
+            commit = repository.propose(upload)
+            votes.append(self._vote(commit))
+            if upload.is_merged and not self._stop.is_set():
+                repository.merge(commit)
+                self._say(f"change {upload.change} is merged; its branch is measured, for the trend")
+                feed(self._plane, "demo", change_merged(commit, int(time.time())))
+                merged = commit
+        if merged is not None:
+            change = merged.upload.change
+            self._wait(lambda: self._is_branch_measured(change), "the branch's measurement")
         return votes
 
-    def _vote(self, change: DemoChange) -> int | None:
-        subject = change.message.splitlines()[0]
-        self._say(f"change {change.number} is uploaded: {subject}")
-        feed(self._plane, "demo", patchset_created(change, int(time.time())))
-        self._wait(self._has_new_message, f"the vote on change {change.number}")
-        votes = self._plane.server.votes(ChangeKey("demo", change.number))
+    def _vote(self, commit: Commit) -> int | None:
+        upload = commit.upload
+        name = (
+            f"change {upload.change}"
+            if upload.patch_set == 1
+            else f"patch set {upload.patch_set} of change {upload.change}"
+        )
+        self._say(f"{name} is uploaded: {upload.text.splitlines()[0]}")
+        feed(self._plane, "demo", patchset_created(commit, int(time.time())))
+        self._wait(self._has_new_message, f"the vote on {name}")
+        votes = self._plane.server.votes(ChangeKey("demo", upload.change))
         found = [value for by_user in votes.values() for value in by_user.values()]
         return found[0] if found else None
 
@@ -137,8 +151,8 @@ class _Review:
             self._shown = number
         return bool(messages)
 
-    def _is_branch_measured(self) -> bool:
-        runs = self._plane.reading.patch_set(1, 1).runs
+    def _is_branch_measured(self, change: int) -> bool:
+        runs = self._plane.reading.patch_set(change, 1).runs
         return any(run.kind == "post-submit" and run.finished_at is not None for run in runs)
 
     def _wait(self, is_there: Callable[[], bool], what: str) -> None:

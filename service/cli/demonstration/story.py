@@ -1,0 +1,85 @@
+"""The demo's stories: for each workload of ``native/`` a change that helps, and one that takes it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_MESSAGES: Final = Path(__file__).with_name("messages")
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote a change."""
+
+    name: str
+    email: str
+
+
+ROBIN: Final = Author("Robin Hale", "robin@example.com")
+KIM: Final = Author("Kim Aoki", "kim@example.com")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A patch set that somebody uploads.
+
+    ``file`` is the one of ``native/`` whose line selects the variant, ``variant`` the type it selects,
+    ``message`` names the file with the commit message. ``on`` is the change it is stacked on, None the
+    branch; ``vote`` is what it is to get, and ``is_merged`` whether it is submitted then.
+    """
+
+    change: int
+    file: str
+    variant: str
+    message: str
+    author: Author
+    vote: int
+    patch_set: int = 1
+    on: int | None = None
+    is_merged: bool = False
+
+    @property
+    def text(self) -> str:
+        """The commit message, with the Change-Id that all patch sets of the change share."""
+        return f"{_read(self.message)}\nChange-Id: {change_id(self.change)}\n"
+
+
+def change_id(change: int) -> str:
+    """A Change-Id in the form that Gerrit's commit hook makes."""
+    return f"I{change:040x}"
+
+
+_TASKABLE: Final = "executor/selected_taskable.h"
+_CALLBACK: Final = "flush_vbucket/selected_callback.h"
+_SENDER: Final = "send_buffer/selected_sender.h"
+_STATISTICS: Final = "hash_table/selected_statistics.h"
+
+STORIES: Final = {
+    "executor": (
+        Upload(1, _TASKABLE, "NullTaskable", "executor", ROBIN, +1, is_merged=True),
+        Upload(2, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=1),
+    ),
+    "flush_vbucket": (
+        Upload(3, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1),
+        Upload(4, _CALLBACK, "PerItemCallback", "flush_vbucket_back", ROBIN, -1, on=3),
+    ),
+    "send_buffer": (
+        Upload(5, _SENDER, "SendMessage", "send_buffer", ROBIN, +1),
+        Upload(6, _SENDER, "CopyAndSend", "send_buffer_back", KIM, -1, on=5),
+    ),
+    # Three ways: as it was, a stripe per core (given up in review), a stripe per last-level cache (chosen).
+    "hash_table": (
+        Upload(7, _STATISTICS, "PerCoreStatistics", "hash_table_per_core", KIM, +1),
+        Upload(7, _STATISTICS, "PerLlcStatistics", "hash_table_per_llc", KIM, +1, patch_set=2),
+        Upload(8, _STATISTICS, "SingleStatistics", "hash_table_back", ROBIN, -1, on=7),
+    ),
+}
+"""By the folder of the workload, in the order in which the demo plays them."""
+
+
+@cache
+def _read(name: str) -> str:
+    return (_MESSAGES / f"{name}.txt").read_text(encoding="utf-8")
