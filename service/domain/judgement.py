@@ -33,13 +33,14 @@ def judge(
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda c: -c.worsening)
     voting = [c for c in slower if c.worsening >= policy.vote_at]
     small = [c for c in slower if c.worsening < policy.vote_at]
+    faster = _by_gain(by_verdict[Verdict.FASTER])
     causes = [
         *(f"suite {plain(name)} measured nothing" for name in empty_suites),
         *_named(by_verdict[Verdict.BROKEN], "broken"),
         *_named(by_verdict[Verdict.REMOVED], "removed"),
-        *_worst(voting, comparisons, "slower; worst", machine),
-        *_worst(small, comparisons, f"slower by less than {share(policy.vote_at)}; worst", machine),
-        *_worst(_by_gain(by_verdict[Verdict.FASTER]), comparisons, "faster; best", machine),
+        *_worst(voting, comparisons, f"{_word(voting)}; worst", machine),
+        *_worst(small, comparisons, f"{_word(small)} by less than {share(policy.vote_at)}; worst", machine),
+        *_worst(faster, comparisons, f"{_word(faster)}; best", machine),
         *_undecided(_by_risk(by_verdict[Verdict.UNDECIDED]), comparisons, machine),
         *_same(by_verdict[Verdict.SAME], comparisons, policy),
         *_named(by_verdict[Verdict.NEW], "new"),
@@ -75,6 +76,17 @@ def describe(comparison: Comparison) -> str:
     count = comparison.pairs
     pairs = f", {count} pair{'s' if count > 1 else ''}" if count else ""
     return " ".join(parts) + pairs
+
+
+def _word(chosen: Sequence[Comparison]) -> str:
+    """How people call it: more bytes are worse, not slower."""
+    words = {
+        (Verdict.SLOWER, True): "slower",
+        (Verdict.SLOWER, False): "worse",
+        (Verdict.FASTER, True): "faster",
+        (Verdict.FASTER, False): "better",
+    }
+    return words[chosen[0].verdict, all(c.row.metric.is_speed for c in chosen)] if chosen else ""
 
 
 def _by_gain(faster: list[Comparison]) -> list[Comparison]:

@@ -30,6 +30,11 @@ class Metric:
         return min(values) if self.better is Better.LOWER else max(values)
 
     @property
+    def is_speed(self) -> bool:
+        """Whether it says how fast something is, so that "slower" fits; of bytes or counts it does not."""
+        return self.name in _LABELS
+
+    @property
     def label(self) -> str:
         """How messages and pages call it."""
         return _LABELS.get(self.name, self.name)
@@ -45,7 +50,7 @@ _KNOWN = {
     "total_allocated_bytes": ("B", Better.LOWER),
     "net_heap_growth": ("B", Better.LOWER),
 }
-_LABELS = {
+_LABELS = {  # of all that tells a speed
     "real_time": "real time",
     "cpu_time": "CPU time",
     "items_per_second": "items/s",

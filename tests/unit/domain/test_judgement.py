@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 POLICY = Policy()
+BYTES = row("BM_heap", "PeakBytesPerItem")
 
 
 def judged(
@@ -145,3 +146,25 @@ def test_no_foreign_text_breaks_a_sentence(name: str, reason: str, machine: str)
     for cause in judge(comparisons, POLICY, machine, [name]).causes:
         assert len(cause) < 1000
         assert "\n" not in cause
+
+
+@pytest.mark.parametrize(
+    ("comparison", "words"),
+    [
+        (
+            Comparison(BYTES, Verdict.SLOWER, 12, 1.17, (1.16, 1.18)),
+            "1 of 1 worse; worst BM_heap PeakBytesPerItem",
+        ),
+        (
+            Comparison(BYTES, Verdict.FASTER, 12, 0.85, (0.84, 0.86)),
+            "1 of 1 better; best BM_heap PeakBytesPerItem",
+        ),
+    ],
+)
+def test_bytes_are_worse_or_better_not_slower_or_faster(comparison: Comparison, words: str) -> None:
+    assert judged(comparison)[1][0].startswith(words)
+
+
+def test_bytes_among_times_are_worse_together() -> None:
+    causes = judged(slower("BM_a", 1.05), Comparison(BYTES, Verdict.SLOWER, 12, 1.17, (1.16, 1.18)))[1]
+    assert causes[0].startswith("2 of 2 worse; worst BM_heap")
