@@ -1,7 +1,9 @@
-# Runs the benchmarks of PROGRAM that FILTER chooses for an instant, its stdout thrown away, and fails on a bad exit or on an error row in RESULT.
+# Runs the benchmarks of PROGRAM that FILTER chooses for an instant, its stdout thrown away, and fails on a bad exit or on
+# an error row in RESULT.
 
 execute_process(
-  COMMAND "${PROGRAM}" "--benchmark_filter=${FILTER}" --benchmark_min_time=0.001 "--benchmark_out=${RESULT}" --benchmark_out_format=json
+  COMMAND "${PROGRAM}" "--benchmark_filter=${FILTER}" --benchmark_min_time=0.001 "--benchmark_out=${RESULT}"
+          --benchmark_out_format=json
   OUTPUT_FILE /dev/null
   RESULT_VARIABLE exit_code)
 if(NOT exit_code EQUAL 0)

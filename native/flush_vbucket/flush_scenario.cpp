@@ -25,16 +25,6 @@ void FlushScenario::prepare() {
     setAll();
 }
 
-std::size_t FlushScenario::flushWith(KVStore& store) {
-    std::size_t flushed = 0;
-    FlushResult last;
-    do {
-        last = flusher_->flush(*vbucket_, store);
-        flushed += last.flushed;
-    } while (last.hasMore && last.flushed > 0);  // a store that fails would never come to an end
-    return flushed;
-}
-
 void FlushScenario::makeFresh() {
     store_.reset();  // before its directory
     directory_ = std::make_unique<ScopedDirectory>();

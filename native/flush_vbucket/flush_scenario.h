@@ -30,10 +30,10 @@ class FlushScenario {
     /// Queues one mutation of each item: in a fresh vbucket and store to insert, in the same ones to replace.
     void prepare();
 
-    /// Flushes until there is no more; returns how many items were written.
+    /// Flushes all that was queued; returns how many items were written, fewer if the store failed.
     std::size_t flush() { return flushWith(*store_); }
     /// The same into somebody else's store.
-    std::size_t flushWith(KVStore& store);
+    std::size_t flushWith(KVStore& store) { return flushAll(*flusher_, *vbucket_, store); }
 
     VBucket& vbucket() { return *vbucket_; }
     KVStore& store() { return *store_; }

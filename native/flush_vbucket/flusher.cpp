@@ -20,6 +20,16 @@ CheckpointQueue::Batch takeItems(VBucket& vbucket, std::size_t batchItems) {
     return batch;
 }
 
+std::size_t flushAll(Flusher& flusher, VBucket& vbucket, KVStore& store) {
+    std::size_t flushed = 0;
+    FlushResult last;
+    do {
+        last = flusher.flush(vbucket, store);
+        flushed += last.flushed;
+    } while (last.hasMore && last.flushed > 0);
+    return flushed;
+}
+
 void advance(VBucketState& state, const Item& item) {
     state.highSeqno = std::max(state.highSeqno, item.seqno);
     state.maxCas = std::max(state.maxCas, item.cas);

@@ -34,6 +34,9 @@ class Flusher {
     virtual FlushResult flush(VBucket& vbucket, KVStore& store) = 0;
 };
 
+/// Flushes until there is no more, or until the store fails; returns how many items were written.
+std::size_t flushAll(Flusher& flusher, VBucket& vbucket, KVStore& store);
+
 /// Puts items of the same key together, the newest first.
 void sortForFlush(std::vector<QueuedItem>& items);
 
@@ -53,10 +56,10 @@ class FlusherOf : public Flusher {
         if (!lock) {
             return {.hasMore = true};
         }
+        auto state = store.state();  // first: if the store throws here, the items still wait
         auto batch = takeItems(vbucket, batchItems_);
         sortForFlush(batch.items);
         Transaction<Callback> transaction{store, vbucket};
-        auto state = store.state();
         std::size_t added = 0;
         const Item* previous = nullptr;
         for (const auto& item : batch.items) {

@@ -36,9 +36,15 @@ class FakeStore : public KVStore {
         state_ = state;
     }
     [[nodiscard]] Contents readAll() const override { return {}; }
-    [[nodiscard]] VBucketState state() const override { return state_; }
+    [[nodiscard]] VBucketState state() const override {
+        if (isUnreadable) {
+            throw StoreError{"unreadable"};
+        }
+        return state_;
+    }
 
     bool isBroken = false;
+    bool isUnreadable = false;
     bool isEveryKeyThere = false;
     int commits = 0;
     std::vector<std::string> writes;
@@ -142,6 +148,31 @@ TYPED_TEST(FlusherTest, WhatFailedIsWrittenByTheNextFlush) {
     EXPECT_EQ(this->flush().flushed, 1U);
     EXPECT_THAT(this->store.writes, ElementsAre("a=1"));
     EXPECT_EQ(this->vbucket.stats().diskQueueSize, 0);
+}
+
+TYPED_TEST(FlusherTest, AStoreWhoseStateCannotBeReadLosesNothing) {
+    this->store.isUnreadable = true;
+    this->vbucket.set("a", "1");
+    EXPECT_THROW(this->flush(), StoreError);
+    this->store.isUnreadable = false;
+    EXPECT_EQ(this->flush().flushed, 1U);
+    EXPECT_THAT(this->store.writes, ElementsAre("a=1"));
+}
+
+TYPED_TEST(FlusherTest, FlushingAllEndsWhenThereIsNoMore) {
+    FlusherOf<TypeParam> small{1};
+    for (const auto* key : {"a", "b", "c"}) {
+        this->vbucket.set(key, "1");
+    }
+    EXPECT_EQ(flushAll(small, this->vbucket, this->store), 3U);
+    EXPECT_EQ(this->store.commits, 2);
+}
+
+TYPED_TEST(FlusherTest, FlushingAllEndsWhenTheStoreFails) {
+    this->store.isBroken = true;
+    this->vbucket.set("a", "1");
+    EXPECT_EQ(flushAll(this->flusher, this->vbucket, this->store), 0U);
+    EXPECT_EQ(this->vbucket.stats().flushFailed, 1);
 }
 
 TYPED_TEST(FlusherTest, AMutationSinceTheFailureWinsOverWhatFailed) {

@@ -22,7 +22,8 @@ struct PerItemCallback {
     using SetCallback = std::function<void(Transaction&, SetResult)>;
     using DeleteCallback = std::function<void(Transaction&, DeleteResult)>;
 
-    /// Too large for std::function to move it by its bytes, so that each one becomes a block of the heap.
+    /// Not trivially copyable, for which reason std::function does not keep it within itself: each one becomes a block
+    /// of the heap.
     class PersistenceCallback {
        public:
         PersistenceCallback(QueuedItem item, std::uint64_t cas);

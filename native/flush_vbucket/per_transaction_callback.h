@@ -39,7 +39,6 @@ struct PerTransactionCallback {
         explicit Transaction(VBucket& vbucket) : vbucket_{&vbucket} {}
         void finish(const Ticket& ticket, SetResult result) { callback_(*vbucket_, ticket.item_, result); }
         void finish(const Ticket& ticket, DeleteResult result) { callback_(*vbucket_, ticket.item_, result); }
-        VBucket& vbucket() { return *vbucket_; }
 
        private:
         VBucket* vbucket_;

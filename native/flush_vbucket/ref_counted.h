@@ -39,8 +39,10 @@ class RefPtr {
     RefPtr(const RefPtr& other) : RefPtr{other.object_} {}
     RefPtr(RefPtr&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
     RefPtr& operator=(const RefPtr& other) {
-        RefPtr copy{other};
-        std::swap(object_, copy.object_);
+        if (this != &other) {
+            RefPtr copy{other};
+            std::swap(object_, copy.object_);
+        }
         return *this;
     }
     RefPtr& operator=(RefPtr&& other) noexcept {

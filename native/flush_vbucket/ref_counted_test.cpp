@@ -59,7 +59,9 @@ TEST(RefPtrTest, OwnersOnSeveralThreadsDeleteOnce) {
         for (int owner = 0; owner < 4; ++owner) {
             owners.emplace_back([pointer] {
                 for (int copies = 0; copies < 1000; ++copies) {
-                    const RefPtr<Witness> copied{pointer};
+                    RefPtr<Witness> copied;
+                    copied = pointer;
+                    ASSERT_EQ(copied.get(), pointer.get());
                 }
             });
         }

@@ -139,8 +139,7 @@ Mismatch checkFlush(Flusher& flusher, StoreKind kind) {
         mutate(reference, round);
         reference.flush();
         const auto store = openStore(kind, directory.path());
-        while (flusher.flush(vbucket, *store).hasMore) {
-        }
+        flushAll(flusher, vbucket, *store);
         vbucket.checkpoints().removePersisted();
     }
     const auto reopened = openStore(kind, directory.path());

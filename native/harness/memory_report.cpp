@@ -1,3 +1,5 @@
+#include "harness/memory_report.h"
+
 #include <benchmark/benchmark.h>
 
 #include "harness/memory_tracker.h"

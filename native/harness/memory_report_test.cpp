@@ -1,15 +1,16 @@
+#include "harness/memory_report.h"
+
 #include <benchmark/benchmark.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "harness/memory_tracker.h"
 
 namespace benchgate {
 namespace {

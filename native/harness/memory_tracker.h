@@ -4,8 +4,8 @@
 /// are the bytes requested, not what an allocator rounds them up to, so that the numbers are the same on every system.
 /// What is taken from malloc() directly is not seen.
 ///
-/// A suite uses either counters of its own, from restartPeak() and heapUse(), or reportHeapUse(), which restarts the
-/// peak as well.
+/// A suite uses either counters of its own, from restartPeak() and heapUse(), or reportHeapUse() of memory_report.h,
+/// which restarts the peak as well.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,5 @@ HeapUse heapUse();
 
 /// Lets the peak begin anew at the current use. No other thread should allocate meanwhile.
 void restartPeak();
-
-/// Has Google Benchmark report allocations and peak bytes of every benchmark of this program. Call it when benchmarks
-/// are registered. The library runs each benchmark once more for it, up to 16 iterations on one thread alone: not for a
-/// body whose threads wait for each other. The numbers are relative to the start of that run and include the world and
-/// the little that the library allocates. Before version 1.9.2 it garbles the bytes of all but the last repetition.
-void reportHeapUse();
 
 }  // namespace benchgate

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "hash_table/make_items.h"
 #include "hash_table/per_core_statistics.h"
@@ -25,7 +28,9 @@ class HashTableTest : public testing::Test {
 
     std::map<std::string, std::string> contents() {
         std::map<std::string, std::string> found;
-        table.visit([&found](const StoredValue& value) { found[value.key()] = value.value(); });
+        table.visit([&found](const StoredValue& value) {
+            EXPECT_TRUE(found.emplace(value.key(), value.value()).second) << value.key() << " is there twice";
+        });
         return found;
     }
 
@@ -96,20 +101,23 @@ TYPED_TEST(HashTableTest, APendingValueAloneIsHiddenFromReaders) {
 TYPED_TEST(HashTableTest, AFoundValueIsLockedUntilItIsGivenBack) {
     this->table.resize(1);
     this->table.set({.key = "key", .value = "x"});
-    std::vector<std::string> order;
+    std::atomic<bool> isWriting{false};
     std::jthread writer;
     {
         const auto found = this->table.findForWrite("key");
         writer = std::jthread{[&] {
+            isWriting = true;
             this->table.set({.key = "key", .value = "y"});
-            order.emplace_back("writer");
         }};
-        order.emplace_back("holder");
+        // Time enough for a writer that nothing stops.
+        for (int turn = 0; !isWriting || turn < 10'000; ++turn) {
+            std::this_thread::yield();
+        }
         EXPECT_EQ(found.value->value(), "x");
     }
     writer.join();
 
-    EXPECT_EQ(order, (std::vector<std::string>{"holder", "writer"}));
+    EXPECT_EQ(this->table.findForRead("key").value->value(), "y");
 }
 
 TYPED_TEST(HashTableTest, ResizingKeepsEveryValueAndChangesNoStatistics) {
@@ -155,22 +163,39 @@ TYPED_TEST(HashTableTest, ATableThatIsDestroyedGivesItsShareOfTheBucketBack) {
 }
 
 TYPED_TEST(HashTableTest, AChainOfAnyLengthCanBeDropped) {
+    // So many that the usual stack of 8 MiB overflows if each drops the next. Inserted into short chains, because each
+    // insertion searches a whole one.
+    constexpr int nodes = 1'000'000;
+    this->table.resize(nodes);
     Item item{.key = {}, .value = "x"};
-    HashTable<TypeParam> chain{this->topology(), this->bucketMetaData, 1, 1};
-    for (int index = 0; index < 3000; ++index) {
+    for (int index = 0; index < nodes; ++index) {
         item.key = std::to_string(index);
-        chain.set(item);
+        this->table.set(item);
     }
+    this->table.resize(1);
 
-    chain.clear();
+    this->table.clear();
 
     EXPECT_EQ(this->bucketMetaData.total(), 0);
 }
 
+/// Calls `disturb(0)`, `disturb(1)`, … evenly spread over the time that others take to count `done` up to `total`.
+void disturbMeanwhile(const std::atomic<int>& done, int total, const std::function<void(std::size_t)>& disturb) {
+    constexpr int times = 60;
+    for (int time = 0; time < times; ++time) {
+        while (done < total * time / times) {
+            std::this_thread::yield();
+        }
+        disturb(static_cast<std::size_t>(time));
+    }
+}
+
+constexpr int itemsPerWorker = 400;
+
 /// Adds, replaces and removes a thread's own items, and fights with all others for one.
 template <typename Table>
-void work(Table& table, int thread) {
-    for (const Item& item : makeItems(thread, 400)) {
+void work(Table& table, int thread, std::atomic<int>& done) {
+    for (const Item& item : makeItems(thread, itemsPerWorker)) {
         table.set(item);
         table.set({.key = item.key, .value = "longer", .datatype = jsonDatatype});
         if (item.key.back() == '7') {
@@ -181,37 +206,41 @@ void work(Table& table, int thread) {
             table.remove(std::move(found));
         }
         table.findForRead(item.key);
+        ++done;
     }
 }
 
 TYPED_TEST(HashTableTest, ManyThreadsLoseNothingWhileTheTableIsResized) {
     for (const int workers : {1, 2, 5, 8}) {
         this->table.clear();
-        runTogether(workers + 1, [this, workers](int thread) {
+        std::atomic<int> done{0};
+        runTogether(workers + 1, [this, workers, &done](int thread) {
             if (thread < workers) {
-                work(this->table, thread);
+                work(this->table, thread, done);
                 return;
             }
-            for (const std::size_t buckets : {1U, 100U, 3U, 2000U, 47U, 500U}) {
-                this->table.resize(buckets);
-            }
+            constexpr std::array<std::size_t, 6> sizes{1, 100, 3, 2000, 47, 500};
+            disturbMeanwhile(done, workers * itemsPerWorker,
+                             [&](std::size_t time) { this->table.resize(sizes.at(time % sizes.size())); });
         });
 
+        // Every tenth was removed.
         EXPECT_EQ(this->contents().size(), static_cast<std::size_t>(workers) * 360) << workers << " threads";
         EXPECT_EQ(this->wrongStatistics(), std::nullopt) << workers << " threads";
     }
 }
 
 TYPED_TEST(HashTableTest, StatisticsAreRightAfterClearingUnderLoad) {
-    runTogether(4, [this](int thread) {
-        if (thread == 0) {
-            for (int round = 0; round < 20; ++round) {
-                this->table.clear();
-            }
+    constexpr int workers = 3;
+    std::atomic<int> done{0};
+    runTogether(workers + 1, [this, &done](int thread) {
+        if (thread == workers) {
+            disturbMeanwhile(done, workers * itemsPerWorker, [this](std::size_t /*time*/) { this->table.clear(); });
             return;
         }
-        for (const Item& item : makeItems(thread, 500)) {
+        for (const Item& item : makeItems(thread, itemsPerWorker)) {
             this->table.set(item);
+            ++done;
         }
     });
 

@@ -61,11 +61,12 @@ Contents expectedContents(int threads) {
 Mismatch compareWithContents(SelectedTable& table, const Contents& expected) {
     Contents actual;
     Totals totals;
+    bool isEachKeyThereOnce = true;
     table.visit([&](const StoredValue& value) {
-        actual[value.key()] = value.value();
+        isEachKeyThereOnce = actual.emplace(value.key(), value.value()).second && isEachKeyThereOnce;
         countInReference(totals, value);
     });
-    if (actual != expected) {
+    if (!isEachKeyThereOnce || actual != expected) {
         return "the table has other contents than the reference";
     }
     return differenceBetween(totals, table.totals());

@@ -25,8 +25,6 @@ struct StripeCounters {
     Size memSize{};
     Size metaDataMemory{};
     Size uncompressedMemSize{};
-
-    bool operator==(const StripeCounters&) const = default;
 };
 
 /// Of a table that has one stripe: counts stop at zero.

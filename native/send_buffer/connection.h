@@ -32,7 +32,7 @@ class Connection {
    private:
     /// False if the connection cannot go on.
     bool serveOne();
-    /// For a packet whose end cannot be found: the client hears why, and is left.
+    /// For what is no packet or too long for one: the client hears why, and is left.
     bool refuse(const Header& header, Status status);
     void sendResponse(const Header& header, const Response& response) const;
 

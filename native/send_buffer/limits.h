@@ -11,7 +11,8 @@ struct Limits {
     /// The room that system xattrs have to themselves.
     std::size_t systemXattrs = std::size_t{1} << 20U;
     std::size_t xattrsPerDocument = 64;
-    /// Of a packet without its header, and of a value when it is decompressed. A connection holds no more than that.
+    /// Of a packet without its header, and of a value when it is decompressed. A connection has room for both, and now
+    /// and then for copies of a document.
     std::size_t packet = std::size_t{30} << 20U;
     /// Of all documents together.
     std::size_t bucket = std::size_t{128} << 20U;

@@ -12,7 +12,7 @@ namespace send_buffer {
 
 /// A packet in chunks: its own bytes, then the value's, which stay where the caller has them.
 struct EncodedRequest {
-    /// Header, extras and key.
+    /// Header, extras and key; of HELLO the list of features too.
     Bytes head;
     std::vector<ByteView> values;
 };

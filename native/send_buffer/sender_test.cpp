@@ -34,7 +34,7 @@ class NarrowWire {
                     [this](std::span<iovec> chunks) {
                         std::vector<ByteView> views;
                         for (const iovec& chunk : chunks) {
-                            views.push_back({static_cast<const std::byte*>(chunk.iov_base), chunk.iov_len});
+                            views.emplace_back(static_cast<const std::byte*>(chunk.iov_base), chunk.iov_len);
                         }
                         longestList = std::max(longestList, views.size());
                         return take(views);
@@ -198,7 +198,7 @@ TEST_F(SenderCallsTest, OnlySendPerChunkMakesACallForEachChunk) {
 
 TEST_F(SenderCallsTest, SendMessageNeverGivesMoreChunksThanTheSystemTakes) {
     NarrowWire wide{1'000'000};
-    const std::vector<ByteView> many(2 * IOV_MAX, viewOf(second));
+    const std::vector<ByteView> many(std::size_t{2} * IOV_MAX, viewOf(second));
     sender.send(wide.wire(), encodeSet("4key", many, datatype::raw));
 
     EXPECT_EQ(wide.received.size(), headSize + many.size() * second.size());

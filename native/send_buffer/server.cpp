@@ -1,5 +1,6 @@
 #include "send_buffer/server.h"
 
+#include <system_error>
 #include <utility>
 
 namespace send_buffer {
@@ -44,7 +45,11 @@ void Server::startServing(Socket client) {
         return;
     }
     Served& served = served_.emplace_back(std::move(client));
-    served.thread = std::thread{[this, &served] { serve(served); }};
+    try {
+        served.thread = std::thread{[this, &served] { serve(served); }};
+    } catch (const std::system_error&) {
+        served_.pop_back();  // no thread to be had: the client sees its connection end
+    }
 }
 
 void Server::serve(Served& served) {
@@ -54,6 +59,8 @@ void Server::serve(Served& served) {
     Connection{served.socket, options_.limits, bucket_, counts_, options_.observer}.serve();
     // So that the client sees the end now, not when the socket is closed.
     served.socket.finishSending();
+    // A client that still sends what was refused would wait for ever for someone to take it, and never read why.
+    discardIncoming(served.socket);
     served.isOver = true;
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -104,6 +106,15 @@ TYPED_TEST(ServerTest, AnEndlessBodyIsAnsweredAndTheConnectionClosed) {
 
     EXPECT_EQ(this->receiveStatus(raw), Status::TooBig);
     EXPECT_TRUE(this->hasEnded(raw));
+}
+
+TYPED_TEST(ServerTest, AClientHearsThatItsPacketIsTooLongThoughItSendsAllOfItFirst) {
+    Client client = this->connect();
+    // More than sockets take while nobody reads.
+    const std::string value(std::size_t{20} << 20U, 'a');
+
+    EXPECT_EQ(client.exchange(encodeSet("key", {viewOf(value)}, datatype::raw)).status(), Status::TooBig);
+    EXPECT_THROW(client.get("key"), std::runtime_error);
 }
 
 TYPED_TEST(ServerTest, PartsLongerThanTheBodyAreInvalidAndTheConnectionGoesOn) {

@@ -117,4 +117,10 @@ bool receiveAll(const Socket& socket, std::span<std::byte> bytes) {
     return true;
 }
 
+void discardIncoming(const Socket& socket) {
+    std::array<std::byte, 16384> ignored{};
+    while (receiveAll(socket, ignored)) {
+    }
+}
+
 }  // namespace send_buffer

@@ -47,4 +47,7 @@ Socket connectToLoopback(std::uint16_t port);
 /// Fills all of `bytes`; false if the peer ended or broke the connection before.
 bool receiveAll(const Socket& socket, std::span<std::byte> bytes);
 
+/// Receives until the peer ended or broke the connection, and keeps nothing.
+void discardIncoming(const Socket& socket);
+
 }  // namespace send_buffer
