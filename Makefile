@@ -5,17 +5,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native lock bench-store bench-overhead bench-reader clean
+.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
-demo: .venv/run.stamp ## a faster and a slower change, gated; then the dashboard (ONCE=1: ends after the votes)
-	@$(BIN)/benchgate demo $(if $(ONCE),--once)
+demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story)
+	@$(BIN)/benchgate demo $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
 
-test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests
+test: .venv/dev.stamp native-test ## unit, integration, end-to-end and browser tests; the C++ suites, also under sanitizers
 	@tools/need test
 	@$(BIN)/python -m pytest -q
+
+native-test: .venv/run.stamp ## the C++ suites alone: as they are measured, then under the sanitizers
+	@native/test measure tsan asan-ubsan
 
 check: lint types native ## everything that is checked without running it
 
@@ -39,6 +42,9 @@ bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and meas
 
 bench-reader: .venv/dev.stamp ## how fast result files are read
 	@$(BIN)/python -m tests.bench.reader
+
+bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
+	@$(BIN)/python -m tests.bench.native $(foreach workload,$(ONLY),--only $(workload))
 
 lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
 	@$(BIN)/pip install -q uv

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.bench.native.launching import Arm, Run
 from tests.bench.native.measured import CPU
-from tests.bench.native.recorded import FLUSH_CASES, FLUSH_CPU, PEAK_BYTES_PER_ITEM, PEAK_FLUSH_BYTES
+from tests.bench.native.recorded import FLUSH_CASES, FLUSH_CPU, PEAK_FLUSH_BYTES
 from tests.bench.native.table import NOTHING, Change, Row, Table, Unit
 from tests.bench.native.variants import FLUSH_VBUCKET_SUITE
 
@@ -22,7 +22,6 @@ _AFTER: Final = "per_transaction_callback"
 _FLUSH: Final = "MemTrackingVBucketBench/FlushVBucket"
 _QUEUE: Final = "MemTrackingVBucketBench/QueueDirty"
 _PEAK: Final = "PeakFlushBytes"
-_PER_ITEM: Final = "PeakBytesPerItem"
 _MODES: Final = ("insert", "replace")
 
 SAVED: Final = 48.0  # bytes per item: 32 in the request, 16 in the callback's own block
@@ -47,7 +46,6 @@ RUNS: Final = (
 def table(found: Measured) -> Table:
     """Bytes for every size and mode, then processor time, the other store and the queue."""
     rows = [_bytes(found, 0, items, mode) for items, mode in FLUSH_CASES]
-    rows += [_counter(found, items, mode) for items, mode in FLUSH_CASES]
     rows += [_cpu(found, items, mode) for items, mode in FLUSH_CASES]
     rows += [
         _bytes(found, 1, items, mode)
@@ -94,14 +92,6 @@ def _beside_recorded(row: Row, before: Sequence[float], after: Sequence[float], 
 def _rounded(before: float, after: float) -> Change:
     """To hundredths: the recorded figures have six digits."""
     return Change(round(before, 2), round(after, 2), Unit.BYTES)
-
-
-def _counter(found: Measured, items: int, mode: int) -> Row:
-    here = found.change(_BEFORE, _AFTER, _name(found, 0, items, mode), Unit.BYTES, _PER_ITEM)
-    recorded = _rounded(*PEAK_BYTES_PER_ITEM[items, mode])
-    return Row(
-        f"`FlushVBucket/0/{items}/{mode}` ({_MODES[mode]}): `{_PER_ITEM}`", recorded.show(), here.show()
-    )
 
 
 def _cpu(found: Measured, items: int, mode: int) -> Row:

@@ -54,7 +54,8 @@ def table(found: Measured) -> Table:
 
 
 def _rows(found: Measured, kind: str) -> Iterator[Row]:
-    names = found.benchmarks(_SINGLE, rf"{_FIXTURE}{kind}.*")
+    # With one thread nobody contends.
+    names = found.benchmarks(_SINGLE, rf"{_FIXTURE}{kind}.*/threads:{found.cpus}")
     if not names:
         raise NotMeasured(f"{kind} was not measured")
     for name in names:

@@ -34,16 +34,6 @@ PEAK_FLUSH_BYTES: Final[Mapping[tuple[int, int], tuple[float, float]]] = {
     (1_000_000, 0): (769.735 * _M, 723.958 * _M),
     (1_000_000, 1): (774.458 * _M, 728.682 * _M),
 }
-PEAK_BYTES_PER_ITEM: Final[Mapping[tuple[int, int], tuple[float, float]]] = {
-    (1, 0): (169.625 * _K, 169.625 * _K),
-    (1, 1): (174.188 * _K, 174.156 * _K),
-    (100, 0): (2.37402 * _K, 2.32715 * _K),
-    (100, 1): (2.51074 * _K, 2.46387 * _K),
-    (10_000, 0): (786, 738),
-    (10_000, 1): (809, 761),
-    (1_000_000, 0): (807, 759),
-    (1_000_000, 1): (812, 764),
-}
 # Nanoseconds of CPU.
 FLUSH_CPU: Final[Mapping[tuple[int, int], tuple[int, int]]] = {
     (1, 0): (452_554, 443_523),

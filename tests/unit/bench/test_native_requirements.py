@@ -13,7 +13,6 @@ from tests.bench.native.recorded import (
     HASH_TABLE,
     LARGE_SIZE,
     ONE_SHOT,
-    PEAK_BYTES_PER_ITEM,
     PEAK_FLUSH_BYTES,
 )
 
@@ -70,7 +69,6 @@ def flush_found(after_more: dict[tuple[int, int], float] | None = None) -> Measu
             name = f"MemTrackingVBucketBench/FlushVBucket/0/{items}/{mode}"
             more = (after_more or {}).get((items, mode), 0.0) * side * launch
             values[name, "PeakFlushBytes"] = round(peaks[0] - 48 * items * side + more, 3)
-            values[name, "PeakBytesPerItem"] = PEAK_BYTES_PER_ITEM[items, mode][side]
             values[name, CPU] = FLUSH_CPU[items, mode][side] / 1e9
         found.add(arm, Launch(values))
     return found
