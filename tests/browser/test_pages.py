@@ -65,6 +65,13 @@ def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
     expect(page.locator("svg.strip")).to_be_visible()
 
 
+def test_what_was_not_built_is_a_line_below_what_was(page: Page) -> None:
+    page.goto(f"/changes/{REGRESSION}")
+    expect(page.locator("section.build h2")).to_have_text([re.compile("kv-engine-cv-perf/5904"), "Not built"])
+    line = page.locator("section.build", has_text="Not built").locator("li")
+    expect(line).to_have_text("kv_engine.docs/311: no path that concerns this job was touched")
+
+
 def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
     page.goto("/runs/41#v1")
     expect(page.locator("#v1 pre")).to_be_visible()
