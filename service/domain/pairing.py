@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_NAMES: Final = 100  # libbenchmark's regex becomes slow, and fails beyond about 1,500 names
 MAX_CHARACTERS: Final = 64 << 10  # Linux takes at most 128 KiB as one argument
+_PAD_STEP: Final = 16  # bytes: the stack's alignment; 256 of them make a page
 _SPECIAL: Final = re.compile(r"([\^$.*+?()\[\]{}|\\])")
 
 
@@ -26,6 +27,17 @@ def side_order(seed: str, pair: int) -> tuple[Side, Side]:
     """The order of the two launches of a pair: a fair coin, the same for the same seed and pair."""
     coin = hashlib.sha256(f"{seed}/{pair}".encode()).digest()[0] & 1
     return (Side.BASE, Side.PATCH) if coin else (Side.PATCH, Side.BASE)
+
+
+def environment_pad(seed: str, pair: int) -> int:
+    """How many bytes to add to the environment of both launches of a pair: a multiple of 16 below 4,096.
+
+    The environment lies above the stack and moves it; where hot data then falls on cache lines and pages
+    can change a time by more than the change under test (Mytkowicz and others, "Producing wrong data
+    without doing anything obviously wrong", ASPLOS 2009). Drawn anew for each pair, and equal on both
+    sides, it becomes noise that the pairs average out.
+    """
+    return _PAD_STEP * hashlib.sha256(f"{seed}/{pair}/pad".encode()).digest()[0]
 
 
 def filter_for(names: Iterable[str], configured: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from service.domain.gbench_text import clean
 from service.domain.identity import Side
 from service.domain.machine import load_between
 from service.domain.pair_record import RawLaunch, encode, read_pair
-from service.domain.pairing import filter_for, side_order, threads_of
+from service.domain.pairing import environment_pad, filter_for, side_order, threads_of
 from service.domain.samples import Listing, compare_all, undecided_benchmarks
 from service.domain.text import plain
 from service.domain.verdict import first_decisive_look, looks
@@ -34,6 +35,7 @@ _MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 _MAX_NAME: Final = 1024  # as long as a name in results may be
 _MAX_OUTPUT: Final = 256 << 20  # bytes: a hundred thousand rows with all their repetitions
 _STRETCH: Final = 4  # times the budget, until the first look that can find a difference
+_PAD: Final = "BENCHGATE_PAD"
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
 # the runner says in BENCHGATE_OUT where /out is.
 _MEASURE: Final = f'exec "$@" --benchmark_out="${{BENCHGATE_OUT:-/out}}/{_RESULT}" >/dev/null'
@@ -97,6 +99,7 @@ def measure(
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in looks(job.policy.max_pairs) if n <= pair), default=0)
     wanted = _wanted(session, listings, [each for each in launches if each.pair < looked])
+    _warm_up(session, wanted)
     while wanted and pair < job.policy.max_pairs:
         if _is_spent(job, pair, shop.clock() - begun):
             break
@@ -133,6 +136,19 @@ def _wanted(
     return {suite: names for suite, names in found.items() if names}
 
 
+def _warm_up(session: _Session, wanted: Mapping[str, Sequence[str]]) -> None:
+    """Launch each program once and forget it: the first launch reads from disk what later ones do not.
+
+    One that fails here fails again where it counts.
+    """
+    for name, benchmarks in wanted.items():
+        suite = replace(session.suites[name], repetitions=1)
+        chosen = filter_for(benchmarks, suite.filter)
+        for side in side_order(session.seed, 0):
+            with suppress(SideFailed):
+                _run(session, suite, side, _flags(suite, chosen), _MEASURE, _cpus(session, suite, benchmarks))
+
+
 def _launch_pair_or_repeat(
     session: _Session, pair: int, wanted: Mapping[str, Sequence[str]]
 ) -> tuple[RawLaunch, ...]:
@@ -148,7 +164,8 @@ def _launch_pair(session: _Session, pair: int, wanted: Mapping[str, Sequence[str
         suite = session.suites[name]
         for side in side_order(session.seed, pair):
             cpus = _cpus(session, suite, benchmarks)
-            yield _launch(session, suite, side, filter_for(benchmarks, suite.filter), cpus)
+            pad = environment_pad(session.seed, pair)
+            yield _launch(session, suite, side, filter_for(benchmarks, suite.filter), cpus, pad)
 
 
 def _cpus(session: _Session, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
@@ -160,16 +177,11 @@ def _cpus(session: _Session, suite: Suite, benchmarks: Sequence[str]) -> tuple[i
     return session.shop.cpus[-wanted:]
 
 
-def _launch(session: _Session, suite: Suite, side: Side, chosen: str, cpus: tuple[int, ...]) -> RawLaunch:
-    flags = (
-        "--benchmark_out_format=json",
-        f"--benchmark_filter={chosen}",
-        f"--benchmark_repetitions={suite.repetitions}",
-        # A plain number: versions before 1.8 know no unit, later ones still accept it.
-        f"--benchmark_min_time={suite.min_time:g}",
-    )
+def _launch(
+    session: _Session, suite: Suite, side: Side, chosen: str, cpus: tuple[int, ...], pad: int
+) -> RawLaunch:
     before = session.shop.read_load()
-    done, output = _run(session, suite, side, flags, _MEASURE, cpus)
+    done, output = _run(session, suite, side, _flags(suite, chosen), _MEASURE, cpus, pad)
     try:
         read_run(output, source=_RESULT)
     except BadResults as error:
@@ -180,10 +192,28 @@ def _launch(session: _Session, suite: Suite, side: Side, chosen: str, cpus: tupl
     return RawLaunch(suite.name, side, output, facts)
 
 
+def _flags(suite: Suite, chosen: str) -> tuple[str, ...]:
+    return (
+        "--benchmark_out_format=json",
+        f"--benchmark_filter={chosen}",
+        f"--benchmark_repetitions={suite.repetitions}",
+        # A plain number: versions before 1.8 know no unit, later ones still accept it.
+        f"--benchmark_min_time={suite.min_time:g}",
+    )
+
+
 def _run(
-    session: _Session, suite: Suite, side: Side, flags: Sequence[str], how: str, cpus: tuple[int, ...]
+    session: _Session,
+    suite: Suite,
+    side: Side,
+    flags: Sequence[str],
+    how: str,
+    cpus: tuple[int, ...],
+    pad: int | None = None,
 ) -> tuple[Completed, bytes]:
     """Run a program of a side; what it wrote to its result file.
+
+    ``pad`` is by how many bytes its environment is made larger for a launch that counts.
 
     Raises:
         SideFailed: it did not end well, or left no result.
@@ -197,6 +227,7 @@ def _run(
             ("sh", "-c", how, "sh", program, *flags, *suite.args),
             mounts=(Mount(tree, "/src"), Mount(tree / BUILD, "/build"), Mount(out, "/out", writable=True)),
             cwd="/src",
+            env={} if pad is None else {_PAD: "x" * pad},
             cpus=cpus or None,
             aslr=False,
             limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),

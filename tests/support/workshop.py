@@ -100,12 +100,15 @@ class MemorySource:
 class MemorySandbox:
     """Compiles by copying the code, and runs it as a benchmark program with small, repeatable noise.
 
-    ``launches`` remembers (commit's code, filter) of every launch that measured; ``before`` is called
-    with the number of each such launch and may raise.
+    ``launches`` remembers (commit's code, filter) of every launch that measured, ``pads`` by how much
+    its environment was larger, ``warm_ups`` the launches that were to be forgotten; ``before`` is called
+    with the number of each launch that measured and may raise.
     """
 
     commands: list[str] = field(default_factory=list)
     launches: list[tuple[str, str]] = field(default_factory=list)
+    pads: list[int] = field(default_factory=list)
+    warm_ups: list[tuple[str, str]] = field(default_factory=list)
     before: Callable[[int], None] = lambda _: None
     seconds: float = 0.0
 
@@ -127,8 +130,12 @@ class MemorySandbox:
         flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
         if "benchmark_list_tests" in flags:
             return self._list(program, flags, output)
+        if "BENCHGATE_PAD" not in command.env:
+            self.warm_ups.append((program, flags["benchmark_filter"]))
+            return Completed(0, 0.1)
         self.before(len(self.launches))
         self.launches.append((program, flags["benchmark_filter"]))
+        self.pads.append(len(command.env["BENCHGATE_PAD"]))
         return self._measure(program, flags, output)
 
     def in_force(self) -> Mapping[str, str]:

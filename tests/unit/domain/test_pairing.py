@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.identity import Side
-from service.domain.pairing import MAX_CHARACTERS, MAX_NAMES, filter_for, side_order
+from service.domain.pairing import MAX_CHARACTERS, MAX_NAMES, environment_pad, filter_for, side_order
 
 NAMES = st.lists(st.text("abBM_/:-<>,.*+?()[]{}|\\^$ é", min_size=1, max_size=12), min_size=1, max_size=8)
 
@@ -55,3 +55,14 @@ def test_names_too_long_for_a_command_line_do_too() -> None:
 
     assert filter_for(names, "Bench") == "Bench"
     assert len(filter_for(names[:30], "Bench").encode()) < MAX_CHARACTERS
+
+
+@given(st.text(), st.integers(0, 1000))
+def test_a_pad_keeps_the_stack_aligned_and_stays_within_a_page(seed: str, pair: int) -> None:
+    pad = environment_pad(seed, pair)
+    assert pad % 16 == 0
+    assert 0 <= pad < 4096
+
+
+def test_pads_of_many_pairs_cover_the_page() -> None:
+    assert len({environment_pad("seed", pair) for pair in range(2000)}) == 256

@@ -116,6 +116,29 @@ class TestPairs:
         assert (found.pairs, bench.sandbox.launches) == (0, [])
         assert verdicts(found) == {"BM_new": Verdict.NEW, "BM_old": Verdict.REMOVED}
 
+    def test_both_launches_of_a_pair_have_the_same_environment_and_pairs_differ(self, bench: Bench) -> None:
+        bench.measure()
+        pads = bench.sandbox.pads
+
+        assert pads[::2] == pads[1::2]
+        assert len(set(pads)) > len(pads) / 4
+
+    def test_each_program_is_launched_once_before_any_counts(self, bench: Bench) -> None:
+        bench.sandbox.before = lambda number: (
+            warm.append(len(bench.sandbox.warm_ups)) if number == 0 else None
+        )
+        warm: list[int] = []
+        bench.measure()
+
+        assert warm == [2]
+        assert {program for program, _ in bench.sandbox.warm_ups} == {BASE, PATCH}
+
+    def test_nothing_is_warmed_up_once_all_is_decided(self, bench: Bench) -> None:
+        bench.measure()
+        bench.measure()
+
+        assert len(bench.sandbox.warm_ups) == 2
+
 
 class TestBudget:
     def test_the_number_of_pairs_is_bounded(self, bench: Bench) -> None:
