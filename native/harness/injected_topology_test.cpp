@@ -53,6 +53,52 @@ TEST(WithLastLevelCachesTest, ThereIsAtLeastOne) {
     EXPECT_EQ(cachesOf(withLastLevelCaches(cpusOf({0, 1}), -3)), (std::vector<int>{0, 0}));
 }
 
+/// Four cores of two threads each, two caches: CPUs 0 to 7 on cores 0 1 2 3 0 1 2 3 and caches 0 0 1 1 0 0 1 1.
+Topology twoCaches() {
+    Topology topology = cpusOf({0, 1, 2, 3, 0, 1, 2, 3});
+    for (Cpu& cpu : topology.cpus) {
+        cpu.lastLevelCache = cpu.core / 2;
+        cpu.node = cpu.core / 2;
+    }
+    topology.cores = 4;
+    topology.lastLevelCaches = 2;
+    topology.nodes = 2;
+    topology.threadsPerCore = 2;
+    topology.knowsCaches = true;
+    return topology;
+}
+
+TEST(OnlyCpusTest, WhatIsLeftIsNumberedWithoutGaps) {
+    const Topology left = onlyCpus(twoCaches(), {2, 3});
+
+    ASSERT_EQ(left.cpus.size(), 2U);
+    EXPECT_EQ(left.cpus[0].id, 2);
+    EXPECT_EQ(left.cpus[0].core, 0);
+    EXPECT_EQ(left.cpus[1].core, 1);
+    EXPECT_EQ(cachesOf(left), (std::vector<int>{0, 0}));
+    EXPECT_EQ(left.cores, 2);
+    EXPECT_EQ(left.lastLevelCaches, 1);
+    EXPECT_EQ(left.nodes, 1);
+    EXPECT_EQ(left.threadsPerCore, 1);
+    EXPECT_TRUE(left.knowsCaches);
+}
+
+TEST(OnlyCpusTest, BothThreadsOfACoreKeepIt) {
+    const Topology left = onlyCpus(twoCaches(), {3, 7});
+
+    EXPECT_EQ(left.cores, 1);
+    EXPECT_EQ(left.threadsPerCore, 2);
+}
+
+TEST(OnlyCpusTest, TwoOfManyCpusCanStillBeGivenACacheEach) {
+    EXPECT_EQ(cachesOf(withLastLevelCaches(onlyCpus(twoCaches(), {6, 7}), 2)), (std::vector<int>{0, 1}));
+}
+
+TEST(OnlyCpusTest, UnknownCpusAreLeftOutAndNoneAtAllChangesNothing) {
+    EXPECT_EQ(onlyCpus(twoCaches(), {1, 99}).cpus.size(), 1U);
+    EXPECT_EQ(onlyCpus(twoCaches(), {99}).cpus.size(), 8U);
+}
+
 TEST(DescribeTopologyTest, CountsWhatThereIs) {
     Topology topology = cpusOf({0, 1});
     topology.cores = 2;

@@ -196,6 +196,18 @@ int mostOfOne(const Numbering& numbering) {
     return *std::max_element(sizes.begin(), sizes.end());
 }
 
+/// Numbers what the CPUs share anew, without gaps.
+Numbering renumber(std::vector<Cpu>& cpus, int Cpu::*shared) {
+    std::map<int, int> known;
+    Numbering numbering;
+    for (Cpu& cpu : cpus) {
+        cpu.*shared = known.emplace(cpu.*shared, static_cast<int>(known.size())).first->second;
+        numbering.numbers.push_back(cpu.*shared);
+    }
+    numbering.count = static_cast<int>(known.size());
+    return numbering;
+}
+
 std::string counted(int count, const std::string& noun) {
     return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
@@ -222,6 +234,20 @@ Topology readTopology(const fs::path& root) {
                                  .node = nodes.numbers[i]});
     }
     return topology;
+}
+
+Topology onlyCpus(const Topology& topology, const std::vector<int>& ids) {
+    Topology left = topology;
+    std::erase_if(left.cpus, [&ids](const Cpu& cpu) { return std::find(ids.begin(), ids.end(), cpu.id) == ids.end(); });
+    if (left.cpus.empty()) {
+        return topology;
+    }
+    const Numbering cores = renumber(left.cpus, &Cpu::core);
+    left.cores = cores.count;
+    left.threadsPerCore = mostOfOne(cores);
+    left.lastLevelCaches = renumber(left.cpus, &Cpu::lastLevelCache).count;
+    left.nodes = renumber(left.cpus, &Cpu::node).count;
+    return left;
 }
 
 Topology withLastLevelCaches(Topology topology, int count) {

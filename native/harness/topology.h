@@ -33,6 +33,10 @@ struct Topology {
 /// unreadable, one is taken to be shared by all; if its core is, each CPU is taken to be a core.
 Topology readTopology(const std::filesystem::path& root = "/sys/devices/system");
 
+/// The topology as a process that may only use the CPUs `ids` sees it, with cores, caches and nodes numbered anew. CPUs
+/// that the topology does not have are left out; if none is left, it is returned as it was.
+Topology onlyCpus(const Topology& topology, const std::vector<int>& ids);
+
 /// The same CPUs as if they were known to have that many last-level caches, as equal as possible, with neighbours
 /// (first those of a cache, then those of a core) together; at least 1, at most one per CPU.
 Topology withLastLevelCaches(Topology topology, int count);

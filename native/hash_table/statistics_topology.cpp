@@ -6,6 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/pinning.h"
+
+#include "harness/pinning.h"
+
 namespace hash_table {
 namespace {
 
@@ -28,7 +32,7 @@ void setLastLevelCaches(std::string_view count) {
 
 benchgate::Topology statisticsTopology() {
     const auto caches = chosenCaches();
-    auto topology = benchgate::readTopology();
+    auto topology = benchgate::onlyCpus(benchgate::readTopology(), benchgate::allowedCpus());
     return caches ? benchgate::withLastLevelCaches(std::move(topology), *caches) : topology;
 }
 

@@ -1,4 +1,4 @@
-/// The CPUs and caches that stripes are made for: the machine's, or what the option `--llcs` says of them.
+/// The CPUs and caches that stripes are made for: those the process may use, or what the option `--llcs` says of them.
 #pragma once
 
 #include <string_view>
