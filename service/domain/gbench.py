@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadResults
@@ -13,13 +17,16 @@ from service.domain.gbench_row import ReadLimits, Row, RowReader, RunType
 from service.domain.gbench_text import brief, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["GBenchRun", "ReadLimits", "ReadWarning", "Row", "RunType", "read_run", "repetition_values"]
 
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BYTES_RIGHT_SINCE: Final = (1, 9, 2)
+_VALUE_OF: Final[Mapping[str, Callable[[Row], float | None]]] = MappingProxyType(
+    {"real_time": attrgetter("real_time"), "cpu_time": attrgetter("cpu_time")}
+)
 _OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # what versions without run_type wrote, always all
 
 
@@ -78,19 +85,16 @@ def repetition_values(run: GBenchRun, metric: str) -> Mapping[str, tuple[float, 
         metric: ``real_time`` or ``cpu_time`` (seconds), a counter (``items_per_second``) or a memory
             field (``max_bytes_used``). Only rows that are measured count: no aggregate, error or skip.
     """
-    values: dict[str, list[float]] = {}
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    value_of = _VALUE_OF.get(metric, partial(_count, metric))
     for row in run.rows:
-        value = _value(row, metric) if row.is_measured else None
+        value = value_of(row) if row.is_measured else None
         if value is not None:
-            values.setdefault(row.name, []).append(value)
+            values[row.name].append(value)
     return {name: tuple(found) for name, found in values.items()}
 
 
-def _value(row: Row, metric: str) -> float | None:
-    if metric == "real_time":
-        return row.real_time
-    if metric == "cpu_time":
-        return row.cpu_time
+def _count(metric: str, row: Row) -> float | None:
     return row.memory.get(metric, row.counters.get(metric))
 
 
@@ -142,9 +146,11 @@ class _Reading:
 
     def _rows(self, elements: Elements, reader: RowReader) -> list[Row]:
         rows: list[Row] = []
-        for number, (at, value) in enumerate(elements):
+        for number, value in enumerate(elements):
             if number == self._limits.rows:
-                self._warn_file(f"it has more than {number} rows; the rest is not read (from byte {at})")
+                self._warn_file(
+                    f"it has more than {number} rows; the rest is not read (from byte {elements.at})"
+                )
                 break
             try:
                 if isinstance(value, BadResults):
@@ -264,7 +270,7 @@ def _with_old_aggregates(rows: list[Row]) -> tuple[Row, ...]:
         is_statistic = row.repetition_index is None and row.is_measured and suffix in _OLD_AGGREGATES
         if is_fit or (is_statistic and all(f"{stem}_{each}" in names for each in _OLD_AGGREGATES)):
             told.append(
-                replace(row, run_name=stem or row.name, run_type=RunType.AGGREGATE, aggregate_name=suffix)
+                row._replace(run_name=stem or row.name, run_type=RunType.AGGREGATE, aggregate_name=suffix)
             )
         else:
             told.append(row)

@@ -22,12 +22,14 @@ _MEMBER: Final = re.compile(rb"[\s,]*+(" + _STRING + rb")\s*+:\s*+", re.DOTALL)
 # A bracket that neither a member nor the end follows closes nothing: it is damage between two rows.
 _LIST_END: Final = re.compile(rb'\](?=\s*+(?:\}|,\s*+"|\Z))')
 _GAP: Final = re.compile(rb"[\s,]*+")
+_TEXT_GAP: Final = re.compile(r"[\s,]*+", re.ASCII)
 _ROWS: Final = re.compile(rb'"benchmarks"\s*+:\s*+(?=\[)')
 # Where a row starts when the one before it is broken: Google Benchmark writes the name first.
 _NEXT_ROW: Final = re.compile(rb'\}\s*+,\s*+(?=\{)|(?=\{\s*+"name"\s*+:)')
 _END: Final = re.compile(rb"\s*+\}\s*+")
 _CLOSING: Final = re.compile(rb"\]\s*+\}\s*+\Z")
 _CLOSING_REACH: Final = 256
+WINDOW: Final = 1 << 18  # bytes decoded at a time: hundreds of rows, and little memory whatever they hold
 _MAX_DIGITS: Final = 19  # a 64-bit number
 
 _UNFINISHED: Final = -1
@@ -48,20 +50,50 @@ class Repeated(dict[str, object]):
 class Elements:
     """The elements of the list whose ``[`` stands just before byte ``start``.
 
-    Iterating yields each element's first byte and its value, or a BadResults that says why it has none;
-    what follows a broken element is found again. Afterwards ``end`` is the byte behind the list's ``]``,
-    or None where the data ended first; ``cut_at`` is then where the unfinished element starts.
+    Objects are read ahead in windows of so many bytes; with 0 each is found and read alone, to the same end.
+    Iterating yields each element's value, or a BadResults that says why it has none; what follows a broken
+    element is found again. ``at`` is the first byte of the element yielded last. Afterwards ``end`` is the
+    byte behind the list's ``]``, or None where the data ended first; ``cut_at`` is then where the
+    unfinished element starts.
     """
 
-    def __init__(self, data: bytes, start: int) -> None:
+    def __init__(self, data: bytes, start: int, window: int = WINDOW) -> None:
         self._data = data
-        self._start = start
+        self._window = window
         self._next = 0
+        self._from = start
+        self._ahead: tuple[str, int] | None = None  # text from byte _from on, and a place in it
         self.end: int | None = None
         self.cut_at: int | None = None
 
-    def __iter__(self) -> Iterator[tuple[int, object]]:
-        data, at, size = self._data, self._start, len(self._data)
+    @property
+    def at(self) -> int:
+        """The first byte of the element yielded last."""
+        return self._from + (0 if self._ahead is None else _size_of(*self._ahead))
+
+    def __iter__(self) -> Iterator[object]:
+        yield from self._intact()
+        yield from self._any()
+
+    def _intact(self) -> Iterator[object]:
+        """The objects before the first surprise, many at a time: what most files are from end to end."""
+        data = self._data
+        self._from = _gap_end(data, self._from)
+        while data.startswith(b"{", self._from):
+            text = data[self._from : self._from + self._window].decode("utf-8", "surrogateescape")
+            found, stop = _objects(text)
+            for here, value in found:
+                self._ahead = (text, here)
+                yield value
+            self._ahead = None
+            if not found:
+                break
+            # What did not fit into this window is in the next one or never: no byte is in three of them.
+            self._from = _gap_end(data, self._from + _size_of(text, stop))
+
+    def _any(self) -> Iterator[object]:
+        """The elements from there on, each found by its brackets before it is read."""
+        data, at, size = self._data, self._from, len(self._data)
         is_broken = False
         while (at := _gap_end(data, at)) < size and not _LIST_END.match(data, at):
             # Once an element was broken, none is trusted to reach beyond the start of the next one.
@@ -75,10 +107,12 @@ class Elements:
                     following = self._closing_after(at)
                 if end < 0 and following == size:
                     break
-                yield at, value
+                self._from = at
+                yield value
                 at = following if end < 0 else min(following, end)
             else:
-                yield at, value
+                self._from = at
+                yield value
                 at = end
         if _LIST_END.match(data, at):
             self.end = at + 1
@@ -177,6 +211,58 @@ def _parse_or_reason(data: bytes) -> object:
         return _DECODER.decode(data.decode("utf-8", "surrogateescape"))
     except json.JSONDecodeError as error:
         return BadResults(f"not JSON: {error.msg.lower()} ({error.pos} characters into it)")
+
+
+def _objects(text: str) -> tuple[list[tuple[int, object]], int]:
+    """The objects with which the text begins, each with where it starts; and where they stop.
+
+    Exactly those that :func:`value_end` and :func:`parse` would accept one by one.
+    """
+    found, at = _flat_objects(text)
+    while text.startswith("{", at):
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):  # broken, too deep, or longer than the text
+            break
+        if _is_too_deep(text, at, end):
+            break
+        found.append((at, value))
+        gap = _TEXT_GAP.match(text, end)
+        at = gap.end() if gap else end
+    return found, at
+
+
+def _flat_objects(text: str) -> tuple[list[tuple[int, object]], int]:
+    """As :func:`_objects`, but in one go and all or nothing: where no object holds a bracket of any kind."""
+    size = text.rfind("},") + 1
+    if text.find("[", 0, size) >= 0:
+        return [], 0
+    try:
+        values: list[object] = _DECODER.decode(f"[{text[:size]}]")
+    except (json.JSONDecodeError, RecursionError):
+        return [], 0
+    # One brace for each: then none holds another, not even in a text, and each brace is where one starts.
+    if text.count("{", 0, size) != len(values) or not all(isinstance(value, dict) for value in values):
+        return [], 0
+    found: list[tuple[int, object]] = []
+    at = -1
+    for value in values:
+        at = text.find("{", at + 1)
+        found.append((at, value))
+    gap = _TEXT_GAP.match(text, size)
+    return found, gap.end() if gap else size
+
+
+def _is_too_deep(text: str, at: int, end: int) -> bool:
+    if text.find("{", at + 1, end) < 0 and text.find("[", at + 1, end) < 0:  # the usual case, and quick
+        return False
+    data = text[at:end].encode("utf-8", "surrogateescape")
+    return value_end(data, 0, len(data)) < 0
+
+
+def _size_of(text: str, end: int) -> int:
+    """The bytes before a place in a text."""
+    return len(text[:end].encode("utf-8", "surrogateescape"))
 
 
 def _gap_end(data: bytes, at: int) -> int:
