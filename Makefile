@@ -13,11 +13,12 @@ help: ## what there is
 demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story)
 	@$(BIN)/benchgate demo $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
 
-test: .venv/dev.stamp native-test ## unit, integration, end-to-end and browser tests; the C++ suites, also under sanitizers
+test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
+	@native/test measure tsan
 	@$(BIN)/python -m pytest -q
 
-native-test: .venv/run.stamp ## the C++ suites alone: as they are measured, then under the sanitizers
+native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
 	@native/test measure tsan asan-ubsan
 
 check: lint types native ## everything that is checked without running it

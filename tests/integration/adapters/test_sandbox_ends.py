@@ -125,7 +125,7 @@ def test_the_wall_time_ends_everything(sandbox: BubblewrapSandbox, tmp_path: Pat
 def _end_bubblewrap(token: str, number: int) -> None:
     """Send a signal to the one process of the run that is a child of this one."""
     for process in processes_named(token):
-        with suppress(FileNotFoundError):  # one of the others may end meanwhile
+        with suppress(FileNotFoundError, ProcessLookupError):  # one of the others may end meanwhile
             parent = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]
             if int(parent) == os.getpid():
                 os.kill(process, number)
