@@ -8,8 +8,6 @@
 
 #include "harness/pinning.h"
 
-#include "harness/pinning.h"
-
 namespace hash_table {
 namespace {
 
