@@ -103,9 +103,19 @@ def select(file: Path, variant: str) -> None:
         ValueError: there is no such line, or more than one, or it selects this variant already.
     """
     before = file.read_text(encoding="utf-8")
-    after, found = _SELECTION.subn(rf"\g<1>{variant};", before)
-    if found != 1:
-        raise ValueError(f"{file}: expected one line that selects a variant, found {found}")
+    after = selecting(before, variant, str(file))
     if after == before:
         raise ValueError(f"{file}: {variant} is selected already")
     file.write_text(after, encoding="utf-8")
+
+
+def selecting(text: str, variant: str, where: str) -> str:
+    """The text of a selecting file with another variant in its one line.
+
+    Raises:
+        ValueError: there is no such line, or more than one; the message begins with ``where``.
+    """
+    after, found = _SELECTION.subn(rf"\g<1>{variant};", text)
+    if found != 1:
+        raise ValueError(f"{where}: expected one line that selects a variant, found {found}")
+    return after

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from service.cli.demonstration.repository import selecting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,18 +26,12 @@ class Workload:
     Args:
         name: the folder.
         selecting_file: the header with the line, below ``native/``.
-        alias: the name that the line gives to the selected type.
         types: the type of each variant, the one of "before" first.
     """
 
     name: str
     selecting_file: str
-    alias: str
     types: Mapping[str, str]
-
-    def line(self, variant: str) -> str:
-        """The line that selects the variant."""
-        return f"using {self.alias} = {self.types[variant]};"
 
     def select(self, text: str, variant: str) -> str:
         """The selecting file's text with that variant selected.
@@ -44,34 +39,27 @@ class Workload:
         Raises:
             ValueError: the text does not have exactly one such line.
         """
-        changed, count = re.subn(rf"(?m)^using {self.alias} = \w+;$", self.line(variant), text)
-        if count != 1:
-            raise ValueError(f"{self.selecting_file} selects {count} times, not once")
-        return changed
+        return selecting(text, self.types[variant], self.selecting_file)
 
 
 EXECUTOR: Final = Workload(
     "executor",
     "executor/selected_taskable.h",
-    "SelectedTaskable",
     {"mock_taskable": "MockTaskable", "null_taskable": "NullTaskable"},
 )
 FLUSH_VBUCKET: Final = Workload(
     "flush_vbucket",
     "flush_vbucket/selected_callback.h",
-    "SelectedCallback",
     {"per_item_callback": "PerItemCallback", "per_transaction_callback": "PerTransactionCallback"},
 )
 HASH_TABLE: Final = Workload(
     "hash_table",
     "hash_table/selected_statistics.h",
-    "SelectedStatistics",
     {"single": "SingleStatistics", "per_llc": "PerLlcStatistics", "per_core": "PerCoreStatistics"},
 )
 SEND_BUFFER: Final = Workload(
     "send_buffer",
     "send_buffer/selected_sender.h",
-    "SelectedSender",
     {"copy_and_send": "CopyAndSend", "send_per_chunk": "SendPerChunk", "sendmsg": "SendMessage"},
 )
 WORKLOADS: Final = (EXECUTOR, FLUSH_VBUCKET, HASH_TABLE, SEND_BUFFER)

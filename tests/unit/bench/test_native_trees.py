@@ -25,11 +25,13 @@ def test_the_tree_selects_the_variant_of_before(workload: Workload) -> None:
         differing = [
             pair for pair in zip(text.splitlines(), changed.splitlines(), strict=True) if len({*pair}) > 1
         ]
-        assert differing == [(workload.line(before), workload.line(other))]
+        ((was, becomes),) = differing
+        assert was.endswith(f" = {workload.types[before]};")
+        assert becomes.endswith(f" = {workload.types[other]};")
 
 
 def test_a_file_that_selects_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="selects 0 times"):
+    with pytest.raises(ValueError, match="found 0"):
         EXECUTOR.select("using Other = MockTaskable;\n", "null_taskable")
 
 
