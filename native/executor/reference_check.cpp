@@ -14,6 +14,8 @@
 namespace executor {
 namespace {
 
+using benchgate::compare;
+using benchgate::firstOf;
 using benchgate::Mismatch;
 using namespace std::chrono_literals;
 
@@ -27,19 +29,6 @@ std::int64_t sumSerially(int count) {
         sum += task;
     }
     return sum;
-}
-
-Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual) {
-    if (expected == actual) {
-        return std::nullopt;
-    }
-    return what + ": " + std::to_string(actual) + " instead of " + std::to_string(expected);
-}
-
-Mismatch firstOf(std::initializer_list<Mismatch> mismatches) {
-    const auto* found =
-        std::find_if(mismatches.begin(), mismatches.end(), [](const Mismatch& one) { return one.has_value(); });
-    return found == mismatches.end() ? std::nullopt : *found;
 }
 
 class AddingTask : public RecurringTask {

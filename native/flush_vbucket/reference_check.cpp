@@ -19,25 +19,14 @@
 namespace flush_vbucket {
 namespace {
 
+using benchgate::compare;
+using benchgate::firstOf;
 using benchgate::Mismatch;
 
 constexpr std::size_t checkedItems = 300;
 /// Small checkpoints: a key comes to one flush more than once.
 constexpr std::size_t checkedCheckpoint = 50;
 constexpr std::size_t checkedQueue = 1000;
-
-Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual) {
-    if (expected == actual) {
-        return std::nullopt;
-    }
-    return what + ": " + std::to_string(actual) + " instead of " + std::to_string(expected);
-}
-
-Mismatch firstOf(std::initializer_list<Mismatch> mismatches) {
-    const auto* found =
-        std::find_if(mismatches.begin(), mismatches.end(), [](const Mismatch& one) { return one.has_value(); });
-    return found == mismatches.end() ? std::nullopt : *found;
-}
 
 /// Does to a plain map what it does to the vbucket, and keeps the counts that the vbucket should come to.
 class Reference {

@@ -3,7 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,6 +20,12 @@ namespace benchgate {
 
 /// What differs from the reference, or nothing if the answer is right.
 using Mismatch = std::optional<std::string>;
+
+/// Nothing if the counts agree, else `what: <actual> instead of <expected>`.
+Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual);
+
+/// The first that is one, so that a check can list what it compares.
+Mismatch firstOf(std::initializer_list<Mismatch> mismatches);
 
 /// Runs the variant once and compares its answer with a reference, for a number of benchmark threads.
 using Check = std::function<Mismatch(int threads)>;

@@ -143,6 +143,17 @@ TEST_F(CheckedBenchmarkTest, TheWorldKnowsTheThreadsAndIsDestroyed) {
     EXPECT_EQ(Counted::alive, 0);
 }
 
+TEST(MismatchTest, EqualCountsAreNone) { EXPECT_EQ(compare("items", 3, 3), std::nullopt); }
+
+TEST(MismatchTest, ADifferenceSaysWhatIsAndWhatShouldBe) {
+    EXPECT_EQ(compare("items", 3, 2), Mismatch{"items: 2 instead of 3"});
+}
+
+TEST(MismatchTest, TheFirstOfSeveralIsTold) {
+    EXPECT_EQ(firstOf({std::nullopt, Mismatch{"one"}, Mismatch{"two"}}), Mismatch{"one"});
+    EXPECT_EQ(firstOf({std::nullopt, std::nullopt}), std::nullopt);
+}
+
 TEST(CheckedAnswerTest, ChecksOncePerNumberOfThreads) {
     int calls = 0;
     CheckedAnswer answer{[&calls](int /*threads*/) -> Mismatch {
