@@ -25,7 +25,8 @@ from service.domain.spec import BuildSpec
 from service.domain.text import plain
 from service.domain.vote import Outcome
 from service.steps.build_sides import Workshop, built_tree
-from service.steps.measure import SideFailed, measure
+from service.steps.launching import SideFailed
+from service.steps.measure import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,8 @@ from service.domain.pairing import side_order
 from service.domain.project_file import Job, JobKind, Policy, Suite
 from service.domain.samples import compare_all
 from service.domain.verdict import Verdict
-from service.steps.measure import Measurement, SideFailed, measure
+from service.steps.launching import SideFailed
+from service.steps.measure import Measurement, measure
 from tests.support.workshop import CODE, MemoryPairs, MemorySandbox, MemorySource, Silence, code, workshop
 
 if TYPE_CHECKING:
