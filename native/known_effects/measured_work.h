@@ -1,0 +1,53 @@
+/// Turns work that comes in equal items into a benchmark whose iterations do as many items as the knob says.
+///
+/// A `Work` is default-constructible and has `baseItems`, the items per iteration at the knob's 0; `doItems(n)`, which
+/// does exactly n more items and returns a sum over them; and `reference(n)`, what the first n items of a new `Work`
+/// add up to, computed in another way.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "harness/checked_benchmark.h"
+#include "known_effects/knob.h"
+
+namespace known_effects {
+
+template <typename Work>
+struct WorkWorld {
+    explicit WorkWorld(const benchmark::State& /*state*/) {}
+
+    Work work;
+};
+
+/// The items of an iteration that is timed add up to what the reference says.
+template <typename Work>
+benchgate::Mismatch checkWork(int /*threads*/) {
+    const std::int64_t items = itemsPerIteration(Work::baseItems);
+    Work work;
+    return benchgate::compare("sum over the items", static_cast<std::int64_t>(Work::reference(items)),
+                              static_cast<std::int64_t>(work.doItems(items)));
+}
+
+/// Reports the items at the knob's 0 as processed, whatever was done: items per second fall by the effect. `WorkItems`
+/// are those that each thread did in an iteration.
+template <typename Work>
+void measureWork(benchmark::State& state, WorkWorld<Work>& world) {
+    static_assert(Work::baseItems % itemsGrain == 0);
+    const std::int64_t items = itemsPerIteration(Work::baseItems);
+    for ([[maybe_unused]] auto _ : state) {
+        benchmark::DoNotOptimize(world.work.doItems(items));
+    }
+    state.SetItemsProcessed(state.iterations() * Work::baseItems);
+    state.counters["WorkItems"] = benchmark::Counter(static_cast<double>(items), benchmark::Counter::kAvgThreads);
+}
+
+template <typename Work>
+benchgate::Registered* registerWork(const std::string& name, benchgate::Check check = checkWork<Work>) {
+    return benchgate::registerChecked(name, std::move(check), measureWork<Work>);
+}
+
+}  // namespace known_effects
