@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from scipy.special import stdtrit
+
+from service.domain.signed_ranks import capped_rank_tail, rank_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
 TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and little is lost on normal data
-MIN_PAIRS: Final = 8  # fewer leave no degrees of freedom for a tail of 10⁻⁴
-_EXACT_PAIRS: Final = 64  # beyond, the exact distribution costs more than its last digit is worth
+MIN_PAIRS: Final = 5  # in one of 32 sequences of five the same side is first throughout
+_TRIMMED_FROM: Final = 8  # pairs; of fewer, trimming leaves no degrees of freedom to speak of
+_ROUNDING: Final = 1e-12  # of logarithms: what lies on a margin is not beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
 
 
@@ -44,37 +44,43 @@ class Estimate:
         """Patch divided by base."""
         return ratio_of(self.centre)
 
-    def bounds(self, one_sided: float) -> tuple[float, float]:
-        """The log ratio's bounds, each exceeded with probability ``one_sided`` when the model holds."""
-        if self.error == 0:
+    def bounds(self, one_sided: float, least_error: float = 0.0) -> tuple[float, float]:
+        """The log ratio's bounds, each exceeded with probability ``one_sided`` when t's model holds.
+
+        ``least_error`` is what the standard error is taken for where it is smaller.
+        """
+        error = max(self.error, least_error)
+        if error == 0:
             return self.centre, self.centre
-        reach = float(-stdtrit(self.degrees, one_sided)) * self.error
+        reach = -_t(self.degrees, one_sided) * error
         return self.centre - reach, self.centre + reach
 
-    def is_above(self, margin: float, error: float, order_error: float) -> bool:
-        """Whether the log ratio exceeds ``margin``.
+    def is_above(self, margin: float, error: float) -> bool:
+        """Whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
 
-        Student's t must say so with probability ``error`` of being wrong, and the signed ranks of the
-        pairs with ``order_error``. t alone is deceived where values jump between two levels, above all by
-        whichever side is launched first; the ranks are not, because the order within a pair is random.
+        The chance is exact for whatever noise, as long as which side is launched first is a fair coin: the
+        signed ranks of what lies beyond the margin decide, see :mod:`service.domain.signed_ranks`.
         """
-        is_high = self.bounds(error)[0] > margin
-        return is_high and _rank_tail([x - margin for x in self.logs]) <= order_error
+        beyond = margin + _ROUNDING
+        return self.centre > beyond and capped_rank_tail([x - beyond for x in self.logs]) <= error
 
-    def is_below(self, margin: float, error: float, order_error: float) -> bool:
+    def is_below(self, margin: float, error: float) -> bool:
         """Whether the log ratio stays under ``margin``; as :meth:`is_above`."""
-        is_low = self.bounds(error)[1] < margin
-        return is_low and _rank_tail([margin - x for x in self.logs]) <= order_error
+        beyond = margin - _ROUNDING
+        return self.centre < beyond and capped_rank_tail([beyond - x for x in self.logs]) <= error
+
+    def interval(self, one_sided: float) -> tuple[float, float]:
+        """The log ratios that the pairs do not rule out, each end wrong with that probability at most.
+
+        By the signed ranks where there are pairs enough, so that it never contradicts :meth:`is_above`;
+        else by t's model.
+        """
+        return rank_interval(self.logs, one_sided) or self.bounds(one_sided)
 
 
 def ratio_of(log: float) -> float:
     """The ratio whose logarithm this is, kept finite and above zero."""
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
-
-
-def least_pairs(error: float) -> int:
-    """How many pairs it takes at least until random order alone explains them with that probability."""
-    return math.ceil(-math.log2(error))
 
 
 def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
@@ -83,51 +89,32 @@ def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
     The 20 % trimmed mean of ``log(patch/base)`` with Yuen's standard error: the standard deviation of
     the winsorised values over (1 − 2·0.2)·√n, with n − 2⌊0.2 n⌋ − 1 degrees of freedom (Yuen, "The
     two-sample trimmed t for unequal population variances", Biometrika 61, 1974; here its one-sample
-    form on differences, as in Wilcox, "Introduction to Robust Estimation", §4.3).
+    form on differences, as in Wilcox, "Introduction to Robust Estimation", §4.3). Below eight pairs
+    nothing is trimmed: the mean with its standard error.
 
     Raises:
         ValueError: fewer than two pairs, unequal lengths, or a value that is not positive and finite.
     """
     if len(base) != len(patch) or len(base) < 2:  # noqa: PLR2004 - a spread needs two
         raise ValueError(f"at least two complete pairs are needed, found {len(base)} and {len(patch)}")
-    values = np.asarray([base, patch], dtype=float)
-    if not (np.isfinite(values).all() and (values > 0).all()):
+    if not all(0 < value < math.inf for side in (base, patch) for value in side):
         raise ValueError("only positive, finite values can be compared as a ratio")
-    logs = np.sort(np.log(values[1]) - np.log(values[0]))
+    return estimate_of([math.log(p) - math.log(b) for b, p in zip(base, patch, strict=True)])
+
+
+def estimate_of(log_ratios: Sequence[float]) -> Estimate:
+    """As :func:`estimate`, of two log ratios or more."""
+    logs = sorted(log_ratios)
     n = len(logs)
-    cut = int(TRIM * n)
-    centre = float(logs[cut : n - cut].mean())
-    winsorised = np.clip(logs, logs[cut], logs[n - cut - 1])
-    error = float(winsorised.std(ddof=1)) / ((1 - 2 * TRIM) * math.sqrt(n))
-    return Estimate(centre, error, n - 2 * cut - 1, tuple(logs.tolist()))
+    cut = int(TRIM * n) if n >= _TRIMMED_FROM else 0
+    inner = logs[cut : n - cut]
+    winsorised = [inner[0]] * cut + inner + [inner[-1]] * cut
+    mean = sum(winsorised) / n
+    spread = math.sqrt(sum((x - mean) ** 2 for x in winsorised) / (n - 1))
+    share = 1 - 2 * TRIM if cut else 1.0
+    return Estimate(sum(inner) / len(inner), spread / (share * math.sqrt(n)), n - 2 * cut - 1, tuple(logs))
 
 
-def _rank_tail(differences: Sequence[float]) -> float:
-    """The chance of a signed-rank sum as high as this, or higher, for values symmetric about zero or below.
-
-    Wilcoxon, "Individual comparisons by ranking methods", Biometrics 1, 1945. Ties are ranked to our
-    disadvantage and a zero counts as negative, so that the chance is never understated.
-    """
-    values = np.asarray(differences)
-    positive = values > 0
-    order = np.lexsort((~positive, np.abs(values)))
-    total = int((np.flatnonzero(positive[order]) + 1).sum())
-    n = len(values)
-    if n <= _EXACT_PAIRS:
-        return float(_rank_tails(n)[total])
-    # Hoeffding's bound, which a sum of signs keeps exactly.
-    excess = total - n * (n + 1) / 4
-    return math.exp(-(excess**2) * 12 / (n * (n + 1) * (2 * n + 1))) if excess > 0 else 1.0
-
-
-@lru_cache(maxsize=_EXACT_PAIRS)
-def _rank_tails(n: int) -> NDArray[np.float64]:
-    """By rank sum, the chance of that sum or a higher one when each of n signs is a fair coin."""
-    chances = np.zeros(n * (n + 1) // 2 + 1)
-    chances[0] = 1.0
-    for rank in range(1, n + 1):
-        shifted = np.zeros_like(chances)
-        shifted[rank:] = chances[:-rank]
-        chances = (chances + shifted) / 2
-    # Summed from the rare end, where small chances would drown in large ones.
-    return chances[::-1].cumsum()[::-1]
+@lru_cache(maxsize=1024)
+def _t(degrees: int, probability: float) -> float:
+    return float(stdtrit(degrees, probability))

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.comparison import MIN_PAIRS, Estimate, estimate, least_pairs, ratio_of
+from service.domain.comparison import MIN_PAIRS, Estimate, estimate, ratio_of
+from service.domain.looks import Look, difference_errors, looks, with_shares
 from service.domain.metric import Better, Metric
+from service.domain.signed_ranks import least_pairs
 from service.domain.text import signed_percent
 
 if TYPE_CHECKING:
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
     from service.domain.project_file import Policy
 
 SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by same_within or more
-LOOK_EVERY: Final = 4  # pairs between looks: each look costs a share of the error
+# A few pairs may agree by chance: their spread is not believed to be smaller than that of a quiet machine,
+# and what seems to have changed by more than 1.2 % is measured on, or 2 % would too often end as "same".
+_QUIET_SPREAD: Final = 0.0015
+_NEAR: Final = 0.012
+_MANY: Final = 16  # pairs from which on neither is needed
 _MANY_PAIRS: Final = 1000  # more than any policy may ask for
 
 
@@ -83,16 +89,11 @@ class Comparison:
         return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
 
 
-def looks(max_pairs: int) -> tuple[int, ...]:
-    """The numbers of pairs after which benchmarks are looked at; fixed before the first launch."""
-    return tuple(range(MIN_PAIRS, max(max_pairs, MIN_PAIRS) + 1, LOOK_EVERY))
-
-
-def first_decisive_look(policy: Policy) -> int:
+def first_decisive_look(policy: Policy, family: float = 1.0) -> int:
     """The first look that can find a difference: fewer pairs prove nothing, however large it is."""
     schedule = looks(policy.max_pairs)
-    least = least_pairs(_shares(policy, 1, len(schedule)).order)
-    return next((n for n in schedule if n >= least), schedule[-1])
+    errors = difference_errors(with_shares(schedule), _difference_error(policy, family))
+    return next(iter(errors), schedule[-1])
 
 
 def compare(
@@ -100,14 +101,14 @@ def compare(
     base: Sequence[float | None],
     patch: Sequence[float | None],
     policy: Policy,
-    family: int,
+    family: float,
     schedule: Sequence[int] | None = None,
 ) -> Comparison:
     """The verdict over the pairs so far; the same for every caller and final once decided.
 
     Element k of both sides belongs to pair k; a pair with a None is left out. ``family`` is the number
     of hypotheses that can vote in the patch set: the policy's false-alarm share is halved for the two
-    directions, divided by the family and by the number of looks (Bonferroni), so the chance that any
+    directions, divided by the family and spent over the looks (Bonferroni), so the chance that any
     unchanged benchmark of the family is ever called slower is at most half of it. ``schedule`` are the
     numbers of pairs to look at; by default :func:`looks`, and a single one for recorded, complete data.
     """
@@ -116,52 +117,51 @@ def compare(
     due = _due(schedule, len(pairs))
     if not due:
         return _too_few(row, pairs)
-    shares = _shares(policy, family, len(schedule))
-    for n in due:
-        if not _are_positive(pairs[:n]):
-            return _without_ratio(row, pairs[:n])
-        found = estimate([b for b, _ in pairs[:n]], [p for _, p in pairs[:n]])
-        verdict = _decide(found, row.metric, policy, shares)
+    errors = difference_errors(due, _difference_error(policy, family))
+    for look in due:
+        seen = pairs[: look.pairs]
+        if not _are_positive(seen):
+            return _without_ratio(row, seen)
+        found = estimate([b for b, _ in seen], [p for _, p in seen])
+        verdict = _decide(found, row.metric, policy, errors.get(look.pairs, 0.0), look.same * SAME_ERROR)
         if verdict.is_decided:
-            return _describe(row, verdict, pairs[:n], found, len(schedule))
-    reason = _what_it_takes(found, policy, shares)
-    return _describe(row, Verdict.UNDECIDED, pairs[:n], found, len(schedule), reason)
+            return _describe(row, verdict, seen, found, look)
+    reason = _what_it_takes(found, policy, family, look)
+    return _describe(row, Verdict.UNDECIDED, seen, found, look, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    """How often one look at one benchmark may err: with a difference, by launch order alone, with "same"."""
-
-    difference: float
-    order: float
-    same: float
+def _difference_error(policy: Policy, family: float) -> float:
+    return policy.false_alarms / 2 / max(family, 1)
 
 
-def _shares(policy: Policy, family: int, n_looks: int) -> _Shares:
-    # The order within a pair is drawn once for all benchmarks, so that it deceives all of them or none:
-    # its share need not be divided by the family.
-    order = policy.false_alarms / 2 / n_looks
-    return _Shares(order / max(family, 1), order, SAME_ERROR / n_looks)
-
-
-def _due(schedule: Sequence[int], pairs: int) -> Sequence[int]:
+def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
     """The looks whose time has come. A single look is taken at what is there when pairs are incomplete."""
     if len(schedule) == 1:
         schedule = (min(schedule[0], pairs),)
-    return [n for n in schedule if MIN_PAIRS <= n <= pairs]
+    return [look for look in with_shares(schedule) if MIN_PAIRS <= look.pairs <= pairs]
 
 
-def _decide(found: Estimate, metric: Metric, policy: Policy, shares: _Shares) -> Verdict:
+def _decide(
+    found: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
+) -> Verdict:
     floor = math.log1p(policy.floor)
-    same = math.log1p(policy.same_within)
-    if found.is_above(floor, shares.difference, shares.order):
+    if found.is_above(floor, difference_error):
         return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
-    if found.is_below(-floor, shares.difference, shares.order):
+    if found.is_below(-floor, difference_error):
         return Verdict.FASTER if metric.better is Better.LOWER else Verdict.SLOWER
-    low, high = found.bounds(shares.same)
-    if -same < low and high < same and not (low > floor or high < -floor):
-        return Verdict.SAME
-    return Verdict.UNDECIDED
+    return Verdict.SAME if _is_same(found, policy, same_error) else Verdict.UNDECIDED
+
+
+def _is_same(found: Estimate, policy: Policy, error: float) -> bool:
+    if error == 0 or (found.pairs < _MANY and abs(found.centre) > _NEAR):
+        return False
+    low, high = found.bounds(error, _least_error(found.pairs))
+    same, floor = math.log1p(policy.same_within), math.log1p(policy.floor)
+    return -same < low and high < same and not (low > floor or high < -floor)
+
+
+def _least_error(pairs: int) -> float:
+    return _QUIET_SPREAD / math.sqrt(pairs) if pairs < _MANY else 0.0
 
 
 def _describe(
@@ -169,10 +169,10 @@ def _describe(
     verdict: Verdict,
     pairs: Sequence[tuple[float, float]],
     found: Estimate,
-    n_looks: int,
+    look: Look,
     reason: str = "",
 ) -> Comparison:
-    low, high = found.bounds(0.025 / n_looks)
+    low, high = found.interval(_interval_error(look))
     return Comparison(
         row=row,
         verdict=verdict,
@@ -208,14 +208,21 @@ def _without_ratio(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison
     return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, reason)
 
 
-def _what_it_takes(found: Estimate, policy: Policy, shares: _Shares) -> str:
+def _interval_error(look: Look) -> float:
+    """The error of one end of the interval that is shown: 5 % in all, over all looks and both ends."""
+    return 0.025 * (look.same + look.difference) / 2
+
+
+def _what_it_takes(found: Estimate, policy: Policy, family: float, look: Look) -> str:
     """The sentence that says how far from a verdict the pairs are, by the answer that is nearest."""
     centre = abs(found.centre)
-    reach = _reach(found, shares.same)
-    beyond = _pairs_until(_reach(found, shares.difference), centre - math.log1p(policy.floor), found.pairs)
-    within = _pairs_until(reach, math.log1p(policy.same_within) - centre, found.pairs)
-    more = max(min(max(beyond, least_pairs(shares.order)), within) - found.pairs, 1)
-    spread = f"the interval is {signed_percent(ratio_of(reach)).replace('+', '±')} wide"
+    error = _difference_error(policy, family)
+    beyond = _pairs_until(_reach(found, error), centre - math.log1p(policy.floor), found.pairs)
+    near = _reach(found, (look.same or 0.1) * SAME_ERROR)
+    within = _pairs_until(near, math.log1p(policy.same_within) - centre, found.pairs)
+    more = max(min(max(beyond, least_pairs(error)), within) - found.pairs, 1)
+    low, high = found.interval(_interval_error(look))
+    spread = f"the interval is {signed_percent(ratio_of((high - low) / 2)).replace('+', '±')} wide"
     if more > _MANY_PAIRS:
         return f"{spread}; no reasonable number of pairs would decide it"
     return f"{spread}; about {math.ceil(more)} more pair{'s' if more > 1 else ''} would decide it"

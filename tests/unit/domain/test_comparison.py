@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import t, trim_mean, wilcoxon
+from scipy.stats import t, trim_mean
 
-from service.domain.comparison import estimate, least_pairs, ratio_of
+from service.domain.comparison import estimate, ratio_of
 
 POSITIVE = st.floats(1e-9, 1e9)
 PAIRS = st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=40)
@@ -82,53 +81,53 @@ def test_what_has_no_ratio_is_refused(base: list[float], patch: list[float], why
         estimate(base, patch)
 
 
-class TestSignedRanks:
-    """``is_above`` with an error so large that t always agrees: what is left is the ranks' own word."""
+def test_few_pairs_are_not_trimmed() -> None:
+    logs = [0.01, 0.02, 0.03, 0.05, 0.09, 0.10]
+    found = estimate(*of_logs(logs))
 
-    @staticmethod
-    def chance(logs: list[float], margin: float = 0.0) -> float:
-        """The smallest error at which the ranks agree, by bisection."""
-        found = estimate(*of_logs(logs))
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (low, middle) if found.is_above(margin, 0.5, middle) else (middle, high)
-        return high
+    assert found.centre == pytest.approx(statistics.mean(logs))
+    assert found.error == pytest.approx(statistics.stdev(logs) / math.sqrt(6))
+    assert found.degrees == 5
 
-    @pytest.mark.parametrize("seed", range(5))
-    def test_they_are_wilcoxons(self, seed: int) -> None:
-        logs = [float(x) for x in np.random.default_rng(seed).normal(0.02, 0.02, 16)]
 
-        assert self.chance(logs) == pytest.approx(
-            wilcoxon(logs, alternative="greater", method="exact").pvalue
-        )
+def test_a_spread_may_be_taken_for_larger_than_it_looks() -> None:
+    found = estimate(*of_logs([0.02] * 4))
 
-    @pytest.mark.parametrize("n", [8, 9, 10])
-    def test_random_order_alone_deceives_them_as_seldom_as_they_say(self, n: int) -> None:
-        """All outcomes of n coins, for values with ties and a zero: their worst case."""
-        levels = [1.0, *([1.05] * (n - 3)), 1.01, 1.02]
-        orders = itertools.product([False, True], repeat=n)
-        found = []
-        for order in orders:
-            pairs = [
-                (level, 1.0) if is_turned else (1.0, level)
-                for level, is_turned in zip(levels, order, strict=True)
-            ]
-            found.append(estimate([b for b, _ in pairs], [p for _, p in pairs]))
+    assert found.bounds(0.01) == (found.centre, found.centre)
+    low, high = found.bounds(0.01, least_error=0.001)
+    assert (low, high) == pytest.approx(t.interval(0.98, 3, 0.02, 0.001))
 
-        for error in (0.01, 0.05, 0.2):
-            assert sum(each.is_above(0.0, 0.5, error) for each in found) <= error * len(found)
-            assert sum(each.is_below(0.0, 0.5, error) for each in found) <= error * len(found)
 
-    def test_long_sequences_are_never_judged_more_boldly_than_exactly(self) -> None:
-        logs = [float(x) for x in np.random.default_rng(3).normal(0.004, 0.02, 100)]
-        exact = float(wilcoxon(logs, alternative="greater", method="approx").pvalue)
+class TestMargins:
+    LOGS = tuple(0.02 + 0.0005 * k for k in range(16))
 
-        assert exact < self.chance(logs) < 50 * exact
+    def test_above_a_margin_takes_pairs_that_agree(self) -> None:
+        found = estimate(*of_logs(list(self.LOGS)))
 
-    def test_eight_pairs_of_one_sign_have_a_chance_of_one_in_256(self) -> None:
-        assert self.chance([0.05] * 8) == pytest.approx(1 / 256)
-        assert least_pairs(1 / 256) == 8
+        assert found.is_above(0.01, 2**-15)
+        assert not found.is_above(0.01, 2**-17)
+        assert not found.is_above(0.03, 0.05)
+        assert not found.is_below(-0.01, 0.5)
+
+    def test_below_mirrors_above(self) -> None:
+        found = estimate(*of_logs([-x for x in self.LOGS]))
+
+        assert found.is_below(-0.01, 2**-15)
+        assert not found.is_below(-0.01, 2**-17)
+
+    @given(PAIRS, st.floats(0.0, 0.1), st.sampled_from([1e-4, 1e-2]))
+    def test_the_interval_never_contradicts_the_margin(
+        self, pairs: list[tuple[float, float]], margin: float, error: float
+    ) -> None:
+        found = estimate([b for b, _ in pairs], [p for _, p in pairs])
+
+        if found.is_above(margin, error):
+            assert found.interval(error)[0] > margin
+
+    def test_with_too_few_pairs_for_ranks_the_interval_is_t_s(self) -> None:
+        found = estimate(*of_logs([0.01, 0.02, 0.04]))
+
+        assert found.interval(0.01) == found.bounds(0.01)
 
 
 @given(st.floats(allow_nan=False))
