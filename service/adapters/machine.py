@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.machine import Load, MachineEnvironment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 CPU: Final = "sys/devices/system/cpu"
 # Both turn turbo off, and ask opposite questions: the file, and its text when turbo is on.
@@ -63,6 +63,7 @@ def read_load(root: Path = Path("/")) -> Load:
             idle[cpu] = rest + waiting
             steal[cpu] = stolen
     memory = _pairs(root / "proc/meminfo")
+    throttles = [_number(_text(path)) for path in (root / CPU).glob("cpu*/thermal_throttle/*_throttle_count")]
     swap, free = _kilobytes(memory.get("SwapTotal")), _kilobytes(memory.get("SwapFree"))
     return Load(
         at=time.monotonic(),
@@ -74,7 +75,19 @@ def read_load(root: Path = Path("/")) -> Load:
         ticks_per_second=os.sysconf("SC_CLK_TCK"),
         available_bytes=_kilobytes(memory.get("MemAvailable")),
         swapped_bytes=None if swap is None or free is None else swap - free,
+        throttles=sum(count or 0 for count in throttles) if throttles else None,
     )
+
+
+def keep_off(cpus: Iterable[int]) -> None:
+    """Keep this process, and what it starts, off these CPUs while others remain.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    others = os.sched_getaffinity(0) - set(cpus)
+    if others:
+        os.sched_setaffinity(0, others)
 
 
 def _model(processor: Mapping[str, str]) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.machine import (
     FAST_CLOCKS,
+    FOREIGN_BAD,
     LOAD_WARN,
     MEMORY_BAD,
     MEMORY_WARN,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from service.domain.machine import Disturbance, Load, MachineEnvironment
 
 CPU_FILES = "/sys/devices/system/cpu"
+_COOLING: Final = "the processor grows too hot: check fans and air, or lower its clock"
 
 
 def findings(
@@ -41,11 +43,29 @@ def findings(
         _clock(environment),
         _virtualised(environment),
         _cpus(environment),
+        _memory_nodes(environment),
         _load(environment, load),
         _steal(load, recent),
+        _throttling(environment, load, recent),
         _memory(environment, load),
         _swap(load),
     )
+
+
+def obstacles(recent: Disturbance) -> tuple[Finding, ...]:
+    """What disturbs so much at this moment that nothing should be measured; empty on a quiet machine.
+
+    Args:
+        recent: what was seen over some time in which this machine measured nothing of its own.
+    """
+    foreign = recent.foreign_share or 0.0
+    found = []
+    if recent.steal_share >= STEAL_BAD:
+        value = f"{recent.steal_share:.0%} of its CPU time is stolen by its host"
+        found.append(Finding("steal", State.BAD, value))
+    if foreign >= FOREIGN_BAD:
+        found.append(Finding("load", State.BAD, f"other work takes {foreign:.0%} of its CPUs"))
+    return tuple(found)
 
 
 def _governor(environment: MachineEnvironment) -> Finding:
@@ -120,6 +140,28 @@ def _cpus(environment: MachineEnvironment) -> Finding:
         remedy = "the service and the measured program share it; give the machine a second CPU"
         return Finding("cpus", State.BAD, "1 online", remedy)
     return Finding("cpus", State.OK, f"{count} online")
+
+
+def _memory_nodes(environment: MachineEnvironment) -> Finding:
+    nodes = environment.numa_nodes
+    if nodes is None or (nodes == 1 and environment.is_virtualised):
+        return _hidden("memory nodes", "the host of a virtual machine decides it; ask who runs it")
+    if nodes == 1:
+        return Finding("memory nodes", State.OK, "1")
+    remedy = "measure on CPUs of one node: name them in BENCHGATE_CPUS; lscpu says which they are"
+    return Finding("memory nodes", State.WARN, str(nodes), remedy)
+
+
+def _throttling(environment: MachineEnvironment, load: Load, recent: Disturbance | None) -> Finding:
+    just_now = None if recent is None else recent.throttles
+    # A guest whose counters stand still may be slowed down all the same.
+    if load.throttles is None or (not load.throttles and environment.is_virtualised):
+        return _hidden("throttling", "the host of a virtual machine decides it; ask who runs it")
+    if just_now:
+        return Finding("throttling", State.BAD, f"{just_now} times just now", _COOLING)
+    if load.throttles:
+        return Finding("throttling", State.WARN, f"{load.throttles} times since boot", _COOLING)
+    return Finding("throttling", State.OK, "never since boot")
 
 
 def _load(environment: MachineEnvironment, load: Load) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -19,7 +19,17 @@ from service.domain.gbench_text import brief, clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["GBenchRun", "ReadLimits", "ReadWarning", "Row", "RunType", "read_run", "repetition_values"]
+__all__ = [
+    "GBenchRun",
+    "ReadLimits",
+    "ReadWarning",
+    "Row",
+    "RunType",
+    "is_written_since",
+    "read_run",
+    "repetition_values",
+    "value_in",
+]
 
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -52,6 +62,7 @@ class GBenchRun:
         rows: in the order of the file.
         warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
         notes: what holds for the whole file but spoils no row.
+        lost: by name the measurements that were left out, each with what is wrong with it.
         is_truncated: the end of the file is missing; ``rows`` holds what was complete.
     """
 
@@ -61,6 +72,7 @@ class GBenchRun:
     is_truncated: bool = False
     warnings_left_out: int = 0
     notes: tuple[str, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_run(data: bytes, *, source: str, limits: ReadLimits | None = None) -> GBenchRun:
@@ -86,12 +98,26 @@ def repetition_values(run: GBenchRun, metric: str) -> Mapping[str, tuple[float, 
             field (``max_bytes_used``). Only rows that are measured count: no aggregate, error or skip.
     """
     values: defaultdict[str, list[float]] = defaultdict(list)
-    value_of = _VALUE_OF.get(metric, partial(_count, metric))
+    value_of = value_in(metric)
     for row in run.rows:
         value = value_of(row) if row.is_measured else None
         if value is not None:
             values[row.name].append(value)
     return {name: tuple(found) for name, found in values.items()}
+
+
+def value_in(metric: str) -> Callable[[Row], float | None]:
+    """What reads a metric, called as in :func:`repetition_values`, from a row; None where it has none."""
+    return _VALUE_OF.get(metric) or partial(_count, metric)
+
+
+def is_written_since(context: Mapping[str, object], version: tuple[int, int, int]) -> bool:
+    """Whether the library that wrote a file is known to be that version or a later one.
+
+    Versions before 1.8.4 do not say which they are.
+    """
+    found = re.match(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})", str(context.get("library_version", "")))
+    return found is not None and tuple(int(part) for part in found.groups()) >= version
 
 
 def _count(metric: str, row: Row) -> float | None:
@@ -107,6 +133,7 @@ class _Reading:
         self._of_file: list[ReadWarning] = []
         self._of_rows: list[ReadWarning] = []
         self._left_out = 0
+        self._lost: dict[str, str] = {}
 
     def run(self, data: bytes) -> GBenchRun:
         context_at, rows_at = find_members(data, self._start(data))
@@ -116,7 +143,9 @@ class _Reading:
             raise BadResults("its benchmarks are not a list", self._source)
         context = self._context(data, context_at)
         elements = Elements(data, rows_at + 1)
-        reader = RowReader(self._limits, self._warn_row, trusts_bytes=_has_right_bytes(context))
+        reader = RowReader(
+            self._limits, self._warn_row, trusts_bytes=is_written_since(context, _BYTES_RIGHT_SINCE)
+        )
         rows = self._rows(elements, reader)
         is_truncated = self._check_end(data, elements, len(rows))
         return GBenchRun(
@@ -126,6 +155,7 @@ class _Reading:
             is_truncated=is_truncated,
             warnings_left_out=self._left_out,
             notes=tuple(_notes(context, has_dropped_bytes=reader.has_dropped_bytes)),
+            lost=MappingProxyType(self._lost),
         )
 
     def _start(self, data: bytes) -> int:
@@ -158,7 +188,16 @@ class _Reading:
                 rows.append(reader.read(number, value))
             except BadResults as error:
                 self._warn_row(number, f"left out: {error.what}")
+                self._lose(value, error.what)
         return rows
+
+    def _lose(self, value: object, what: str) -> None:
+        """Keep the name, where there is one: a measurement that cannot be used is not one that is gone."""
+        if not isinstance(value, dict) or value.get("run_type") != RunType.ITERATION:
+            return
+        name = value.get("name")
+        if isinstance(name, str) and 0 < len(name) <= self._limits.name_characters:
+            self._lost.setdefault(clean(name), what)
 
     def _check_end(self, data: bytes, elements: Elements, count: int) -> bool:
         if elements.cut_at is not None:
@@ -243,11 +282,6 @@ def _bounded_scalars(value: dict[str, object], limits: ReadLimits) -> dict[str, 
 
 def _is_same(small: object, value: object) -> bool:
     return list(small) == value if isinstance(small, tuple) else small == value
-
-
-def _has_right_bytes(context: Mapping[str, object]) -> bool:
-    version = re.match(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})", str(context.get("library_version", "")))
-    return version is not None and tuple(int(part) for part in version.groups()) >= _BYTES_RIGHT_SINCE
 
 
 def _notes(context: Mapping[str, object], *, has_dropped_bytes: bool) -> Iterable[str]:

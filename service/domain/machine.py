@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 UNKNOWN: Final = "unknown"
 
@@ -18,6 +18,8 @@ LOAD_WARN: Final = 0.5
 # A launch lasts about a second: one hundredth of it stolen is the size of the effects looked for.
 STEAL_WARN: Final = 0.01
 STEAL_BAD: Final = 0.05
+# All CPUs busy with other work, but for what a reading of a second may miss: no launch would be left alone.
+FOREIGN_BAD: Final = 0.95
 # Below a tenth the kernel starts to reclaim pages, which stalls programs at random.
 MEMORY_WARN: Final = 0.10
 MEMORY_BAD: Final = 0.03
@@ -105,6 +107,7 @@ class Load:
         ticks_per_second: length of a tick.
         available_bytes: memory that programs can still get; None: not shown.
         swapped_bytes: memory moved to disk; None: not shown.
+        throttles: how often a CPU was slowed down to cool, since boot; None: not shown.
     """
 
     at: float
@@ -116,6 +119,7 @@ class Load:
     ticks_per_second: int
     available_bytes: int | None = None
     swapped_bytes: int | None = None
+    throttles: int | None = None
 
     @property
     def steal_share(self) -> float | None:
@@ -133,10 +137,14 @@ class Disturbance:
         steal_share: part of the CPUs' time that the hypervisor took, 0 to 1.
         foreign_share: part of their time spent on other work, 0 to 1; None: the program's own part
             is not known.
+        throttles: how often a CPU was slowed down to cool; None: the machine does not show it.
+        elsewhere_share: part of the time of the machine's other CPUs spent on any work, 0 to 1.
     """
 
     steal_share: float
     foreign_share: float | None
+    throttles: int | None = None
+    elsewhere_share: float = 0.0
 
 
 def load_between(
@@ -144,8 +152,9 @@ def load_between(
 ) -> Disturbance:
     """What disturbed a program that ran on ``cpus`` between two readings.
 
-    The kernel counts in ticks, so over a short time the shares are coarse: one tick on each CPU is not
-    told from none, and counts as none.
+    The kernel counts in ticks, so over a short time the shares are coarse. What is not told from none
+    counts as none: one stolen tick on each CPU, and two foreign ones, for work is the sum of several
+    rounded counters, and starting the program takes some milliseconds that are not its own.
 
     Args:
         before: read before the program started.
@@ -160,15 +169,28 @@ def load_between(
     tick = 1 / before.ticks_per_second
     busy = tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in chosen)
     stolen = tick * sum(after.steal_ticks.get(cpu, 0) - before.steal_ticks.get(cpu, 0) for cpu in chosen)
-    steal_share = _share(stolen, capacity)
-    if own_cpu_seconds is None:
-        return Disturbance(steal_share, None)
-    foreign = busy - own_cpu_seconds
-    return Disturbance(steal_share, _share(foreign, capacity) if foreign > tick * len(chosen) else 0.0)
+    one_each = tick * len(chosen)
+    throttles = _grown(before.throttles, after.throttles)
+    steal_share = _share(stolen, capacity, one_each)
+    foreign = None if own_cpu_seconds is None else _share(busy - own_cpu_seconds, capacity, 2 * one_each)
+    return Disturbance(steal_share, foreign, throttles, _elsewhere(before, after, chosen))
 
 
-def _share(part: float, whole: float) -> float:
-    return min(1.0, max(0.0, part / whole))
+def _elsewhere(before: Load, after: Load, chosen: Sequence[int]) -> float:
+    others = before.busy_ticks.keys() & after.busy_ticks.keys() - set(chosen)
+    if not others:
+        return 0.0
+    tick = 1 / before.ticks_per_second
+    busy = tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in others)
+    return _share(busy, (after.at - before.at) * len(others), 2 * tick * len(others))
+
+
+def _share(part: float, whole: float, uncertain: float) -> float:
+    return min(1.0, part / whole) if part > uncertain else 0.0
+
+
+def _grown(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else max(0, after - before)
 
 
 class State(StrEnum):

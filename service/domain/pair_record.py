@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.errors import BadResults
 from service.domain.gbench import read_run
 from service.domain.identity import Side
-from service.domain.samples import Launch, read_launch
+from service.domain.samples import read_launch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.project_file import Suite
+    from service.domain.samples import Launch
 
 
 @dataclass(frozen=True, slots=True)
 class RawLaunch:
-    """One launch: the bytes it wrote, and what was seen around it (seconds, exit code, load)."""
+    """One launch: the bytes it wrote, and what was seen around it (seconds, load).
+
+    A suite of many benchmarks is launched in groups of them, so that a pair may have several for a side.
+    """
 
     suite: str
     side: Side
@@ -63,15 +67,35 @@ def decode(record: bytes) -> tuple[RawLaunch, ...]:
 
 
 def read_pair(pair: int, record: bytes, suites: Sequence[Suite]) -> tuple[Launch, ...]:
-    """The launches of a pair as samples; suites that the job no longer has are left out."""
+    """The launches of a pair as samples, one for each suite and side, however many groups they were.
+
+    Suites that the job no longer has are left out.
+    """
     by_name = {suite.name: suite for suite in suites}
-    return tuple(
-        read_launch(
-            pair,
-            raw.side,
-            by_name[raw.suite],
-            read_run(raw.output, source=f"pair {pair}, {raw.side}, suite {raw.suite}"),
-        )
-        for raw in decode(record)
-        if raw.suite in by_name
+    found: dict[tuple[str, Side], Launch] = {}
+    for raw in decode(record):
+        if raw.suite in by_name:
+            launch = _read(pair, raw, by_name[raw.suite])
+            known = found.get((raw.suite, raw.side))
+            found[raw.suite, raw.side] = launch if known is None else _joined(known, launch)
+    return tuple(found.values())
+
+
+def _read(pair: int, raw: RawLaunch, suite: Suite) -> Launch:
+    run = read_run(raw.output, source=f"pair {pair}, {raw.side}, suite {raw.suite}")
+    launch = read_launch(pair, raw.side, suite, run)
+    # As it was judged when it was measured: limits that change later change no verdict.
+    return replace(launch, is_disturbed=raw.facts.get("disturbed") is True)
+
+
+def _joined(one: Launch, other: Launch) -> Launch:
+    return replace(
+        one,
+        values={**one.values, **other.values},
+        errors={**one.errors, **other.errors},
+        warnings=one.warnings + other.warnings,
+        is_disturbed=one.is_disturbed or other.is_disturbed,
+        real_per_cpu={**one.real_per_cpu, **other.real_per_cpu},
+        varying=one.varying | other.varying,
+        lost={**one.lost, **other.lost},
     )

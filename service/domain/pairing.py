@@ -40,13 +40,28 @@ def environment_pad(seed: str, pair: int) -> int:
     return _PAD_STEP * hashlib.sha256(f"{seed}/{pair}/pad".encode()).digest()[0]
 
 
-def filter_for(names: Iterable[str], configured: str) -> str:
-    """The ``--benchmark_filter`` that runs exactly ``names``; the configured one when they are too much.
+def filter_for(names: Iterable[str]) -> str:
+    """The ``--benchmark_filter`` that runs exactly ``names``, which should be one of :func:`groups_of`.
 
     Only the characters that libbenchmark's regular expressions treat specially are escaped: it refuses
     an escaped hyphen.
     """
-    wanted = sorted(set(names))
-    exact = "^(" + "|".join(_SPECIAL.sub(r"\\\1", name) for name in wanted) + ")$"
-    is_short = len(wanted) <= MAX_NAMES and len(exact.encode()) <= MAX_CHARACTERS
-    return exact if is_short else configured or "."
+    return "^(" + "|".join(_escaped(name) for name in sorted(set(names))) + ")$"
+
+
+def groups_of(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The names in groups that one launch each can take: the same groups for the same names in any order."""
+    groups: list[list[str]] = []
+    left = 0
+    for name in sorted(set(names)):
+        length = len(_escaped(name).encode()) + 1  # and a bar
+        if not groups or len(groups[-1]) == MAX_NAMES or length > left:
+            groups.append([])
+            left = MAX_CHARACTERS - len("^()$")
+        groups[-1].append(name)
+        left -= length
+    return tuple(tuple(group) for group in groups)
+
+
+def _escaped(name: str) -> str:
+    return _SPECIAL.sub(r"\\\1", name)

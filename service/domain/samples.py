@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.gbench import repetition_values
+from service.domain.clock import JOIN_SHARE, may_join, real_per_cpu
+from service.domain.exact import EXACT_SHARE, exact_looks
+from service.domain.gbench import value_in
 from service.domain.identity import Side
+from service.domain.looks import looks
 from service.domain.metric import metric_named, own_clock
-from service.domain.verdict import Comparison, Row, Verdict, compare
+from service.domain.rows import Benchmark, Rule
+from service.domain.verdict import Comparison, Row, Verdict
+from service.domain.work import RATES, leaders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from service.domain.gbench import GBenchRun
+    from service.domain.gbench import Row as ResultRow
     from service.domain.project_file import Policy, Suite
 
 
+_ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
 _WARNINGS: Final = 3  # of one launch that are kept; the raw file tells the rest
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One process of one side: a robust value per benchmark and metric, and the errors it reported."""
+    """One process of one side: a robust value per benchmark and metric, and the errors it reported.
+
+    ``real_per_cpu``: by benchmark, see :func:`service.domain.clock.real_per_cpu`. ``varying``: the
+    benchmarks and metrics of which the repetitions differ. ``lost``: by benchmark why a measurement of it
+    cannot be used.
+    """
 
     pair: int
     side: Side
@@ -30,6 +44,10 @@ class Launch:
     values: Mapping[str, Mapping[str, float]]
     errors: Mapping[str, str]
     warnings: tuple[str, ...] = ()  # of the reader, each naming file and row
+    is_disturbed: bool = False  # other work took much of its CPUs
+    real_per_cpu: Mapping[str, float] = field(default_factory=dict)
+    varying: frozenset[tuple[str, str]] = frozenset()
+    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,25 @@ class Listing:
     suite: str
     base: tuple[str, ...]
     patch: tuple[str, ...]
+    is_same_program: bool = False
+    long: frozenset[str] = frozenset()  # those with few and long repetitions
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> Listing:
+        """As it was stored; what was stored before sameness was looked for counts as different programs."""
+        is_same = bool(found.get("same_program", False))
+        long = frozenset(found.get("long", ()))
+        return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "suite": self.suite,
+            "patch": list(self.patch),
+            "base": list(self.base),
+            "same_program": self.is_same_program,
+            "long": sorted(self.long),
+        }
 
     @property
     def common(self) -> tuple[str, ...]:
@@ -52,24 +89,75 @@ def metrics_of(suite: Suite, benchmark: str) -> tuple[str, ...]:
     return suite.metrics or (own_clock(benchmark),)
 
 
-def family_size(suites: Sequence[Suite], listings: Sequence[Listing]) -> int:
-    """How many rows can vote: every metric of every benchmark that both sides list."""
+def family_size(suites: Sequence[Suite], listings: Sequence[Listing], *, joins: bool = True) -> float:
+    """How many hypotheses can vote, counted before the first launch, over what both sides list.
+
+    A suite's metrics count each, except that rates count with the clock by which they are divided. Where
+    a suite names none, a benchmark counts once for its own clock and, if that is CPU time, a quarter more
+    for the real time that may join it; ``joins``: whether it may. A counter that may be compared exactly
+    counts that part more which this spends of the error.
+    """
     by_name = {suite.name: suite for suite in suites}
-    return sum(len(metrics_of(by_name[each.suite], name)) for each in listings for name in each.common)
+    return sum(
+        _hypotheses(by_name[each.suite], name, joins=joins) for each in listings for name in each.common
+    )
+
+
+def _hypotheses(suite: Suite, benchmark: str, *, joins: bool) -> float:
+    if not suite.metrics:
+        return 1 + JOIN_SHARE if joins and may_join(benchmark) else 1
+    asked = set(leaders(benchmark, suite.metrics).values())
+    return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in asked)
+
+
+def looks_of(suites: Sequence[Suite], listings: Sequence[Listing], policy: Policy) -> tuple[int, ...]:
+    """The numbers of pairs after which rows of these suites may be decided; fixed before the first launch."""
+    usual = looks(policy.max_pairs)
+    if all(metric_named(name).is_speed for suite in suites for name in suite.metrics):
+        return usual
+    early = exact_looks(policy, family_size(suites, listings))
+    return tuple(sorted({*usual, *(n for n in early if n <= usual[-1])}))
 
 
 def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
-    """One robust value per benchmark and metric: the best repetition of the launch."""
-    names = {row.name for row in run.rows if row.error is None}
-    metrics = sorted({metric for name in names for metric in metrics_of(suite, name)})
-    values: dict[str, dict[str, float]] = {}
-    for metric in metrics:
-        best = metric_named(metric, suite.higher_is_better).best
-        for name, found in repetition_values(run, metric).items():
-            if found and metric in metrics_of(suite, name):
-                values.setdefault(name, {})[metric] = best(found)
-    errors = {row.name: row.error for row in run.rows if row.error is not None}
-    return Launch(pair, side, suite.name, values, errors, tuple(map(str, run.warnings[:_WARNINGS])))
+    """One robust value per benchmark and metric: the best repetition of the launch.
+
+    Both times and the rates are read beside what is compared: they tell what a clock cannot see, and
+    whether an iteration does the same work.
+    """
+    names = tuple(dict.fromkeys((*_ALWAYS_READ, *suite.metrics)))
+    metrics = [(metric_named(name, suite.higher_is_better), value_in(name)) for name in names]
+    rows: defaultdict[str, list[ResultRow]] = defaultdict(list)
+    for row in run.rows:
+        if row.is_measured:
+            rows[row.name].append(row)
+    found = {
+        name: {
+            metric.name: repetitions
+            for metric, value_of in metrics
+            if (repetitions := [value for row in group if (value := value_of(row)) is not None])
+        }
+        for name, group in rows.items()
+    }
+    best = {metric.name: metric.best for metric, _ in metrics}
+    values = {name: {key: best[key](each) for key, each in by.items()} for name, by in found.items()}
+    return Launch(
+        pair=pair,
+        side=side,
+        suite=suite.name,
+        values=values,
+        errors={row.name: row.error for row in run.rows if row.error is not None},
+        warnings=tuple(map(str, run.warnings[:_WARNINGS])),
+        real_per_cpu={
+            name: real_per_cpu(name, rows[name][0].threads, by["real_time"], by["cpu_time"], run.context)
+            for name, by in values.items()
+            if may_join(name)
+        },
+        varying=frozenset(
+            (name, key) for name, by in found.items() for key, each in by.items() if len(set(each)) > 1
+        ),
+        lost=run.lost,
+    )
 
 
 def compare_all(
@@ -78,22 +166,24 @@ def compare_all(
     launches: Iterable[Launch],
     policy: Policy,
     schedule: Sequence[int] | None = None,
+    *,
+    joins: bool = True,
 ) -> tuple[Comparison, ...]:
     """A comparison for every row of every suite, in the order of the project file and the listings.
 
-    ``schedule``: see :func:`service.domain.verdict.compare`.
+    ``schedule``: see :func:`service.domain.verdict.compare`. ``joins``: whether real time may join a
+    benchmark whose clock is CPU time.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
     for launch in launches:
         by_suite[launch.suite].append(launch)
-    family = family_size(suites, listings)
+    usual = looks(policy.max_pairs) if schedule is None else tuple(schedule)
+    rule = Rule(policy, family_size(suites, listings, joins=joins), usual, joins)
     by_name = {suite.name: suite for suite in suites}
     return tuple(
         row
         for listing in listings
-        for row in _compare_suite(
-            by_name[listing.suite], listing, by_suite[listing.suite], policy, family, schedule
-        )
+        for row in _compare_suite(by_name[listing.suite], listing, by_suite[listing.suite], rule)
     )
 
 
@@ -104,49 +194,38 @@ def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple
 
 
 def _compare_suite(
-    suite: Suite,
-    listing: Listing,
-    launches: Sequence[Launch],
-    policy: Policy,
-    family: int,
-    schedule: Sequence[int] | None,
-) -> Iterable[Comparison]:
+    suite: Suite, listing: Listing, launches: Sequence[Launch], rule: Rule
+) -> Iterator[Comparison]:
     in_base, in_patch = set(listing.base), set(listing.patch)
     errors = {side: _errors(launches, side) for side in Side}
-    pairs = 1 + max((launch.pair for launch in launches), default=-1)
+    sides = {side: _by_benchmark(launches, side) for side in Side}
     for name in dict.fromkeys((*listing.patch, *listing.base)):
-        for metric in metrics_of(suite, name):
-            row = Row(suite.name, name, metric_named(metric, suite.higher_is_better))
-            if name not in in_base:
-                yield Comparison(row, Verdict.NEW)
-            elif name not in in_patch:
-                yield Comparison(row, Verdict.REMOVED)
-            elif name in errors[Side.BASE]:
-                yield Comparison(row, Verdict.NEW, reason=f"fails in the parent: {errors[Side.BASE][name]}")
-            elif name in errors[Side.PATCH]:
-                yield Comparison(row, Verdict.BROKEN, reason=errors[Side.PATCH][name])
-            else:
-                base, patch = (_values(launches, side, name, metric, pairs) for side in Side)
-                yield _one_sided(row, base, patch) or compare(row, base, patch, policy, family, schedule)
-
-
-def _one_sided(row: Row, base: Sequence[float | None], patch: Sequence[float | None]) -> Comparison | None:
-    """The comparison of what only one side ever reports; None where both do, or neither."""
-    is_in_base, is_in_patch = (any(value is not None for value in values) for values in (base, patch))
-    if is_in_base and not is_in_patch:
-        return Comparison(row, Verdict.BROKEN, reason=f"reports no {row.metric.label} any more")
-    if is_in_patch and not is_in_base:
-        return Comparison(row, Verdict.NEW, reason=f"reports no {row.metric.label} in the parent")
-    return None
+        metrics = metrics_of(suite, name)
+        rows = [Row(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
+        if name not in in_base:
+            yield from (Comparison(row, Verdict.NEW) for row in rows)
+        elif name not in in_patch:
+            yield from (Comparison(row, Verdict.REMOVED) for row in rows)
+        elif name in errors[Side.BASE]:
+            reason = f"fails in the parent: {errors[Side.BASE][name]}"
+            yield from (Comparison(row, Verdict.NEW, reason=reason) for row in rows)
+        elif name in errors[Side.PATCH]:
+            reason = errors[Side.PATCH][name]
+            yield from (Comparison(row, Verdict.BROKEN, reason=reason) for row in rows)
+        else:
+            base, patch = (sides[side].get(name, {}) for side in Side)
+            yield from Benchmark(name, bool(suite.metrics), base, patch).compare(rows, rule)
 
 
 def _errors(launches: Iterable[Launch], side: Side) -> dict[str, str]:
     return {name: text for each in launches if each.side is side for name, text in each.errors.items()}
 
 
-def _values(launches: Iterable[Launch], side: Side, name: str, metric: str, pairs: int) -> list[float | None]:
-    found: list[float | None] = [None] * pairs
-    for launch in launches:
+def _by_benchmark(launches: Iterable[Launch], side: Side) -> Mapping[str, Mapping[int, Launch]]:
+    """By name and pair, the launches that say something of a benchmark, in the order of the pairs."""
+    found: defaultdict[str, dict[int, Launch]] = defaultdict(dict)
+    for launch in sorted(launches, key=attrgetter("pair")):
         if launch.side is side:
-            found[launch.pair] = launch.values.get(name, {}).get(metric)
+            for name in (*launch.values, *launch.lost):
+                found[name][launch.pair] = launch
     return found

@@ -12,7 +12,9 @@ _DIRECTION_MARKS: Final = frozenset("\u200e\u200f\u061c")
 
 def plain(text: str, limit: int = 200) -> str:
     """One line of at most ``limit`` characters: no control, format or surrogate characters."""
-    kept = "".join(c for c in text[: 4 * limit] if _is_plain(c))
+    kept = text[: 4 * limit]
+    if not (kept.isascii() and kept.isprintable()):  # the usual case, and quick
+        kept = "".join(c for c in kept if _is_plain(c))
     line = " ".join(kept.split())
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 

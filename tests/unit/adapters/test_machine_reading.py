@@ -106,6 +106,7 @@ def test_load_is_read_for_each_cpu(root: Path) -> None:
     assert load.steal_ticks == dict.fromkeys((0, 1, 4, 5), 0)
     assert load.available_bytes == 1500000 * 1024
     assert load.swapped_bytes == 262144 * 1024
+    assert load.throttles == 12 + 30
 
 
 @pytest.mark.parametrize("root", ["kvm-guest"], indirect=True)
@@ -114,6 +115,7 @@ def test_stolen_time_is_not_busy_time(root: Path) -> None:
 
     assert load.steal_ticks == {0: 7, 1: 17}
     assert load.busy_ticks == {0: 1477 + 1198 + 13, 1: 2675 + 1887 + 64}
+    assert load.throttles is None
 
 
 @pytest.mark.parametrize("root", ["kvm-guest"], indirect=True)

@@ -88,6 +88,32 @@ def test_the_worst_is_named_first_and_smaller_ones_apart() -> None:
     ]
 
 
+def test_a_slower_row_that_may_not_vote_is_told_with_the_reason() -> None:
+    muted, loud = slower("BM_muted", 1.2), slower("BM_loud", 1.05)
+    withheld = {muted.row: "on probation: 16 of 40 A/A pairs in 1 of 3 sessions"}
+    found = judge([muted, SAME], POLICY, "perf-01", withheld=withheld)
+
+    assert found.outcome is Outcome.PASSED
+    assert found.causes[0] == (
+        "1 of 2 slower without a vote; worst BM_muted CPU time +20.0 % [+19.0, +21.0], 24 pairs on perf-01; "
+        "on probation: 16 of 40 A/A pairs in 1 of 3 sessions"
+    )
+    both = judge([muted, loud], POLICY, "perf-01", withheld=withheld)
+    assert both.outcome is Outcome.SLOWER
+    assert [cause.split(" CPU")[0] for cause in both.causes] == [
+        "1 of 2 slower; worst BM_loud",
+        "1 of 2 slower without a vote; worst BM_muted",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "outcome"),
+    [(REMOVED, Outcome.REMOVED), (BROKEN, Outcome.BROKEN), (UNDECIDED, Outcome.UNDECIDED)],
+)
+def test_only_a_slower_row_is_withheld(comparison: Comparison, outcome: Outcome) -> None:
+    assert judge([comparison], POLICY, "m", withheld={comparison.row: "why"}).outcome is outcome
+
+
 def test_the_undecided_that_could_be_the_worst_is_named() -> None:
     worse = Comparison(row("BM_worse"), Verdict.UNDECIDED, 32, 1.0, (0.9, 1.1), 1.0, 1.0, "x")
 

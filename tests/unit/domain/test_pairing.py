@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.identity import Side
-from service.domain.pairing import MAX_CHARACTERS, MAX_NAMES, environment_pad, filter_for, side_order
+from service.domain.pairing import (
+    MAX_CHARACTERS,
+    MAX_NAMES,
+    environment_pad,
+    filter_for,
+    groups_of,
+    side_order,
+)
 
 NAMES = st.lists(st.text("abBM_/:-<>,.*+?()[]{}|\\^$ é", min_size=1, max_size=12), min_size=1, max_size=8)
 
@@ -31,30 +38,35 @@ def test_orders_of_different_seeds_do_not_follow_each_other() -> None:
 
 @given(NAMES, NAMES)
 def test_a_filter_runs_exactly_the_names_it_was_given(names: list[str], others: list[str]) -> None:
-    pattern = filter_for(names, "configured")
+    pattern = filter_for(names)
 
     assert {name for name in {*names, *others} if re.search(pattern, name)} == set(names)
 
 
 def test_what_libbenchmarks_expressions_do_not_know_is_not_escaped() -> None:
     """It takes POSIX extended expressions and refuses an escaped hyphen or slash."""
-    assert filter_for(["a-b/c:4 <x, y>"], "") == "^(a-b/c:4 <x, y>)$"
-    assert filter_for(["b", "a.c", "b"], "") == r"^(a\.c|b)$"
+    assert filter_for(["a-b/c:4 <x, y>"]) == "^(a-b/c:4 <x, y>)$"
+    assert filter_for(["b", "a.c", "b"]) == r"^(a\.c|b)$"
 
 
-@pytest.mark.parametrize(("configured", "expected"), [("Bench", "Bench"), ("", ".")])
-def test_too_many_names_fall_back_to_the_configured_filter(configured: str, expected: str) -> None:
-    names = [f"BM_{k}" for k in range(MAX_NAMES + 1)]
-
-    assert filter_for(names, configured) == expected
-    assert filter_for(names[1:], configured) != expected
+@given(st.lists(st.text(max_size=3), max_size=8))
+def test_groups_hold_every_name_once_whatever_the_order(names: list[str]) -> None:
+    assert sorted(name for group in groups_of(names) for name in group) == sorted(set(names))
+    assert groups_of(names) == groups_of(reversed(names))
 
 
-def test_names_too_long_for_a_command_line_do_too() -> None:
-    names = [f"{k}" + "." * 1000 for k in range(40)]
+def test_a_group_has_no_more_names_than_a_launch_can_take() -> None:
+    groups = groups_of(f"BM_{k}" for k in range(2 * MAX_NAMES + 1))
 
-    assert filter_for(names, "Bench") == "Bench"
-    assert len(filter_for(names[:30], "Bench").encode()) < MAX_CHARACTERS
+    assert [len(group) for group in groups] == [MAX_NAMES, MAX_NAMES, 1]
+
+
+@pytest.mark.parametrize("character", [".", "é", "x"])
+def test_a_groups_filter_fits_on_a_command_line(character: str) -> None:
+    groups = groups_of(f"{k:03}" + character * 1000 for k in range(90))
+
+    assert len(groups) == (2 if character == "x" else 3)
+    assert all(len(filter_for(group).encode()) <= MAX_CHARACTERS for group in groups)
 
 
 @given(st.text(), st.integers(0, 1000))

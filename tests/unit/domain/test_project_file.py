@@ -10,7 +10,9 @@ from service.domain.errors import BadProjectFile
 from service.domain.project_file import (
     MAX_BYTES,
     BuildCommands,
+    Instructions,
     JobKind,
+    Layout,
     OnUndecided,
     Policy,
     ProjectFile,
@@ -56,6 +58,7 @@ jobs:
       on_undecided: none
       on_nothing_to_build: none
     voting: false
+    instructions: vote
     retries: 1
   clang_format: {kind: clang-format, pool: lint}
 """
@@ -96,6 +99,7 @@ class TestWhatIsRead:
         assert found.commands == {"rerun": "developers", "override": "performance-owners"}
         assert [each.name for each in found.jobs] == ["kv-engine-cv-perf", "clang_format"]
         assert (job.kind, job.pool, job.voting, job.retries) == (JobKind.BENCHMARK, "perf", False, 1)
+        assert job.instructions is Instructions.VOTE
         assert job.paths == ("engines/**", "native/**", "!native/*.md")
         assert job.build == BuildCommands(
             "cmake --preset measure", "cmake --build --preset measure", ("measure/data",), 2700.0
@@ -134,9 +138,30 @@ class TestWhatIsRead:
     def test_the_default_label_is_verified(self) -> None:
         assert parse_project_file(job_with(SUITES.strip())).label == "Verified"
 
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            ((), Instructions.OFF),
+            (("instructions: off",), Instructions.OFF),
+            (("instructions: 'off'",), Instructions.OFF),
+            (("instructions: report",), Instructions.REPORT),
+        ],
+    )
+    def test_instructions_are_not_counted_unless_asked_for(
+        self, lines: tuple[str, ...], expected: Instructions
+    ) -> None:
+        assert parse_project_file(job_with(*lines, SUITES.strip())).jobs[0].instructions is expected
+
     @pytest.mark.parametrize("off", ["off", "no", "false", "'off'", "0"])
     def test_probation_is_turned_off_in_any_of_yamls_ways(self, off: str) -> None:
         assert parse_project_file(policy_with(f"probation: {off}")).jobs[0].policy.probation == 0
+
+    @pytest.mark.parametrize(
+        ("given", "expected"), [("confirm", Layout.CONFIRM), ("off", Layout.OFF), ("'off'", Layout.OFF)]
+    )
+    def test_layout_is_confirmed_unless_it_is_turned_off(self, given: str, expected: Layout) -> None:
+        assert Policy().layout is Layout.CONFIRM
+        assert parse_project_file(policy_with(f"layout: {given}")).jobs[0].policy.layout is expected
 
     def test_an_empty_value_is_as_good_as_none(self) -> None:
         assert parse_project_file(policy_with("floor: ")).jobs[0].policy.floor == Policy().floor
@@ -313,12 +338,25 @@ class TestRefusals:
             ("floor: 4%", ": floor must not exceed same_within"),
             ("max_pairs: 7", ".max_pairs: 7 is out of range; allowed is 8 to 1000"),
             ("probation: on", ".probation: a whole number is needed, found True"),
+            ("layout: on", ".layout: 'True' is not allowed; allowed are confirm, off"),
             ("on_undecided: fail", ".on_undecided: 'fail' is not allowed; allowed are pass, none"),
             ("machine_time: forever", ".machine_time: 'forever' is not a duration"),
         ],
     )
     def test_a_policy(self, entry: str, message: str) -> None:
         assert refusal(policy_with(entry)).startswith(f"benchgate.yaml:5: jobs.perf.policy{message}")
+
+    @pytest.mark.parametrize(
+        ("given", "found"), [("on", "'True'"), ("always", "'always'"), ("1", "'1'"), ("[off]", "'[False]'")]
+    )
+    def test_how_instructions_are_counted(self, given: str, found: str) -> None:
+        message = f".instructions: {found} is not allowed; allowed are off, report, vote"
+        text = job_with(f"instructions: {given}", SUITES.strip())
+        assert refusal(text).startswith(f"benchgate.yaml:5: jobs.perf{message}")
+
+    def test_instructions_of_a_job_that_measures_nothing(self) -> None:
+        text = JOB.format("    kind: ctest\n    instructions: vote")
+        assert "only jobs of kind benchmark count them, this is ctest" in refusal(text)
 
     def test_a_file_that_nobody_wrote_by_hand(self) -> None:
         assert refusal("#" * (MAX_BYTES + 1)) == "benchgate.yaml: larger than 256 KiB"

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.identity import Side
+from service.domain.layout import PAIRS, VARIANTS, confirm, number_of, pairs_short, suspects, variant_of
+from service.domain.metric import metric_named
+from service.domain.project_file import Layout, Policy
+from service.domain.samples import Launch
+from service.domain.verdict import Comparison, Row, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+POLICY = Policy()
+ROW = Row("bench", "BM_a", metric_named("cpu_time"))
+SLOWER = Comparison(ROW, Verdict.SLOWER, pairs=12, ratio=1.03, interval=(1.02, 1.04), base=1.0, patch=1.03)
+RATE = replace(SLOWER, row=replace(ROW, metric=metric_named("items_per_second")), ratio=1 / 1.03)
+SPREAD = 0.002
+
+
+def relinked(*ratios: float, row: Row = ROW, spread: float = SPREAD, seed: int = 1) -> Iterator[Launch]:
+    """The pairs of each variant, patch ÷ base scattered around its ratio."""
+    noise = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    for variant, ratio in zip(VARIANTS, ratios, strict=True):
+        for index in range(PAIRS):
+            for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio * (1 + noise.gauss(0, spread)))):
+                values = {row.benchmark: {row.metric.name: value}}
+                yield Launch(number_of(variant, index), side, row.suite, values, {})
+
+
+def judged(*ratios: float, found: Comparison = SLOWER, spread: float = SPREAD) -> Comparison:
+    return confirm([found], relinked(*ratios, row=found.row, spread=spread), POLICY)[0]
+
+
+class TestSuspects:
+    @pytest.mark.parametrize(
+        "found",
+        [
+            replace(SLOWER, verdict=Verdict.FASTER),
+            replace(SLOWER, verdict=Verdict.UNDECIDED),
+            replace(SLOWER, ratio=1.10),
+            replace(SLOWER, ratio=1.019),
+            replace(SLOWER, row=replace(ROW, metric=metric_named("max_bytes_used"))),
+        ],
+        ids=["faster", "undecided", "as large as no layout", "too small to vote", "memory"],
+    )
+    def test_what_layout_cannot_explain_or_what_does_not_vote_is_none(self, found: Comparison) -> None:
+        assert suspects([found], POLICY) == ()
+
+    @pytest.mark.parametrize("found", [SLOWER, RATE, replace(SLOWER, ratio=1.02)])
+    def test_a_small_slow_down_that_votes_is_one(self, found: Comparison) -> None:
+        assert suspects([found], POLICY) == (found,)
+
+    @pytest.mark.parametrize(("differ", "expected"), [(True, ()), (False, (SLOWER,)), (None, (SLOWER,))])
+    def test_instructions_that_differ_need_no_relink(
+        self, *, differ: bool | None, expected: Sequence[Comparison]
+    ) -> None:
+        assert suspects([SLOWER], POLICY, lambda _: differ) == expected
+
+    def test_a_project_may_turn_it_off(self) -> None:
+        assert suspects([SLOWER], replace(POLICY, layout=Layout.OFF)) == ()
+
+
+class TestConfirm:
+    def test_slower_in_every_relink_stays_slower(self) -> None:
+        found = judged(1.031, 1.02, 1.041, spread=0.0)
+
+        assert found.verdict is Verdict.SLOWER
+        assert found.reason == "layout: slower on three relinks too (+3.1 %, +2.0 %, +4.1 %)"
+
+    @pytest.mark.parametrize(
+        "ratios", [(1.0, 1.03, 1.03), (1.03, 1.0, 1.03), (1.03, 1.03, 0.97), (1.005, 1.005, 1.005)]
+    )
+    def test_one_relink_without_the_slow_down_takes_it_back(self, ratios: Sequence[float]) -> None:
+        found = judged(*ratios)
+
+        assert found.verdict is Verdict.UNDECIDED
+        assert found.reason.startswith("layout: ")
+
+    def test_the_reason_names_the_three_ratios(self) -> None:
+        assert (
+            judged(1.05, 1.0, 0.95, spread=0.0).reason
+            == "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them"
+        )
+
+    def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
+        found = judged(1.0, 1.0, 1.0)
+
+        assert replace(found, verdict=SLOWER.verdict, reason="") == SLOWER
+
+    @pytest.mark.parametrize(
+        ("ratio", "verdict"),
+        [(1 / 1.03, Verdict.SLOWER), (1.0, Verdict.UNDECIDED), (1.03, Verdict.UNDECIDED)],
+    )
+    def test_a_rate_is_slower_downwards(self, ratio: float, verdict: Verdict) -> None:
+        assert judged(ratio, ratio, ratio, found=RATE).verdict is verdict
+
+    def test_a_pair_too_few_leaves_it_slower_and_says_so(self) -> None:
+        """An author whose program does not link again must not escape by that."""
+        launches = [each for each in relinked(1.0, 1.0, 1.0) if each.pair != number_of(3, 4)]
+        found = confirm([SLOWER], launches, POLICY)[0]
+
+        assert (found.verdict, found.reason) == (Verdict.SLOWER, "layout: not checked by relinking")
+
+    def test_pairs_beyond_the_number_change_nothing(self) -> None:
+        more = [
+            Launch(number_of(1, PAIRS + k), side, "bench", {"BM_a": {"cpu_time": value}}, {})
+            for k in range(PAIRS)
+            for side, value in ((Side.BASE, 2.0), (Side.PATCH, 1.0))
+        ]
+
+        assert confirm([SLOWER], [*more, *relinked(1.03, 1.03, 1.03)], POLICY)[0].verdict is Verdict.SLOWER
+
+    @pytest.mark.parametrize("verdict", [each for each in Verdict if each is not Verdict.SLOWER])
+    def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
+        found = replace(SLOWER, verdict=verdict)
+
+        assert judged(1.05, 1.05, 1.05, found=found) == found
+
+    def test_a_true_slow_down_is_seldom_lost(self) -> None:
+        """3 % on pairs that spread by 1.5 %, as much as is called measurable."""
+        kept = sum(
+            confirm([SLOWER], relinked(1.03, 1.03, 1.03, spread=0.015, seed=seed), POLICY)[0].verdict
+            is Verdict.SLOWER
+            for seed in range(300)
+        )
+
+        assert kept >= 294
+
+    def test_layout_alone_passes_at_most_one_time_in_eight(self) -> None:
+        """Each link of each side costs something of its own, far more than the noise of pairs."""
+        links = random.Random(7)  # noqa: S311 - repeatable on purpose
+        passed = sum(
+            judged(*(1 + links.gauss(0, 0.05) for _ in VARIANTS)).verdict is Verdict.SLOWER
+            for _ in range(400)
+        )
+
+        assert 10 < passed < 75
+
+
+class TestPairNumbers:
+    def test_those_of_relinks_are_apart_from_all_that_a_policy_allows(self) -> None:
+        assert {variant_of(pair) for pair in range(1250)} == {0}
+        assert [variant_of(number_of(variant, k)) for variant in VARIANTS for k in (0, 999)] == [
+            1,
+            1,
+            2,
+            2,
+            3,
+            3,
+        ]
+
+    def test_what_lacks_pairs_is_named_by_suite(self) -> None:
+        first = [each for each in relinked(1.0, 1.0, 1.0) if variant_of(each.pair) == 1]
+        other = replace(SLOWER, row=replace(ROW, benchmark="BM_b"))
+
+        assert pairs_short([SLOWER, other], first) == {"bench": ("BM_b",)}
+        assert pairs_short([SLOWER, other], first[1:]) == {"bench": ("BM_a", "BM_b")}
