@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from service.domain.project_file import OnUndecided, Policy
+from service.domain.same_program import SAME_PROGRAM
 from service.domain.text import change, interval, plain, share
 from service.domain.verdict import Comparison, Verdict
 from service.domain.vote import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.verdict import Row
+
+
+WITHOUT_HISTORY: Final = "judged without history: no A/A pairs of this machine stand behind the verdicts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +30,22 @@ class Judgement:
 
 
 def judge(
-    comparisons: Sequence[Comparison], policy: Policy, machine: str, empty_suites: Sequence[str] = ()
+    comparisons: Sequence[Comparison],
+    policy: Policy,
+    machine: str,
+    empty_suites: Sequence[str] = (),
+    withheld: Mapping[Row, str] = MappingProxyType({}),
 ) -> Judgement:
     """The outcome of a benchmark build and its causes.
 
     ``empty_suites`` names the suites whose patch side measured nothing although the parent's did.
+    ``withheld`` says of rows that may not vote −1 why not; a ``slower`` of theirs is only told.
     """
     by_verdict = {v: [c for c in comparisons if c.verdict is v] for v in Verdict}
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda c: -c.worsening)
-    voting = [c for c in slower if c.worsening >= policy.vote_at]
+    large = [c for c in slower if c.worsening >= policy.vote_at]
+    voting = [c for c in large if c.row not in withheld]
+    silent = [c for c in large if c.row in withheld]
     small = [c for c in slower if c.worsening < policy.vote_at]
     faster = _by_gain(by_verdict[Verdict.FASTER])
     causes = [
@@ -39,10 +53,16 @@ def judge(
         *_named(by_verdict[Verdict.BROKEN], "broken"),
         *_named(by_verdict[Verdict.REMOVED], "removed"),
         *_worst(voting, comparisons, f"{_word(voting)}; worst", machine),
+        *_silent(silent, comparisons, machine, withheld),
         *_worst(small, comparisons, f"{_word(small)} by less than {share(policy.vote_at)}; worst", machine),
         *_worst(faster, comparisons, f"{_word(faster)}; best", machine),
         *_undecided(_by_risk(by_verdict[Verdict.UNDECIDED]), comparisons, machine),
-        *_same(by_verdict[Verdict.SAME], comparisons, policy),
+        # Of the same program the interval may reach as far as it likes.
+        *_same(
+            [c for c in by_verdict[Verdict.SAME] if not c.reason.startswith(SAME_PROGRAM)],
+            comparisons,
+            policy,
+        ),
         *_named(by_verdict[Verdict.NEW], "new"),
     ]
     return Judgement(_outcome(by_verdict, policy, has_slower=bool(voting), empty=empty_suites), tuple(causes))
@@ -104,6 +124,13 @@ def _worst(
     if not chosen:
         return []
     return [f"{len(chosen)} of {len(everything)} {words} {describe(chosen[0])} on {plain(machine)}"]
+
+
+def _silent(
+    chosen: Sequence[Comparison], everything: Sequence[Comparison], machine: str, why: Mapping[Row, str]
+) -> list[str]:
+    told = _worst(chosen, everything, f"{_word(chosen)} without a vote; worst", machine)
+    return [f"{text}; {why[chosen[0].row]}" for text in told]
 
 
 def _undecided(chosen: Sequence[Comparison], everything: Sequence[Comparison], machine: str) -> list[str]:

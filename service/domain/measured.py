@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.disturbance import counting_launches, sentences
+from service.domain.instruction_record import compare_counts, counts_in, did_instructions_change
+from service.domain.instructions import causes_of
 from service.domain.judgement import Judgement, judge
+from service.domain.layout import confirm, suspects, variant_of
 from service.domain.pair_record import read_pair
+from service.domain.project_file import Instructions
+from service.domain.same_program import acquit, same_program_causes
 from service.domain.samples import Launch, Listing, compare_all
 from service.domain.text import plain
 from service.domain.vote import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from service.domain.project_file import Job
-    from service.domain.verdict import Comparison
+    from service.domain.instruction_record import Counts
+    from service.domain.layout import InstructionsDiffer
+    from service.domain.project_file import Job, Suite
+    from service.domain.verdict import Comparison, Row
 
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The comparisons of a build, what they rest on and what they mean."""
+    """The comparisons of a build, what they rest on and what they mean.
+
+    ``launches`` are those of the pairs that count.
+    """
 
     comparisons: tuple[Comparison, ...]
     launches: tuple[Launch, ...]
     judgement: Judgement
 
 
+def all_may_vote(rows: Sequence[Comparison]) -> Mapping[Row, str]:  # noqa: ARG001 - asked of no row
+    """Withholds no vote: for those who judge without history."""
+    return {}
+
+
 def judge_measured(
-    job: Job, listing: Sequence[Mapping[str, Any]], records: Iterable[tuple[int, bytes]], machine: str
+    job: Job,
+    listing: Sequence[Mapping[str, Any]],
+    records: Iterable[tuple[int, bytes]],
+    machine: str,
+    withhold: Callable[[Sequence[Comparison]], Mapping[Row, str]] = all_may_vote,
 ) -> Measured:
     """Compare and judge the pairs of a build.
 
@@ -39,26 +59,91 @@ def judge_measured(
         listing: what was to be measured, as it was fixed before the first launch.
         records: number and raw record of each pair.
         machine: where it was measured, for the causes.
+        withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
-    listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in listing]
-    launches = tuple(each for pair, raw in records for each in read_pair(pair, raw, job.suites))
-    rows = compare_all(job.suites, listings, launches, job.policy)
-    return Measured(rows, launches, _judge(job, listings, rows, launches, machine))
+    listings = [Listing.from_mapping(each) for each in listing]
+    everything, relinked, counts = _read(records, job.suites)
+    launches = tuple(counting_launches(everything, job.policy.max_pairs))
+    as_built = _compare(job, listings, launches)
+    rows = confirm(as_built, relinked, job.policy, _change_of_instructions(counts))
+    repeated = sentences(everything, job.policy.max_pairs)
+    counted = acquit(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
+    withheld = withhold(rows)
+    judgement = _judge(job, listings, rows, counted, launches, repeated, machine, withheld)
+    return Measured((*_told(rows, withheld), *counted), launches, judgement)
+
+
+def _told(rows: Sequence[Comparison], withheld: Mapping[Row, str]) -> tuple[Comparison, ...]:
+    """The rows, where a vote is withheld with the reason."""
+    return tuple(
+        replace(row, reason="; ".join(filter(None, (row.reason, f"no vote: {withheld[row.row]}"))))
+        if row.row in withheld
+        else row
+        for row in rows
+    )
+
+
+def suspected_of_layout(
+    job: Job, listings: Sequence[Listing], records: Iterable[tuple[int, bytes]]
+) -> tuple[Comparison, ...]:
+    """The comparisons that :func:`judge_measured` believes only once relinks confirm them."""
+    everything, _, counts = _read(records, job.suites)
+    launches = counting_launches(everything, job.policy.max_pairs)
+    return suspects(_compare(job, listings, launches), job.policy, _change_of_instructions(counts))
+
+
+def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
+    return acquit(compare_all(job.suites, listings, launches, job.policy), _same_program(listings))
+
+
+def _same_program(listings: Sequence[Listing]) -> list[str]:
+    return [listing.suite for listing in listings if listing.is_same_program]
+
+
+def _change_of_instructions(counts: Counts) -> InstructionsDiffer:
+    return lambda row: did_instructions_change(counts, row.suite, row.benchmark)
+
+
+def _read(
+    records: Iterable[tuple[int, bytes]], suites: Sequence[Suite]
+) -> tuple[list[Launch], list[Launch], Counts]:
+    """The launches of the programs as built, those of their relinks, and the instructions counted."""
+    as_built: list[Launch] = []
+    relinked: list[Launch] = []
+    counts: Counts = {}
+    for pair, raw in records:
+        (relinked if variant_of(pair) else as_built).extend(read_pair(pair, raw, suites))
+        if pair == 0:
+            counts = counts_in(raw)
+    return as_built, relinked, counts
 
 
 def _judge(
     job: Job,
     listings: Sequence[Listing],
     rows: Sequence[Comparison],
+    counted: Sequence[Comparison],
     launches: Sequence[Launch],
+    repeated: Sequence[str],
     machine: str,
+    withheld: Mapping[Row, str],
 ) -> Judgement:
     if not any(listing.base for listing in listings):
         cause = "nothing to compare with: the parent has no benchmark that the filters choose"
         return Judgement(Outcome.NO_PARENT, (cause,))
-    empty = [listing.suite for listing in listings if listing.base and not listing.patch]
-    found = judge(rows, job.policy, machine, empty)
-    return Judgement(found.outcome, (*found.causes, *_warnings(launches)))
+    empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
+    is_advisory = job.instructions is not Instructions.VOTE
+    # What could not be counted is said below; it must not make a decided build undecided.
+    voting = () if is_advisory else tuple(each for each in counted if each.verdict.is_decided)
+    found = judge((*rows, *voting), job.policy, machine, empty, withheld)
+    causes = (
+        *found.causes,
+        *same_program_causes(_same_program(listings)),
+        *causes_of(counted, is_advisory=is_advisory),
+        *repeated,
+        *_warnings(launches),
+    )
+    return Judgement(found.outcome, causes)
 
 
 def _warnings(launches: Sequence[Launch]) -> list[str]:

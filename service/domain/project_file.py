@@ -51,6 +51,21 @@ class OnUndecided(StrEnum):
     NONE = "none"
 
 
+class Layout(StrEnum):
+    """Whether a small slow-down is measured again on programs that are linked in another order."""
+
+    CONFIRM = "confirm"
+    OFF = "off"
+
+
+class Instructions(StrEnum):
+    """Whether instructions are counted, and whether more of them may vote."""
+
+    OFF = "off"
+    REPORT = "report"
+    VOTE = "vote"
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The sizes and budgets a verdict is made with; fractions, not percent; seconds."""
@@ -64,6 +79,7 @@ class Policy:
     probation: int = 40  # A/A pairs before a series may vote; 0: off
     on_undecided: OnUndecided = OnUndecided.PASS
     on_nothing_to_build: OnUndecided = OnUndecided.PASS
+    layout: Layout = Layout.CONFIRM
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +103,8 @@ class Suite:
     metrics: tuple[str, ...] = ()  # empty: each benchmark's own clock
     higher_is_better: tuple[str, ...] = ()
     cpus: int = 1
-    repetitions: int = 3  # the best of a few short ones has a far smaller spread than one long mean
-    min_time: float = 0.05  # seconds per repetition; a suite's own settings override it
+    repetitions: int | None = None  # per launch, the best one counts; None: as many as pay
+    min_time: float | None = None  # seconds per repetition; a benchmark's own settings override it
     timeout: float = 300.0  # of one launch
 
 
@@ -104,6 +120,7 @@ class Job:
     suites: tuple[Suite, ...] = ()
     policy: Policy = field(default_factory=Policy)
     voting: bool = True
+    instructions: Instructions = Instructions.OFF
     retries: int = 0
     source: dict[str, Any] = field(default_factory=dict)  # as written, to be stored with each build
 
@@ -166,7 +183,7 @@ def parse_job(name: str, source: dict[str, Any]) -> Job:
 
 
 def _job(name: str, node: Node) -> Job:
-    node.only("kind", "pool", "paths", "build", "suites", "policy", "voting", "retries")
+    node.only("kind", "pool", "paths", "build", "suites", "policy", "voting", "instructions", "retries")
     kind = JobKind(node.need("kind").one_of(*JobKind))
     suites = tuple(_suite(each) for each in node.list_at("suites"))
     job = Job(
@@ -178,6 +195,7 @@ def _job(name: str, node: Node) -> Job:
         suites=suites,
         policy=_policy(node.get("policy")),
         voting=node.flag_at("voting", default=True),
+        instructions=_instructions(node),
         retries=node.whole_at("retries", 0, at_most=5),
         source=node.plain(),
     )
@@ -185,6 +203,8 @@ def _job(name: str, node: Node) -> Job:
         _check_benchmark_job(node, job)
     elif suites:
         raise node.need("suites").error(f"suites belong to jobs of kind benchmark, this is {kind}")
+    elif job.instructions is not Instructions.OFF:
+        raise node.need("instructions").error(f"only jobs of kind benchmark count them, this is {kind}")
     return job
 
 
@@ -203,6 +223,14 @@ def _check_benchmark_job(node: Node, job: Job) -> None:
     names = [suite.name for suite in job.suites]
     if doubles := {n for n in names if names.count(n) > 1}:
         raise node.need("suites").error(f"suite names must differ; twice: {', '.join(sorted(doubles))}")
+
+
+def _instructions(node: Node) -> Instructions:
+    given = node.get("instructions")
+    # YAML 1.1 reads a bare `off` as false.
+    if given is None or given.value is False:
+        return Instructions.OFF
+    return Instructions(given.one_of(*Instructions))
 
 
 def _build(node: Node | None) -> BuildCommands:
@@ -231,10 +259,14 @@ def _suite(node: Node) -> Suite:
         metrics=tuple(metrics),
         higher_is_better=tuple(each.text() for each in node.list_at("higher_is_better")),
         cpus=node.whole_at("cpus", default.cpus, at_least=1, at_most=1024),
-        repetitions=node.whole_at("repetitions", default.repetitions, at_least=1, at_most=100),
-        min_time=node.value_at("min_time", duration, default.min_time),
+        repetitions=_repetitions(node),
+        min_time=node.value_at("min_time", duration, 0.0) or None,
         timeout=node.value_at("timeout", duration, default.timeout),
     )
+
+
+def _repetitions(node: Node) -> int | None:
+    return node.whole_at("repetitions", 1, at_least=1, at_most=100) if node.get("repetitions") else None
 
 
 def _policy(node: Node | None) -> Policy:
@@ -254,12 +286,21 @@ def _policy(node: Node | None) -> Policy:
         on_nothing_to_build=OnUndecided(
             node.choice_at("on_nothing_to_build", default.on_nothing_to_build, *OnUndecided)
         ),
+        layout=_layout(node, default.layout),
     )
     if not 0 < policy.false_alarms <= 0.2:  # noqa: PLR2004 - beyond, a vote would mean nothing
         raise node.need("false_alarms").error("allowed is more than 0 % and at most 20 %")
     if policy.floor > policy.same_within:
         raise node.error("floor must not exceed same_within")
     return policy
+
+
+def _layout(node: Node, default: Layout) -> Layout:
+    given = node.get("layout")
+    if given is None:
+        return default
+    # YAML 1.1 reads a bare `off` as false.
+    return Layout.OFF if given.value is False else Layout(given.one_of(*Layout))
 
 
 def _probation(node: Node, default: int) -> int:

@@ -36,11 +36,15 @@ class NewRun:
     ref: str
     subject: str = ""
     author: str = ""
+    pool: str = ""  # the only one whose jobs are built; empty: all
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set."""
+    """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set.
+
+    ``pool`` is the only one whose jobs are built; empty: all.
+    """
 
     id: int
     kind: RunKind
@@ -54,6 +58,7 @@ class RunRecord:
     patch_set_id: int | None
     change: ChangeKey | None
     ref: str | None
+    pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ class BuildSpec:
     """Which two revisions of which project to compare, and how.
 
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
-    the patch set's false alarms.
+    the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
+    all others.
     """
 
     kind: RunKind
@@ -38,6 +39,7 @@ class BuildSpec:
     patch: Revision
     job: Job
     jobs: int = 1
+    session: int = 0
 
     @property
     def judged(self) -> Job:
@@ -58,6 +60,7 @@ class BuildSpec:
             self.patch.tree,
             self.job.config_hash,
             self.jobs,
+            *([self.session] if self.session else []),
         ]
         return digest_of({"sequence": parts})
 
@@ -73,6 +76,7 @@ class BuildSpec:
             "job": self.job.name,
             "config": self.job.source,
             "jobs": self.jobs,
+            "session": self.session,
         }
 
     @staticmethod
@@ -87,6 +91,7 @@ class BuildSpec:
             patch=Revision(**found["patch"]),
             job=parse_job(found["job"], found["config"]),
             jobs=found["jobs"],
+            session=found.get("session", 0),
         )
 
 

@@ -14,6 +14,8 @@ from service.domain.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from service.domain.evidence import Standing
+
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
@@ -295,7 +297,10 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class MachineView:
-    """A machine, what it is, and the build it holds right now (``job/number``)."""
+    """A machine, what it is, and the build it holds right now (``job/number``).
+
+    ``obstacle`` is what keeps it from taking work; empty where nothing does.
+    """
 
     name: str
     machine_class: str
@@ -305,6 +310,17 @@ class MachineView:
     environment_id: int | None
     environment: Mapping[str, Any]
     build: tuple[str, int] | None
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StandingView:
+    """What a machine's A/A sessions say of a series, as the job's newest session was configured."""
+
+    machine: str
+    series: SeriesSummary
+    measured_at: datetime
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,94 @@
+"""Reads callgrind's dumps and the library's log as what each timed loop of a benchmark executed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from service.domain.errors import BadResults
+
+# Counting begins anew where the library starts a timed loop and is written out where it ends it, so that
+# neither set-up nor the library's own bookkeeping is in a dump. Both are functions of the library in every
+# version; what the compiler has inlined, or a stripped program, makes no dumps at all.
+OPTIONS: Final = (
+    "--tool=callgrind",
+    "--combine-dumps=yes",
+    "--zero-before=benchmark::State::StartKeepRunning()",
+    "--dump-before=benchmark::State::FinishKeepRunning()",
+)
+# The library looks for a number of iterations that takes the minimum time, and says what it tries.
+LOGGING: Final = ("--v=2",)
+MAX_LOOPS: Final = 10_000  # of one launch of one benchmark; more is no trial of the library
+_TRIGGER: Final = b"desc: Trigger: --dump-before="
+_EVENTS: Final = b"events: "
+_TOTALS: Final = re.compile(rb"totals: ([0-9]{1,18})")
+_RUNNING: Final = b"Running %s for "
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One timed loop: how often it went round, and how many instructions (Ir) that took."""
+
+    iterations: int
+    instructions: int
+
+
+def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
+    """The timed loops of one launch of one benchmark alone, in their order.
+
+    Google Benchmark tries 1, 10, 100, … iterations until a trial takes a tenth of the minimum time,
+    foresees the number that will do, and reports that trial (``BenchmarkRunner::PredictNumItersNeeded``).
+    So launches have trials of equal numbers even where a version cannot be given a fixed one.
+
+    Args:
+        dumps: callgrind's, taken with :data:`OPTIONS`.
+        log: standard error of the program, started with :data:`LOGGING`.
+        benchmark: its name.
+
+    Raises:
+        BadResults: these are no dumps of instructions, or do not fit the log.
+    """
+    loops = timed_loops(dumps)
+    if not loops:
+        raise BadResults("no timed loop was found; a program that is stripped, or a script, shows none")
+    numbers = _numbers(log, benchmark)
+    if len(numbers) != len(loops) or not all(numbers):
+        raise BadResults(f"{len(loops)} timed loops, but the library's log names {len(numbers)}")
+    return tuple(Trial(number, loop) for number, loop in zip(numbers, loops, strict=True))
+
+
+def timed_loops(dumps: bytes) -> tuple[int, ...]:
+    """The instructions (Ir) of every timed loop, in the order in which the loops ended.
+
+    ``dumps`` is callgrind's output, all parts in one file (Valgrind manual, "Callgrind Format
+    Specification"). Costs that belong to no timed loop, such as the part that the program's end writes,
+    are left out; so is a last part that is cut off.
+
+    Raises:
+        BadResults: these are no dumps of instructions, or there are too many.
+    """
+    if not dumps:
+        return ()
+    found: list[int] = []
+    is_loop = False
+    for line in dumps.split(b"\n"):
+        if line.startswith(b"part: "):
+            is_loop = False
+        elif line.startswith(_TRIGGER):
+            is_loop = True
+        elif line.startswith(_EVENTS) and line != b"events: Ir":
+            raise BadResults("the dumps count something else than instructions")
+        elif is_loop and (total := _TOTALS.fullmatch(line)):
+            found.append(int(total[1]))
+            is_loop = False
+        if len(found) > MAX_LOOPS:
+            raise BadResults(f"more than {MAX_LOOPS} timed loops")
+    if not dumps.startswith(b"# callgrind format\n"):
+        raise BadResults("not an output of callgrind")
+    return tuple(found)
+
+
+def _numbers(log: bytes, benchmark: str) -> list[int]:
+    said = (line.partition(_RUNNING % benchmark.encode()) for line in log.split(b"\n"))
+    return [int(number) for _, running, number in said if running and re.fullmatch(rb"[0-9]{1,18}", number)]

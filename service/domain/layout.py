@@ -1,0 +1,160 @@
+"""Whether a small slow-down is the change's, or comes from where the linker put its code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison import estimate
+from service.domain.identity import Side
+from service.domain.metric import Better
+from service.domain.project_file import Layout
+from service.domain.text import signed_percent
+from service.domain.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from service.domain.comparison import Estimate
+    from service.domain.metric import Metric
+    from service.domain.project_file import Policy
+    from service.domain.samples import Launch
+    from service.domain.verdict import Comparison, Row
+
+    InstructionsDiffer = Callable[[Row], bool | None]
+
+VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
+PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
+BELOW: Final = 0.1  # a larger slow-down than layout makes of a whole benchmark is believed at once
+LEVEL: Final = 0.05  # one-sided, of each variant
+_NUMBERS: Final = 10_000  # more pairs than a policy may ask for
+
+
+def number_of(variant: int, index: int) -> int:
+    """Where pair ``index`` of a variant is kept, beside the pairs of the programs as built."""
+    return variant * _NUMBERS + index
+
+
+def variant_of(pair: int) -> int:
+    """The variant that a pair belongs to; 0: the programs as the project links them."""
+    return pair // _NUMBERS
+
+
+def unknown(_: Row) -> bool | None:
+    """That nobody counted the instructions of a benchmark."""
+    return None
+
+
+def suspects(
+    rows: Iterable[Comparison], policy: Policy, instructions_differ: InstructionsDiffer = unknown
+) -> tuple[Comparison, ...]:
+    """The comparisons that vote −1 only once relinks confirm them.
+
+    Slower in a time or rate, by ``vote_at`` or more and by less than :data:`BELOW`. Alignment, the order of
+    functions and what shares a cache set move times by a few per cent without any change of what is executed
+    (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
+
+    Args:
+        rows: the comparisons of the programs as the project links them.
+        policy: may turn the confirmation off.
+        instructions_differ: whether both sides execute numbers of instructions that differ by 0.1 % or
+            more, which layout cannot do; None where it is not known.
+    """
+    if policy.layout is Layout.OFF:
+        return ()
+    return tuple(row for row in rows if _is_suspect(row, policy) and instructions_differ(row.row) is not True)
+
+
+def _is_suspect(found: Comparison, policy: Policy) -> bool:
+    is_small = policy.vote_at <= found.worsening < BELOW
+    return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
+
+
+def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
+    """By suite, the benchmarks of which a variant has fewer complete pairs than it takes.
+
+    ``launches`` are those of one variant.
+    """
+    short: dict[str, dict[str, None]] = {}
+    for found in suspected:
+        if len(_complete(found.row, launches)) < PAIRS:
+            short.setdefault(found.row.suite, {})[found.row.benchmark] = None
+    return {suite: tuple(names) for suite, names in short.items()}
+
+
+def confirm(
+    rows: Iterable[Comparison],
+    launches: Iterable[Launch],
+    policy: Policy,
+    instructions_differ: InstructionsDiffer = unknown,
+) -> tuple[Comparison, ...]:
+    """The comparisons with those that are slower in one link only taken back to ``undecided``.
+
+    A suspect stays ``slower`` when it is slower in every variant: by the first :data:`PAIRS` complete pairs
+    of each, the 20 % trimmed mean of the log ratios is beyond the floor and its one-sided 95 % bound
+    (Yuen's, as in :func:`service.domain.comparison.estimate`) is above zero.
+
+    * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
+      of the programs as linked holds unchanged, whatever the level of a variant; none of it is spent again.
+    * **Layout.** Each link of each side has an order of its own. Where the change itself costs nothing,
+      base and patch can change places, each variant is slower with a chance of at most one half, and all
+      three with at most 1/8, however strong the layout is.
+    * **Power.** A level of 5 % is lenient on purpose. Where links do not differ by themselves, a true 3 %
+      on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
+      variants in 99 of 100 cases; a true 2 % in 85.
+
+    One that could not be confirmed for want of pairs stays ``slower``, and says so. What was measured of the
+    programs as built is true of them, a project whose link cannot be varied would otherwise never get a
+    vote, and an author whose program does not link a second time would escape one.
+
+    Args:
+        rows: the comparisons of the programs as the project links them.
+        launches: of all variants, their pairs numbered by :func:`number_of`.
+        policy: as for :func:`suspects`.
+        instructions_differ: as for :func:`suspects`.
+    """
+    by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
+    for launch in launches:
+        by_variant.setdefault(variant_of(launch.pair), []).append(launch)
+    rows = tuple(rows)
+    suspected = {each.row for each in suspects(rows, policy, instructions_differ)}
+    return tuple(_confirm(each, by_variant, policy) if each.row in suspected else each for each in rows)
+
+
+def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
+    variants = [_complete(found.row, by_variant[variant]) for variant in VARIANTS]
+    if any(len(pairs) < PAIRS for pairs in variants):
+        return replace(found, reason="layout: not checked by relinking")
+    estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
+    slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
+    measured = ", ".join(signed_percent(each.ratio) for each in estimates)
+    if slower == len(VARIANTS):
+        return replace(found, reason=f"layout: slower on three relinks too ({measured})")
+    reason = f"layout: {measured} on three relinks, slower in {slower} of them"
+    return replace(found, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
+    low, high = found.bounds(LEVEL)
+    floor = math.log1p(policy.floor)
+    if metric.better is Better.LOWER:
+        return low > 0 and found.centre > floor
+    return high < 0 and found.centre < -floor
+
+
+def _complete(row: Row, launches: Iterable[Launch]) -> list[tuple[float, float]]:
+    """Base and patch of the first pairs of a variant that have both, as many as it takes."""
+    by_pair: dict[int, dict[Side, float]] = {}
+    for pair, side, value in sorted(_values(row, launches), key=lambda each: each[0]):
+        by_pair.setdefault(pair, {})[side] = value
+    both = ((each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side))
+    return list(islice(both, PAIRS))
+
+
+def _values(row: Row, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
+    for launch in launches:
+        value = launch.values.get(row.benchmark, {}).get(row.metric.name)
+        if launch.suite == row.suite and value is not None and value > 0:
+            yield launch.pair, launch.side, value
