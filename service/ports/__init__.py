@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from service.domain.binary import BinaryKey
+    from service.domain.calibration import IdleJob
     from service.domain.command import Command, Completed
+    from service.domain.evidence import History, Session
     from service.domain.identity import ChangeKey, RunKind, SeriesKey
     from service.domain.records import (
         BuildRecord,
@@ -65,6 +67,9 @@ class Source(Protocol):
 
     def fetch(self, project: str, *refs: str) -> None:
         """Bring these refs (or commit ids) in."""
+
+    def head(self, project: str, branch: str) -> str:
+        """The commit id of a branch as it stands in the mirror."""
 
     def tree(self, project: str, revision: str) -> str:
         """The id of the Git tree of a revision."""
@@ -187,8 +192,8 @@ class Worklist(Protocol):
     def claim(self) -> Claimed | None:
         """The next build of this machine's pool; None when there is nothing to do."""
 
-    def see(self) -> None:
-        """Leave a sign of life."""
+    def see(self, obstacle: str | None = None) -> None:
+        """Leave a sign of life; ``obstacle`` says what keeps it from taking work, None: as it said before."""
 
 
 class Claimed(Lease, PairLog, Binaries, Protocol):
@@ -286,6 +291,15 @@ class Transaction(Protocol):
     ) -> None:
         """Replace the results of a build. ``series`` gives unit and better direction by key."""
 
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        """Keep the A/A sessions of a build, each of a series whose results are stored already.
+
+        The builds of one sequence have one session a series, and the machine that measured it first.
+        """
+
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        """What is known of these series on a machine; those without a session are left out."""
+
     def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
         """End a build; the runs that wait for it."""
 
@@ -344,6 +358,12 @@ class Upkeep(Protocol):
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         """(pool, build) where builds wait and no machine of the pool is known to be busy."""
+
+    def make_way(self) -> Sequence[int]:
+        """Cancel calibrations that a machine holds while other builds wait for it; those builds."""
+
+    def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
+        """The benchmark jobs of branches checked within so many seconds, in pools with nothing to do."""
 
     def pools(self) -> Sequence[str]:
         """The pools in which a machine was seen within the last minutes."""

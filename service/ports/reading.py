@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RunDetail,
         SamplesView,
         SeriesSummary,
+        StandingView,
         Trend,
     )
 
@@ -61,6 +62,9 @@ class Reading(Protocol):
 
     def machines(self) -> Sequence[MachineView]:
         """All machines by pool and name."""
+
+    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+        """What is known of series on machines, by machine and name; ``after`` leaves out so many."""
 
     def condition(self) -> Condition:
         """What tells whether the service is well."""

@@ -30,6 +30,7 @@ jobs:
     paths: ["bench.json", "src/"]
     build: {configure: "", compile: make}
     suites: [{name: bench, program: build/bench}]
+    policy: {probation: off, layout: off}
 """
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.search import Words
-    from service.domain.views import Cursor
+    from service.domain.views import Cursor, StandingView
 
 T = TypeVar("T")
 NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)
@@ -65,6 +65,7 @@ class FakeReading:
     rows: dict[int, list[ComparisonView]] = field(default_factory=dict)
     trends: list[Trend] = field(default_factory=list)
     machine_rows: list[MachineView] = field(default_factory=list)
+    standing_rows: list[StandingView] = field(default_factory=list)
     state: Condition | None = None
     is_away: bool = False
 
@@ -137,6 +138,9 @@ class FakeReading:
 
     def machines(self) -> Sequence[MachineView]:
         return self.machine_rows
+
+    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+        return self.standing_rows[after:][:limit]
 
     def condition(self) -> Condition:
         if self.is_away:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from service.domain.errors import NotFound
+from service.domain.evidence import History
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.records import (
     BuildRecord,
@@ -20,6 +21,8 @@ from service.domain.vote import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.calibration import IdleJob
+    from service.domain.evidence import Session
     from service.domain.identity import SeriesKey
     from service.domain.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
     from service.domain.review import Change
@@ -71,6 +74,7 @@ class Memory:
     listings: dict[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     pairs: dict[int, dict[int, str]] = field(default_factory=dict)
     results: dict[int, Results] = field(default_factory=dict)
+    evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
     decisions: list[NewDecision] = field(default_factory=list)
     hints: list[tuple[str, int]] = field(default_factory=list)
     reviews: dict[str, StoredReview] = field(default_factory=dict)
@@ -79,6 +83,8 @@ class Memory:
     overdue: set[int] = field(default_factory=set)
     stalled: list[tuple[str, int]] = field(default_factory=list)
     idle: list[tuple[str, int]] = field(default_factory=list)
+    idle_jobs: list[IdleJob] = field(default_factory=list)
+    in_the_way: list[int] = field(default_factory=list)
 
 
 class MemoryTransaction:
@@ -139,10 +145,7 @@ class MemoryTransaction:
 
     def add_run(self, run: NewRun) -> int | None:
         for other in self._m.runs:
-            is_same_check = other.patch_set_id == run.patch_set_id and other.state in UNFINISHED
-            if other.kind is run.kind and (
-                other.revision == run.revision if run.kind is RunKind.POST_SUBMIT else is_same_check
-            ):
+            if other.kind is run.kind and _is_same(other, run):
                 return None
         change = None
         if run.patch_set_id is not None:
@@ -162,6 +165,7 @@ class MemoryTransaction:
                 patch_set_id=run.patch_set_id,
                 change=change,
                 ref=run.ref if change else None,
+                pool=run.pool,
             )
         )
         return number
@@ -233,6 +237,21 @@ class MemoryTransaction:
         assert len({each.series for each in comparisons}) == len(comparisons), "one comparison a series"
         self._m.results[build.id] = Results(series, results, comparisons)
 
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        assert build.sequence_id is not None
+        assert sessions.keys() <= self._m.results[build.id].series.keys(), "results are stored first"
+        for key, session in sessions.items():
+            machine, _ = self._m.evidence.get((key, build.sequence_id), (build.machine, session))
+            if machine == build.machine:
+                self._m.evidence[key, build.sequence_id] = (machine, session)
+
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        found: dict[SeriesKey, list[Session]] = {}
+        for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
+            if where == machine and key in series:
+                found.setdefault(key, []).append(session)
+        return {key: History.of(sessions) for key, sessions in found.items()}
+
     def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
         build = self.lock_build(build_id)
         is_analysed = build.state is BuildState.EXECUTED
@@ -263,3 +282,11 @@ class MemoryTransaction:
 
     def _put(self, build: BuildRecord) -> None:
         self._m.builds[build.id - 1] = build
+
+
+def _is_same(other: RunRecord, run: NewRun) -> bool:
+    """Whether a run of the same kind leaves no room for this one."""
+    if run.kind is RunKind.POST_SUBMIT:
+        return other.revision == run.revision
+    key = "pool" if run.kind is RunKind.CALIBRATION else "patch_set_id"
+    return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))

@@ -15,6 +15,7 @@ from tests.support.memory import Memory, MemoryTransaction
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from service.domain.calibration import IdleJob
     from service.domain.identity import ChangeKey
     from tests.support.memory import StoredReview
 
@@ -99,6 +100,14 @@ class MemoryStore:
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         return self.memory.idle
+
+    def make_way(self) -> Sequence[int]:
+        for number in self.memory.in_the_way:
+            self.update(number, cancel_requested=True)
+        return self.memory.in_the_way
+
+    def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
+        return self.memory.idle_jobs
 
     def pools(self) -> Sequence[str]:
         return sorted({pool for pool, _ in self.memory.idle})

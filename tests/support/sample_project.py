@@ -7,7 +7,10 @@ import random
 from dataclasses import replace
 from datetime import timedelta
 
-from service.domain.views import MachineView, SeriesSummary, Trend
+from service.domain.evidence import History, Session, standing_of
+from service.domain.project_file import Policy
+from service.domain.verdict import Verdict
+from service.domain.views import MachineView, SeriesSummary, StandingView, Trend
 from tests.support.fake_reading import (
     ENVIRONMENT,
     NOW,
@@ -52,6 +55,7 @@ def sample_project() -> FakeReading:
             ENVIRONMENT, ("kv-engine-cv-perf", 5907),
         ),
     ]  # fmt: skip
+    _add_standings(reading)
     return reading
 
 
@@ -168,6 +172,16 @@ def _add_hostile_change(reading: FakeReading) -> None:
         666, 6660, result="FAILURE", outcome="slower", causes=HOSTILE_NAMES, machine="<i>perf</i>"
     )
     add_patch_set(reading, change, [(build, rows)], "\n".join(HOSTILE_NAMES))
+
+
+def _add_standings(reading: FakeReading) -> None:
+    """One series that votes, one that gave false alarms, and the others on probation."""
+    quiet = Session((0.004, -0.004, 0.001, -0.001) * 4, Verdict.SAME)
+    alarm = replace(quiet, verdict=Verdict.FASTER)
+    histories = [[quiet] * 12, [quiet, alarm, quiet, alarm], *([quiet] for _ in HOSTILE_NAMES)]
+    for trend, sessions in zip(reading.trends, histories, strict=True):
+        standing = standing_of(History.of(sessions), Policy())
+        reading.standing_rows.append(StandingView("perf-01", trend.series, NOW, standing))
 
 
 def _add_trends(reading: FakeReading) -> None:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from service.domain.built import BuiltFile
 from service.domain.command import Completed
 from service.domain.errors import BadResults, LeaseLost, NotFound, ProgramMissing
+from service.domain.layout import number_of, variant_of
 from service.domain.machine import Load
 from service.steps.build_sides import Workshop
 from tests.unit.domain.gbench_files import row, whole
@@ -65,6 +67,12 @@ class MemorySource:
         files = json.dumps(self._commit(revision).files, sort_keys=True)
         return hashlib.sha1(files.encode(), usedforsecurity=False).hexdigest()
 
+    def head(self, project: str, branch: str) -> str:
+        ref = f"refs/heads/{branch}"
+        if ref not in self.refs:
+            raise NotFound(f"no branch {branch}")
+        return self.refs[ref]
+
     def parent(self, project: str, revision: str) -> str | None:
         return self._commit(revision).parent
 
@@ -100,15 +108,18 @@ class MemorySource:
 class MemorySandbox:
     """Compiles by copying the code, and runs it as a benchmark program with small, repeatable noise.
 
-    ``launches`` remembers (commit's code, filter) of every launch that measured, ``pads`` by how much
-    its environment was larger, ``warm_ups`` the launches that were to be forgotten; ``before`` is called
-    with the number of each launch that measured and may raise.
+    ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
+    ``pads`` by how much its environment was larger, ``warm_ups`` the launches that were to be forgotten;
+    ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
+    filters of launches under callgrind, which obey the code's ``instructions`` per iteration.
     """
 
     commands: list[str] = field(default_factory=list)
     launches: list[tuple[str, str]] = field(default_factory=list)
+    cpus: list[tuple[int, ...] | None] = field(default_factory=list)
     pads: list[int] = field(default_factory=list)
     warm_ups: list[tuple[str, str]] = field(default_factory=list)
+    counted: list[str] = field(default_factory=list)
     before: Callable[[int], None] = lambda _: None
     seconds: float = 0.0
 
@@ -124,27 +135,36 @@ class MemorySandbox:
         sources = Path(command.mounts[0].source)
         if len(command.argv) == 3:
             self.commands.append(command.argv[2])
-            return self._compile(sources)
+            return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
+        if command.argv[3] == "remove":
+            (sources / PROGRAM).unlink(missing_ok=True)
+            return Completed(0, 0.1)
         output = Path(command.mounts[-1].source) / "result.json"
         program = (sources / command.argv[4]).read_text()
         flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
         if "benchmark_list_tests" in flags:
             return self._list(program, flags, output)
+        if "valgrind" in command.argv[2]:
+            self.counted.append(flags["benchmark_filter"])
+            return _count(program, flags, output.with_name("callgrind.out"), log)
         if "BENCHGATE_PAD" not in command.env:
             self.warm_ups.append((program, flags["benchmark_filter"]))
             return Completed(0, 0.1)
         self.before(len(self.launches))
         self.launches.append((program, flags["benchmark_filter"]))
+        self.cpus.append(command.cpus)
         self.pads.append(len(command.env["BENCHGATE_PAD"]))
         return self._measure(program, flags, output)
 
     def in_force(self) -> Mapping[str, str]:
         return {"isolation": "none"}
 
-    def _compile(self, sources: Path) -> Completed:
+    def _compile(self, sources: Path, link_seed: str) -> Completed:
         program = json.loads((sources / CODE).read_text())
-        if "does not compile" in program:
+        if "does not compile" in program or ("does not link again" in program and link_seed):
             return Completed(2, 1.0)
+        if link_seed and "links always alike" not in program:
+            program = {**program, "link": link_seed, **program.get("linked again", {})}
         if "makes nothing" not in program:
             (sources / PROGRAM).write_text(json.dumps(program))
         return Completed(0, 1.0)
@@ -170,6 +190,23 @@ class MemorySandbox:
         ]
         output.write_bytes(whole(*rows, library_version="v1.9.4"))
         return Completed(0, self.seconds)
+
+
+def _count(program: str, flags: Mapping[str, str], dumps: Path, log: BinaryIO | None) -> Completed:
+    """A hundred instructions around each loop; without a word on instructions, there is no Valgrind."""
+    assert log is not None
+    instructions = json.loads(program).get("instructions")
+    if instructions is None:
+        log.write(b"sh: 1: exec: valgrind: not found")
+        return Completed(127, 0.1)
+    (name,) = _chosen(program, flags["benchmark_filter"])
+    parts = ["# callgrind format"]
+    for number in (1, 10**6):
+        log.write(f"-- LOG(2): Running {name} for {number}\n".encode())
+        total = 100 + number * instructions[name]
+        parts += ["desc: Trigger: --dump-before=…", "events: Ir", f"totals: {total}"]
+    dumps.write_text("\n".join(parts))
+    return Completed(0, 1.0)
 
 
 def _chosen(program: str, pattern: str) -> list[str]:
@@ -199,6 +236,19 @@ class MemoryPacker:
         if not path.exists():
             raise BadResults("there is no such file")
         return path.read_bytes()
+
+
+@dataclass
+class MemoryInspector:
+    """Every file is a program of its own text; ``is_blind``: it can tell nothing of any directory."""
+
+    is_blind: bool = False
+
+    def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
+        watch()
+        if self.is_blind:
+            return None
+        return {path.name: BuiltFile(path.read_text(), is_native=True) for path in build.iterdir()}
 
 
 @dataclass
@@ -241,7 +291,8 @@ class MemoryPairs:
         return sorted(self.records.items())
 
     def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
-        assert pair == len(self.records), "pairs are stored in order, without gaps"
+        before = sum(variant_of(each) == variant_of(pair) for each in self.records)
+        assert pair == number_of(variant_of(pair), before), "pairs are stored in order, without gaps"
         self.recorded.append(pair)
         self.records.setdefault(pair, raw)
 
@@ -321,9 +372,12 @@ def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **othe
         sandbox=sandbox,
         artifacts=other.get("artifacts", MemoryArtifacts()),
         packer=MemoryPacker(),
+        inspector=other.get("inspector", MemoryInspector()),
         toolchain="gcc 14",
-        cpus=(),
+        cpus=other.get("cpus", ()),
+        host_cpus=other.get("host_cpus", ()),
         scratch=scratch,
-        read_load=lambda: nothing,
+        linkers=other.get("linkers", scratch),
+        read_load=other.get("read_load", lambda: nothing),
         clock=lambda: sandbox.seconds * len(sandbox.launches),
     )

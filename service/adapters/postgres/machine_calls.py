@@ -37,7 +37,7 @@ _FUNCTIONS: Final = {
         fingerprint=CleanText,
         facts=CleanJson,
     ),
-    "see": _function("see", name=CleanText),
+    "see": _function("see", name=CleanText, obstacle=CleanText),
     "claim": _function("claim", name=CleanText, seconds=None),
     "renew": _function("renew", **_LEASE, seconds=None, phase=CleanText),
     "find_binary": _function("find_binary", **_LEASE, digest=CleanText),

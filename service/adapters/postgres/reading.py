@@ -10,6 +10,7 @@ from service.adapters.postgres import (
     reading_changes,
     reading_condition,
     reading_measured,
+    reading_standings,
     reading_trends,
 )
 from service.adapters.postgres.faults import translated
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         RunDetail,
         SamplesView,
         SeriesSummary,
+        StandingView,
         Trend,
     )
 
@@ -105,6 +107,11 @@ class PostgresReading:
         """All machines by pool and name."""
         with self._snapshot() as connection:
             return reading_condition.machine_list(connection)
+
+    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+        """What is known of series on machines, by machine and name; ``after`` leaves out so many."""
+        with self._snapshot() as connection:
+            return reading_standings.standing_list(connection, limit, min(after, _LARGEST_BIGINT))
 
     def condition(self) -> Condition:
         """What tells whether the service is well."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _MACHINES: Final = text("""
-SELECT m.name, m.class, m.pool, m.first_seen_at, m.last_seen_at, m.environment_id, e.facts, b.job, b.number
+SELECT m.name, m.class, m.pool, m.first_seen_at, m.last_seen_at, m.environment_id, m.obstacle,
+       e.facts, b.job, b.number
 FROM machine AS m
 LEFT JOIN environment AS e ON e.id = m.environment_id
 LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()
@@ -30,11 +31,13 @@ SELECT now() AS now,
            AS oldest_unsent_review_at,
        (SELECT count(*) FROM setback WHERE is_dead) AS dead_setbacks
 """)
+# Nobody waits for a calibration.
 _QUEUES: Final = text("""
 SELECT coalesce(q.pool, m.pool) AS pool, coalesce(q.waiting, 0) AS waiting, q.oldest_at, m.machine_seen_at
 FROM (
     SELECT pool, count(*) AS waiting, min(created_at) AS oldest_at FROM build
-    WHERE state = 'queued' AND NOT cancel_requested GROUP BY pool
+    WHERE state = 'queued' AND NOT cancel_requested AND spec ->> 'kind' IS DISTINCT FROM 'calibration'
+    GROUP BY pool
 ) AS q
 FULL JOIN (
     SELECT pool, max(last_seen_at) AS machine_seen_at FROM machine GROUP BY pool
@@ -56,6 +59,7 @@ def machine_list(connection: Connection) -> Sequence[MachineView]:
             environment_id=row["environment_id"],
             environment=row["facts"] or {},
             build=None if row["job"] is None else (row["job"], row["number"]),
+            obstacle=row["obstacle"],
         )
         for row in connection.execute(_MACHINES).mappings()
     ]

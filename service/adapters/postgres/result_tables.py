@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    REAL,
     BigInteger,
     Column,
     Float,
+    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -19,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service.adapters.postgres.clean import CleanText
-from service.adapters.postgres.columns import EMPTY, MOMENT, identity, metadata, text_column
+from service.adapters.postgres.columns import EMPTY, MOMENT, created, identity, metadata, text_column
 
 series: Final = Table(
     "series",
@@ -37,6 +39,21 @@ series: Final = Table(
     text_column("unit"),
     text_column("better"),
     Index("series_of_job", "job", "suite", "id"),
+)
+
+# By name, since the tables it refers to are made beside these.
+evidence: Final = Table(
+    "evidence",
+    metadata,
+    Column("series_id", ForeignKey(series.c.id), primary_key=True),
+    Column("sequence_id", ForeignKey("sequence.id"), primary_key=True),
+    text_column("machine"),
+    Column("build_id", ForeignKey("build.id"), nullable=False),
+    Column("logs", ARRAY(REAL), nullable=False),
+    text_column("verdict"),
+    created(),
+    Index("evidence_of_machine", "machine", "series_id", "sequence_id"),
+    Index("evidence_of_build", "build_id"),
 )
 
 result: Final = Table(

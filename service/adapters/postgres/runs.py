@@ -98,6 +98,7 @@ class Runs(Connected):
                 revision=run.revision,
                 subject=run.subject,
                 author=run.author,
+                pool=run.pool,
             )
             .on_conflict_do_nothing()
             .returning(t.run.c.id)
@@ -157,4 +158,5 @@ def _record(row: Row[Any]) -> RunRecord:
         patch_set_id=row.patch_set_id,
         change=None if row.change_number is None else ChangeKey(row.change_instance, row.change_number),
         ref=row.ref,
+        pool=row.pool,
     )

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from service.adapters.postgres.clean import CleanJson, CleanText
 from service.adapters.postgres.columns import EMPTY, MOMENT, NOW, created, identity, metadata, text_column
 from service.adapters.postgres.outbox_tables import outbox, pulse, setback
-from service.adapters.postgres.result_tables import comparison, result, series
+from service.adapters.postgres.result_tables import comparison, evidence, result, series
 
 __all__ = [
     "UNFINISHED_RUN",
@@ -32,6 +32,7 @@ __all__ = [
     "decision",
     "environment",
     "event",
+    "evidence",
     "job_number",
     "kept_binary",
     "launch",
@@ -124,6 +125,22 @@ run: Final = Table(
     Column("reason", CleanText, nullable=False, server_default=EMPTY),
     created(),
     Column("finished_at", MOMENT),
+    Column("pool", CleanText, nullable=False, server_default=EMPTY),
+    Index(
+        "run_one_calibration",
+        "pool",
+        unique=True,
+        postgresql_where=text("kind = 'calibration' AND state IN ('planning', 'running')"),
+    ),
+    Index(
+        "run_of_calibration",
+        "pool",
+        "instance",
+        "project",
+        "branch",
+        "created_at",
+        postgresql_where=text("kind = 'calibration'"),
+    ),
     Index(
         "run_one_unfinished",
         "patch_set_id",
@@ -172,6 +189,7 @@ machine: Final = Table(
     Column("environment_id", ForeignKey(environment.c.id)),
     Column("first_seen_at", MOMENT, nullable=False, server_default=NOW),
     Column("last_seen_at", MOMENT, nullable=False, server_default=NOW),
+    Column("obstacle", CleanText, nullable=False, server_default=EMPTY),
 )
 
 job_number: Final = Table(

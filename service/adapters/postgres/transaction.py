@@ -5,9 +5,10 @@ from __future__ import annotations
 from service.adapters.postgres.builds import Builds
 from service.adapters.postgres.changes import Changes
 from service.adapters.postgres.decisions import Decisions
+from service.adapters.postgres.evidence import Evidence
 from service.adapters.postgres.results import Results
 from service.adapters.postgres.runs import Runs
 
 
-class PostgresTransaction(Changes, Runs, Builds, Results, Decisions):
+class PostgresTransaction(Changes, Runs, Builds, Results, Evidence, Decisions):
     """All that a step may do to the database, on one connection in one transaction."""

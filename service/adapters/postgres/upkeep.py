@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import bindparam, text
 
+from service.adapters.postgres.calibrations import Calibrations
 from service.adapters.postgres.clean import CleanText
 from service.adapters.postgres.relay import Relay
 from service.adapters.postgres.watch import Watch
@@ -29,7 +30,7 @@ ON CONFLICT (part) DO UPDATE SET beat_at = excluded.beat_at, note = excluded.not
 """).bindparams(bindparam("note", type_=CleanText))
 
 
-class PostgresUpkeep(Relay, Watch):
+class PostgresUpkeep(Relay, Watch, Calibrations):
     """Implements the port Upkeep; each call is a transaction of its own.
 
     Args:

@@ -86,9 +86,9 @@ class MachineWorklist:
         )
         return ClaimedBuild(self._engine, self._artifacts, row, renewal)
 
-    def see(self) -> None:
-        """Leave a sign of life."""
-        call(self._engine, "see", name=self._name)
+    def see(self, obstacle: str | None = None) -> None:
+        """Leave a sign of life; what keeps this machine from taking work, where that is known now."""
+        call(self._engine, "see", name=self._name, obstacle=obstacle)
 
 
 class ClaimedBuild:

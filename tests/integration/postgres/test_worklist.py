@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
+from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.worklist import MachineWorklist
 from service.domain.binary import BinaryKey
 from service.domain.run import BuildState
@@ -22,6 +27,8 @@ from tests.integration.postgres.samples import (
 )
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine.interfaces import IsolationLevel
+
     from service.adapters.postgres.store import PostgresStore
     from tests.support.postgres import Database
 
@@ -69,6 +76,45 @@ def test_one_machine_claims_one_build_at_a_time(store: PostgresStore, database: 
     assert len(builds) == 1
 
 
+@pytest.mark.parametrize("isolation", ["READ COMMITTED", "REPEATABLE READ"])
+def test_a_second_worker_of_a_machine_waits_for_the_first_ones_claim_and_gets_nothing(
+    store: PostgresStore, database: Database, isolation: IsolationLevel
+) -> None:
+    """Two sessions at once, the first one not committed: the promise is the database's, not a worker's."""
+    queue(store, named("a"), named("b"))
+    worklist(database)
+    isolated = database.machine.execution_options(isolation_level=isolation)
+    claim = text("SELECT job FROM machine.claim('perf-01', 30)")
+
+    def claim_too() -> list[str]:
+        with isolated.begin() as second:
+            second.execute(text("SELECT 1"))  # its snapshot, where it keeps one, is older than the claim
+            began.set()
+            return list(second.execute(claim).scalars())
+
+    began = threading.Event()
+    with ThreadPoolExecutor(1) as pool, isolated.begin() as first:
+        assert first.execute(claim).scalars().all() == ["a"]
+        other = pool.submit(claim_too)
+        assert began.wait(10)
+        with pytest.raises(TimeoutError):
+            other.result(timeout=0.3)
+        first.commit()
+        # A session that keeps an older snapshot is refused: the claim before it changed the machine's row.
+        with suppress(OperationalError) if isolation == "REPEATABLE READ" else nullcontext():
+            assert other.result(timeout=10) == []
+    assert database.value("SELECT count(*) FROM lease WHERE machine = 'perf-01'") == 1
+
+
+def test_a_machine_whose_lease_ran_out_may_claim_again(store: PostgresStore, database: Database) -> None:
+    queue(store, named("a"), named("b"))
+    work = worklist(database)
+    with claimed(work):
+        database.change("UPDATE lease SET expires_at = clock_timestamp() - interval '1 s'")
+        with claimed(work) as second:
+            assert second.name == "b/1"
+
+
 def test_a_machine_that_is_not_known_gets_nothing(store: PostgresStore, database: Database) -> None:
     queue(store)
     assert MachineWorklist(database.machine, "nobody", "c6i", "perf", MemoryArtifacts()).claim() is None
@@ -99,6 +145,25 @@ def test_signs_of_life_are_kept(database: Database) -> None:
     database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
     assert work.claim() is None
     assert database.value("SELECT now() - last_seen_at < interval '1 min' FROM machine")
+
+
+def test_a_machine_tells_what_keeps_it_from_work_until_it_tells_otherwise(database: Database) -> None:
+    work = worklist(database)
+    told = []
+    for obstacle in ("other work takes 97% of its CPUs " + NASTY, None, ""):
+        work.see(obstacle)
+        told += [machine.obstacle for machine in PostgresReading(database.owner).machines()]
+    assert told == ["other work takes 97% of its CPUs " + CLEANED] * 2 + [""]
+
+
+def test_a_worker_of_the_version_before_still_leaves_signs_of_life(database: Database) -> None:
+    worklist(database).see("steal")
+    database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
+    with database.machine.begin() as connection:
+        connection.execute(text("SELECT * FROM machine.see('perf-01')"))
+    assert database.rows("SELECT now() - last_seen_at < interval '1 min', obstacle FROM machine") == [
+        (True, "steal")
+    ]
 
 
 def test_a_machine_whose_environment_changed_is_introduced_again(database: Database) -> None:
