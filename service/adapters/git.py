@@ -91,6 +91,15 @@ class GitSource:
                     mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,)
                 )
 
+    def head(self, project: str, branch: str) -> str:
+        """The commit id of a branch as it was last fetched.
+
+        Raises:
+            NotFound: the mirror has no such branch.
+            Transient: git took too long.
+        """
+        return self._resolve(project, f"refs/heads/{branch}", "commit")
+
     def tree(self, project: str, revision: str) -> str:
         """The id of the Git tree of a revision.
 

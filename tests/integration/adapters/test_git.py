@@ -49,6 +49,15 @@ def test_a_branch_that_moved_back_is_fetched_again(source: GitSource, repository
     assert source.read(PROJECT, "refs/heads/master", "x") == "other"
 
 
+def test_the_head_of_a_branch_is_its_newest_commit(source: GitSource, repository: Repository) -> None:
+    first = repository.commit({"x": b"first"})
+    second = repository.commit({"x": b"second"}, first)
+    source.fetch(PROJECT, "refs/heads/master")
+    assert source.head(PROJECT, "master") == second
+    with pytest.raises(NotFound):
+        source.head(PROJECT, "gone")
+
+
 @pytest.mark.parametrize(("before", "after"), [("rel", "rel/1"), ("rel/1", "rel")])
 def test_a_branch_whose_name_becomes_a_folder_is_fetched(
     source: GitSource, repository: Repository, before: str, after: str

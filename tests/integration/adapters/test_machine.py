@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
+from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.machine import read_environment, read_load
+from service.adapters.machine import keep_off, read_environment, read_load
+from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.domain.command import Command
 from service.domain.fitness import findings
 from service.domain.machine import load_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.integration
 
@@ -39,6 +46,36 @@ def test_two_readings_of_the_load_give_shares() -> None:
     assert 0 <= seen.steal_share <= 1
     assert seen.foreign_share is not None
     assert 0 <= seen.foreign_share <= 1
+
+
+@pytest.fixture
+def cpus() -> Iterator[list[int]]:
+    """The CPUs of this process, which a test may leave."""
+    before = os.sched_getaffinity(0)
+    yield sorted(before)
+    os.sched_setaffinity(0, before)
+
+
+def test_a_worker_keeps_off_the_measured_cpus_and_puts_programs_on_them(cpus: list[int]) -> None:
+    if len(cpus) == 1:
+        pytest.skip("there is nowhere else to go on one CPU")
+    keep_off(cpus[-1:])
+    log = io.BytesIO()
+    DirectRunner().run(Command(("nproc",)), log=log, watch=lambda: None)
+    DirectRunner().run(
+        Command(("sh", "-c", "taskset -cp $$"), cpus=tuple(cpus[-1:])), log=log, watch=lambda: None
+    )
+    own, measured = log.getvalue().decode().splitlines()
+
+    assert os.sched_getaffinity(0) == set(cpus[:-1])
+    assert int(own) == len(cpus) - 1
+    assert measured.endswith(f"affinity list: {cpus[-1]}")
+
+
+def test_a_worker_stays_where_it_is_when_all_cpus_are_measured(cpus: list[int]) -> None:
+    keep_off([*cpus, 4095])
+
+    assert os.sched_getaffinity(0) == set(cpus)
 
 
 def test_every_finding_is_a_state_and_a_value() -> None:

@@ -1,0 +1,51 @@
+#!/bin/sh
+# A linker that calls the real one of its name, with the object files in an order of its own.
+#
+# gcc and clang find it through COMPILER_PATH. With a seed in BENCHGATE_RELINK_SEED (1 to 2147483646) the
+# same command line gives the same program; without one, nothing is changed. A command line that the real
+# linker does not take once it is altered is given to it as it was: a build never fails by this.
+set -uf
+name=${0##*/}
+own=$(cd "${0%/*}" && pwd -P)
+
+# The first linker of this name that a compiler would find if this one were not there: where gcc says, beside
+# the compiler that calls, along PATH.
+real_linker() {
+  caller=$(readlink "/proc/$PPID/exe") || caller=
+  IFS=:
+  for directory in ${COMPILER_PATH:-} "${caller%/*}" ${PATH:-}; do
+    [ -f "$directory/$name" ] && [ -x "$directory/$name" ] || continue
+    [ "$(cd "$directory" && pwd -P)" = "$own" ] && continue
+    printf '%s\n' "${directory%/}/$name"
+    return
+  done
+  echo "$name: there is no other linker of this name" >&2
+  exit 127
+}
+
+linker=$(real_linker) || exit
+[ -n "${BENCHGATE_RELINK_SEED:-}" ] || exec "$linker" "$@"
+case $* in
+  *'
+'*) exec "$linker" "$@" ;;  # arguments are handed on one a line
+esac
+
+scratch=$(mktemp -d) || exec "$linker" "$@"
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' HUP INT TERM
+
+altered() {
+  printf '%s\n' "$@" |
+    LC_ALL=C awk -v seed="$BENCHGATE_RELINK_SEED" -v scratch="$scratch" -f "$own/arguments.awk" || return
+  set +f
+  for source in "$scratch"/*.s; do
+    as -o "${source%.s}.o" "$source" || return
+  done
+  "$linker" "@$scratch/arguments"
+}
+
+if altered "$@" >"$scratch/said" 2>&1; then
+  cat "$scratch/said" >&2
+else
+  "$linker" "$@"
+fi
