@@ -85,6 +85,7 @@ class MachineSettings(_Settings):
     machine_name: str = Field(default_factory=socket.gethostname)
     lease_seconds: float = Field(15.0, gt=0.5, description="silence after which a build is taken over")
     cpus: list[int] = Field(default_factory=list, description="the measured set; empty: all")
+    waits_for_quiet: bool = Field(default=True, description="take no build while others use the CPUs")
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
 
 

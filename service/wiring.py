@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 
-from service.adapters import packing
+from service.adapters import built_files, packing, relink
 from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.console.review import ConsoleReview
 from service.adapters.git import GitSource
@@ -27,6 +28,7 @@ from service.adapters.toolchain import toolchain_fingerprint
 from service.domain.errors import BadInput
 from service.steps.build_sides import Workshop
 from service.steps.cast_vote import Links
+from service.steps.preflight import what_hinders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +69,7 @@ class Machine:
     shop: Workshop
     progress: Progress
     introduce: Callable[[], None]
+    obstacle: Callable[[], str]  # what keeps it from measuring now; takes a moment
 
 
 class LoggedProgress:
@@ -128,7 +131,10 @@ def build_machine(settings: MachineSettings) -> Machine:
         facts = {**environment.to_mapping(), "in_force": dict(in_force)}
         worklist.introduce(environment.fingerprint(in_force), facts)
 
-    return Machine(worklist, shop, LoggedProgress(), introduce)
+    def obstacle() -> str:
+        return what_hinders(read_load, shop.cpus, time.sleep) if settings.waits_for_quiet else ""
+
+    return Machine(worklist, shop, LoggedProgress(), introduce, obstacle)
 
 
 def build_workshop(
@@ -149,13 +155,18 @@ def build_workshop(
     scratch = home.absolute() / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     fingerprint, _ = toolchain_fingerprint(sandbox)
+    # A worker keeps off the measured CPUs; they belong to the machine all the same.
+    there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return Workshop(
         source=GitSource(home.absolute() / "git", remote),
         sandbox=HostFaults(sandbox, scratch),
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
         packer=packing,
+        inspector=built_files,
+        linkers=relink.install(home.absolute() / "linkers"),
         toolchain=fingerprint,
-        cpus=cpus or tuple(sorted(os.sched_getaffinity(0))),
+        cpus=cpus or there,
+        host_cpus=there,
         scratch=scratch,
         read_load=read_load,
     )

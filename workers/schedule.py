@@ -38,6 +38,7 @@ def main() -> None:
         Chore("relay", 0.0, lambda: _relay(plane)),
         Chore("poke", 2.0, lambda: _poke(plane)),
         Chore("reconcile", settings.reconcile_seconds, lambda: plane.queue.send("reconcile", 0, "")),
+        Chore("calibrate", 60.0, lambda: plane.queue.send("calibrate", 0, "")),
         Chore("ask", 30.0, lambda: ask_for_signs_of_life(plane.upkeep, plane.queue)),
         Chore("partitions", 3600.0, plane.upkeep.ensure_partitions),
     )

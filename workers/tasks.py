@@ -12,6 +12,7 @@ from celery.signals import worker_shutting_down
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import Transient
 from service.steps.analyse import analyse
+from service.steps.calibrate import calibrate
 from service.steps.cast_vote import cast_vote
 from service.steps.deliver import deliver_reviews
 from service.steps.execute import execute_build
@@ -107,10 +108,23 @@ def reconcile_task(entity: int) -> None:
     _step("reconcile", entity, work)
 
 
+@app.task(name="benchgate.calibrate")
+def calibrate_task(entity: int) -> None:
+    """Give idle pools a branch to measure against itself."""
+    plane = control()
+    _step("calibrate", entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))
+
+
 @app.task(name="benchgate.execute")
 def execute_task(entity: int) -> None:
     """Claim the next build of the pool and work on it; the id is the one that was queued."""
     plane = machine()
+    obstacle = plane.obstacle()
+    plane.worklist.see(obstacle)
+    if obstacle:
+        # The build stays queued, and its hint is sent again.
+        log.warning("machine.waits", reason=obstacle, hint=entity)
+        return
     claimed = plane.worklist.claim()
     if claimed is None:
         return

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.aa_sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
+from service.domain.evidence import History, standing_of
 from service.domain.execution import Execution
-from service.domain.identity import SeriesKey, Side
-from service.domain.judgement import Judgement
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.judgement import WITHOUT_HISTORY, Judgement
 from service.domain.measured import judge_measured
 from service.domain.records import BuildRecord, StoredComparison, StoredResult
 from service.domain.run import BuildState
 from service.domain.spec import BuildSpec
+from service.domain.verdict import Verdict
 from service.domain.vote import CONSEQUENCES, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
+    from service.domain.evidence import Session
+    from service.domain.measured import Measured
     from service.domain.samples import Launch
-    from service.domain.verdict import Comparison
+    from service.domain.verdict import Comparison, Row
     from service.ports import Artifacts, Store, Transaction
 
 
@@ -58,9 +65,51 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judge
     if sequence is None:
         return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
     records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
-    found = judge_measured(spec.judged, tx.listing(sequence), records, build.machine)
+    listing = tx.listing(sequence)
+    found = judge_measured(
+        spec.judged, listing, records, build.machine, lambda rows: _withheld(tx, build, spec, rows)
+    )
+    if spec.kind is RunKind.CALIBRATION:
+        return _calibrate(tx, build, spec, listing, found)
     _store(tx, build, spec, found.comparisons, found.launches)
-    return found.judgement
+    if suites := same_program_suites(listing):
+        rows = rule_verdicts(spec.judged, listing, found.launches)
+        _keep(tx, build, spec, sessions_of(rows, found.launches, suites))
+    is_without_history = spec.job.policy.probation == 0 and found.judgement.outcome is Outcome.SLOWER
+    said = (WITHOUT_HISTORY,) if is_without_history else ()
+    return replace(found.judgement, causes=(*found.judgement.causes, *said))
+
+
+def _withheld(
+    tx: Transaction, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
+) -> Mapping[Row, str]:
+    """Which slower rows may not vote, by what is known of their series on the build's machine."""
+    policy = spec.job.policy
+    slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    if not policy.probation or not slower:
+        return {}
+    known = tx.evidence(build.machine, list(slower.values()))
+    standings = {row: standing_of(known.get(key, History()), policy) for row, key in slower.items()}
+    return {row: standing.why_not for row, standing in standings.items() if not standing.may_vote}
+
+
+def _calibrate(
+    tx: Transaction,
+    build: BuildRecord,
+    spec: BuildSpec,
+    listing: Sequence[Mapping[str, Any]],
+    found: Measured,
+) -> Judgement:
+    """Keep what a branch measured against itself; an alarm is a fact about the machine, not a failure."""
+    rows = rule_verdicts(spec.judged, listing, found.launches)
+    sessions = sessions_of(rows, found.launches, frozenset(suite.name for suite in spec.job.suites))
+    _store(tx, build, spec, rows, found.launches)
+    _keep(tx, build, spec, sessions)
+    return Judgement(Outcome.PASSED, causes_of(rows, sessions))
+
+
+def _keep(tx: Transaction, build: BuildRecord, spec: BuildSpec, sessions: Mapping[Row, Session]) -> None:
+    tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
 
 
 def _store(
@@ -70,7 +119,7 @@ def _store(
     rows: Sequence[Comparison],
     launches: Sequence[Launch],
 ) -> None:
-    keys = [_series(spec, row) for row in rows]
+    keys = [_series(spec, row.row) for row in rows]
     series = {
         key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
     }
@@ -97,16 +146,16 @@ def _store(
     tx.store_results(build, spec.kind, series, results, comparisons)
 
 
-def _series(spec: BuildSpec, row: Comparison) -> SeriesKey:
+def _series(spec: BuildSpec, row: Row) -> SeriesKey:
     return SeriesKey(
         instance=spec.instance,
         project=spec.project,
         branch=spec.branch,
         machine_class=spec.job.pool,
         job=spec.job.name,
-        suite=row.row.suite,
-        benchmark=row.row.benchmark,
-        metric=row.row.metric.name,
+        suite=row.suite,
+        benchmark=row.benchmark,
+        metric=row.metric.name,
     )
 
 

@@ -46,7 +46,8 @@ def cast_vote(store: Store, links: Links, run_id: int) -> None:
         builds = tx.builds_of(run_id)
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
-        _decide(tx, run, builds, links)
+        if run.kind is not RunKind.CALIBRATION:  # there is nothing to decide about a branch and itself
+            _decide(tx, run, builds, links)
         tx.end_run(run_id, RunState.FINISHED)
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.errors import BadInput, Permanent
+from service.domain.errors import BadInput
 from service.domain.gbench import read_run
 from service.domain.identity import Side
+from service.domain.looks import looks
 from service.domain.project_file import Policy, Suite
+from service.domain.recorded import are_in_blocks, as_recorded, withheld
 from service.domain.samples import Listing, compare_all, read_launch
-from service.domain.verdict import Comparison, Verdict, looks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from service.domain.gbench import GBenchRun
     from service.domain.samples import Launch
+    from service.domain.verdict import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class ResultFile:
 
 @dataclass(frozen=True, slots=True)
 class FileComparison:
-    """The comparisons and what the reader had to say about the files."""
+    """The comparisons and what is to be said of the files."""
 
     comparisons: tuple[Comparison, ...]
     warnings: tuple[str, ...]
@@ -45,39 +47,88 @@ def compare_files(
 ) -> FileComparison:
     """A verdict for every benchmark of the files: over all pairs, or stopped at the pair that decides.
 
+    Each benchmark is compared by its own clock, or by the metrics asked for. One launch a side, and sides
+    that were launched one after the other, decide nothing but counters that repeat exactly.
+
     Raises:
-        BadInput: unequal numbers of files, or a file of which nothing can be read.
+        BadInput: unequal numbers of files, a file of which nothing can be read, nothing in common, or a
+            metric that no file has.
     """
     if len(base) != len(patch):
         raise BadInput(
             f"{len(base)} base and {len(patch)} patch files: file k of both sides makes pair k, "
             "so give equally many"
         )
-    suite = Suite(name="", program="", metrics=tuple(metrics))
+    pairs, said = _distinct(base, patch)
     runs = {
         side: [read_run(file.data, source=file.name) for file in files]
-        for side, files in ((Side.BASE, base), (Side.PATCH, patch))
+        for side, files in zip(Side, zip(*pairs, strict=True), strict=True)
     }
-    launches: list[Launch] = [
-        read_launch(pair, side, suite, run) for side in Side for pair, run in enumerate(runs[side])
-    ]
+    suite = Suite(name="", program="", metrics=tuple(metrics))
+    launches = [read_launch(pair, side, suite, run) for side in Side for pair, run in enumerate(runs[side])]
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
-    schedule = looks(max(policy.max_pairs, len(base))) if is_sequential else (len(base),)
-    rows = compare_all([suite], [listing], launches, policy, schedule)
-    if not rows:
-        raise Permanent("the files hold no benchmark that could be compared")
+    _check(listing, launches, metrics)
+    schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
+    rows = compare_all([suite], [listing], launches, policy, schedule, joins=False)
+    failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
+    in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
     return FileComparison(
-        tuple(_with_reason(row, metrics) for row in rows),
-        tuple(str(warning) for side in Side for run in runs[side] for warning in run.warnings),
+        tuple(withheld(as_recorded(row, failing), launches=len(pairs), in_blocks=in_blocks) for row in rows),
+        (*said, *(text for side in Side for run in runs[side] for text in _warnings(run))),
     )
 
 
+def _distinct(
+    base: Sequence[ResultFile], patch: Sequence[ResultFile]
+) -> tuple[list[tuple[ResultFile, ResultFile]], list[str]]:
+    """The pairs without those that repeat a launch, and what is to be said of them.
+
+    A file given twice on a side is one launch, not two: counted twice, it would look like a change that
+    repeats. The same file on both sides can only be the same.
+    """
+    pairs: list[tuple[ResultFile, ResultFile]] = []
+    said: list[str] = []
+    seen: set[tuple[Side, str]] = set()
+    for one, other in zip(base, patch, strict=True):
+        keys = [(Side.BASE, one.name), (Side.PATCH, other.name)]
+        twice = [f"{name} is given twice as {side}" for side, name in keys if (side, name) in seen]
+        if one.name == other.name:
+            said.append(f"{one.name} is given as base and as patch")
+        elif twice:
+            said.append(f"{' and '.join(twice)}; a launch counts once, so this pair is left out")
+            continue
+        pairs.append((one, other))
+        seen.update(keys)
+    return pairs, list(dict.fromkeys(said))
+
+
 def _names(runs: Sequence[GBenchRun]) -> tuple[str, ...]:
-    # A failed row is listed too: it must show up as broken, not as removed.
-    return tuple(dict.fromkeys(row.name for run in runs for row in run.rows if row.aggregate_name is None))
+    # A failed row is listed too, as is one that cannot be used: they must not show up as removed.
+    rows = (row.name for run in runs for row in run.rows if row.aggregate_name is None)
+    return tuple(dict.fromkeys((*rows, *(name for run in runs for name in run.lost))))
 
 
-def _with_reason(row: Comparison, metrics: Sequence[str]) -> Comparison:
-    if row.verdict is Verdict.UNDECIDED and row.pairs == 0 and metrics:
-        return replace(row, reason=f"no pair of files has {row.row.metric.name} on both sides")
-    return row
+def _check(listing: Listing, launches: Sequence[Launch], metrics: Sequence[str]) -> None:
+    if not listing.base and not listing.patch:
+        raise BadInput("the files hold no benchmark that could be compared")
+    if not listing.common:
+        raise BadInput(
+            f"base and patch have no benchmark in common; base has {_first(listing.base)}, "
+            f"patch has {_first(listing.patch)}"
+        )
+    known = {key for launch in launches for values in launch.values.values() for key in values}
+    for metric in metrics:
+        if metric not in known and known:
+            raise BadInput(f"no benchmark reports {metric!r}")
+
+
+def _first(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _warnings(run: GBenchRun) -> Iterator[str]:
+    yield from map(str, run.warnings)
+    if run.warnings_left_out:
+        yield f"{run.warnings[-1].source}: {run.warnings_left_out} more warnings about its rows"

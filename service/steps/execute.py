@@ -18,21 +18,26 @@ from service.domain.errors import (
     Transient,
     Unfit,
 )
+from service.domain.evidence import SESSION_PAIRS
 from service.domain.execution import Execution
-from service.domain.identity import Side
+from service.domain.identity import RunKind, Side
 from service.domain.run import MAX_ATTEMPTS
+from service.domain.same_program import SAME_PROGRAM
 from service.domain.spec import BuildSpec
 from service.domain.text import plain
 from service.domain.vote import Outcome
 from service.steps.build_sides import Workshop, built_tree
-from service.steps.launching import SideFailed
+from service.steps.confirm_layout import confirm_layout
+from service.steps.launching import SideFailed, cpus_wanted
 from service.steps.measure import measure
+from service.steps.recognise import recognise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from service.domain.project_file import Job
+    from service.domain.samples import Listing
     from service.ports import Claimed, Progress
 
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
@@ -128,12 +133,22 @@ def _work(
         if missing is not None:
             return Execution(*_build_failed(Side.PATCH, missing), seconds=seconds, conditions=conditions)
         claimed.enter("measure")
+        unchanged = recognise(shop, spec, trees, watch)
         try:
-            found = measure(shop, spec.judged, trees, claimed.seed, claimed, progress, watch)
+            fixed = SESSION_PAIRS if spec.kind is RunKind.CALIBRATION else None
+            found = measure(
+                shop, spec.judged, trees, claimed.seed, claimed, progress, watch, unchanged, fixed
+            )
         except SideFailed as error:
-            return Execution(*_side_failed(error), seconds=seconds, conditions=conditions)
+            is_same = all(suite.name in unchanged for suite in spec.job.suites)
+            ended = _side_failed(error, is_same_program=is_same)
+            return Execution(*ended, seconds=seconds, conditions=conditions)
     seconds["measure"] = round(found.seconds, 3)
-    warnings = (*_parent_failed(found.parent_failed), *_too_few_cpus(spec.job, len(shop.cpus)))
+    confirmed = confirm_layout(shop, spec, found.listings, claimed, log, progress, watch)
+    if confirmed.seconds:
+        seconds["confirm"] = round(confirmed.seconds, 3)
+    crowded = _too_few_cpus(spec.job, found.listings, shop)
+    warnings = (*confirmed.causes, *_parent_failed(found.parent_failed), *crowded)
     return Execution(causes=warnings, pairs=found.pairs, seconds=seconds, conditions=conditions)
 
 
@@ -148,12 +163,20 @@ def _parent_failed(error: SideFailed | None) -> tuple[str, ...]:
     return (f"measuring ended early: the parent failed ({plain(error.what)}: {plain(error.end)})",)
 
 
-def _too_few_cpus(job: Job, there_are: int) -> tuple[str, ...]:
-    return tuple(
-        f"suite {suite.name} asks for {suite.cpus} CPUs, this machine measures on {there_are}"
-        for suite in job.suites
-        if suite.cpus > there_are
-    )
+def _too_few_cpus(job: Job, listings: Sequence[Listing], shop: Workshop) -> Iterator[str]:
+    """What to know of suites that ask for more CPUs than are kept for measuring."""
+    names = {listing.suite: listing.common for listing in listings}
+    measured, everywhere = len(shop.cpus), len(shop.host_cpus)
+    for suite in job.suites:
+        wanted = cpus_wanted(suite, names.get(suite.name, ()))
+        if wanted > measured and everywhere > measured:
+            # Not kept for measuring alone, but better than threads that take turns.
+            yield (
+                f"suite {suite.name} asks for {wanted} CPUs, {measured} are kept for measuring: "
+                f"it shared all {everywhere} of the machine"
+            )
+        elif suite.cpus > measured:
+            yield f"suite {suite.name} asks for {suite.cpus} CPUs, this machine measures on {measured}"
 
 
 def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:
@@ -164,8 +187,11 @@ def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str,
     return Outcome.FAILED, (plain(str(error), 500),)
 
 
-def _side_failed(error: SideFailed) -> tuple[Outcome, tuple[str, ...]]:
+def _side_failed(error: SideFailed, *, is_same_program: bool) -> tuple[Outcome, tuple[str, ...]]:
     text = plain(f"{error.what}: {error.end}", 500)
+    if is_same_program:
+        cause = f"nothing to compare with: {SAME_PROGRAM}, and it does not measure ({text})"
+        return Outcome.NO_PARENT, (cause,)
     if error.side is Side.BASE:
         return Outcome.NO_PARENT, (f"nothing to compare with: the parent does not measure ({text})",)
     return Outcome.MEASURED_NOTHING, (f"measured nothing: {text}",)

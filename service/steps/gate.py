@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.judgement import Judgement
+from service.domain.judgement import WITHOUT_HISTORY, Judgement
 from service.domain.measured import judge_measured
 from service.domain.project_file import Job, JobKind, ProjectFile, parse_project_file
 from service.domain.spec import BuildSpec, Revision
@@ -80,5 +80,6 @@ def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress
         judgement = Judgement(execution.outcome, execution.causes)
         return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
     found = judge_measured(spec.judged, build.listing, build.pairs(), "this machine")
-    judgement = Judgement(found.judgement.outcome, (*found.judgement.causes, *execution.causes))
+    causes = (*found.judgement.causes, *execution.causes, WITHOUT_HISTORY)
+    judgement = Judgement(found.judgement.outcome, causes)
     return DeskVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)

@@ -6,15 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.disturbance import allowance, counting_launches, counting_pairs, pairs_of
 from service.domain.identity import Side
+from service.domain.instruction_record import with_counts
+from service.domain.layout import variant_of
 from service.domain.pair_record import RawLaunch, encode, read_pair
 from service.domain.pairing import side_order
-from service.domain.samples import Listing, compare_all, undecided_benchmarks
-from service.domain.verdict import first_decisive_look, looks
+from service.domain.samples import Listing, compare_all, family_size, looks_of, undecided_benchmarks
+from service.domain.verdict import first_decisive_look
+from service.steps.count_instructions import count_instructions
 from service.steps.launching import Launcher, SideFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.project_file import Job
@@ -27,7 +31,10 @@ _STRETCH: Final = 4  # times the budget, until the first look that can find a di
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured: enough to compare, and how long it took."""
+    """What was measured: enough to compare, and how long it took.
+
+    ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
+    """
 
     listings: tuple[Listing, ...]
     launches: tuple[Launch, ...]
@@ -44,46 +51,72 @@ def measure(
     log: PairLog,
     progress: Progress,
     watch: Callable[[], None],
+    unchanged: Collection[str] = (),
+    fixed: int | None = None,
 ) -> Measurement:
     """Measure pair after pair; pairs that ``log`` already holds are continued, not repeated.
+
+    ``unchanged`` names the suites for which both sides are the same program. ``fixed`` pairs of everything
+    are measured where it is given, whatever they decide, and nothing is counted.
 
     Raises:
         SideFailed: a program of one side cannot be listed or measured.
     """
-    launcher = Launcher(shop, job, trees, seed, watch)
-    listings = _fix_listings(launcher, log)
-    launches = [each for pair, raw in log.pairs() for each in read_pair(pair, raw, job.suites)]
+    pairs = [(pair, raw) for pair, raw in log.pairs() if not variant_of(pair)]
+    launcher, listings = _prepare(Launcher(shop, job, trees, seed, watch), log, unchanged, is_new=not pairs)
+    launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.suites)]
     failure: SideFailed | None = None
+    # Kept with the first pair: a worker that dies before it counts again and finds the same.
+    counts = {} if launches or fixed else count_instructions(launcher, listings, progress)
     begun = shop.clock()
+    most = job.policy.max_pairs
+    schedule = looks_of(job.suites, listings, job.policy)
+    family = family_size(job.suites, listings)
+    last = min(fixed or most, most)
+    choose = _everything if fixed else _wanted
     pair = 1 + max((launch.pair for launch in launches), default=-1)
+    count = _count(launches, most)
     # As at the last look, so that a worker that died in between changes nothing.
-    looked = max((n for n in looks(job.policy.max_pairs) if n <= pair), default=0)
-    wanted = _wanted(launcher, listings, [each for each in launches if each.pair < looked])
-    _warm_up(launcher, wanted)
-    while wanted and pair < job.policy.max_pairs:
-        if _is_spent(job, pair, shop.clock() - begun):
+    looked = max((n for n in schedule if n <= count), default=0)
+    wanted = choose(launcher, listings, counting_launches(launches, most, looked))
+    if pairs:
+        warm_up(launcher, wanted)
+    while wanted and count < last:
+        if _is_spent(job, family, count, shop.clock() - begun):
             break
-        progress.say(f"pair {pair + 1} of at most {job.policy.max_pairs}", pair / job.policy.max_pairs)
+        progress.say(_place(pair, count, most, last), count / last)
         try:
-            raw = _launch_pair_or_repeat(launcher, pair, wanted)
+            raw = launch_pair_or_repeat(launcher, pair, wanted)
         except SideFailed as error:
-            if error.side is Side.PATCH or pair == 0:
+            if error.side is Side.PATCH or count == 0:
                 raise
             # The parent is no longer to be measured; what it gave before still counts.
             failure = error
             break
-        record = encode(raw)
-        log.record(pair, record, [_facts(each) for each in raw])
+        record = encode(with_counts(raw, counts) if pair == 0 else raw)
+        log.record(pair, record, facts_of(raw))
         launches.extend(read_pair(pair, record, job.suites))
         pair += 1
-        if pair in looks(job.policy.max_pairs):
-            wanted = _wanted(launcher, listings, launches)
-    return Measurement(listings, tuple(launches), pair, shop.clock() - begun, failure)
+        before, count = count, _count(launches, most)
+        if count > before and count in schedule:
+            wanted = choose(launcher, listings, counting_launches(launches, most))
+    counting = tuple(counting_launches(launches, most))
+    return Measurement(listings, counting, count, shop.clock() - begun, failure)
 
 
-def _is_spent(job: Job, pair: int, seconds: float) -> bool:
+def _count(launches: Sequence[Launch], max_pairs: int) -> int:
+    """How many of the pairs so far count."""
+    return len(counting_pairs(pairs_of(launches), max_pairs))
+
+
+def _place(pair: int, count: int, max_pairs: int, last: int) -> str:
+    disturbed = f" ({pair - count} of at most {allowance(max_pairs)} repeated)" if pair > count else ""
+    return f"pair {count + 1} of at most {last}{disturbed}"
+
+
+def _is_spent(job: Job, family: float, pair: int, seconds: float) -> bool:
     """Whether the budget is used up; a slow-down that makes launches long must not escape by that."""
-    is_decisive = pair >= first_decisive_look(job.policy)
+    is_decisive = pair >= first_decisive_look(job.policy, family)
     return seconds > job.policy.machine_time * (1 if is_decisive else _STRETCH)
 
 
@@ -96,19 +129,31 @@ def _wanted(
     return {suite: names for suite, names in found.items() if names}
 
 
-def _warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:
-    """Launch each program once and forget it: the first launch reads from disk what later ones do not.
+def _everything(
+    _launcher: Launcher, listings: Sequence[Listing], _launches: Sequence[Launch]
+) -> dict[str, tuple[str, ...]]:
+    """By suite, all benchmarks, decided or not."""
+    return {listing.suite: listing.common for listing in listings if listing.common}
 
+
+def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Launch each program once: the first launch reads from disk what later ones do not.
+
+    What it measured is forgotten; by suite, the benchmarks that should get long repetitions are returned.
     One that fails here fails again where it counts.
     """
+    found: dict[str, frozenset[str]] = {}
     for name, benchmarks in wanted.items():
-        suite = replace(launcher.suites[name], repetitions=1)
+        suite = launcher.suites[name]
         for side in side_order(launcher.seed, 0):
-            with suppress(SideFailed):
-                launcher.rehearse(suite, side, benchmarks)
+            for group in launcher.groups(suite, benchmarks):
+                with suppress(SideFailed):
+                    long = launcher.rehearse(suite, side, group)
+                    found[name] = found.get(name, frozenset()) | long
+    return found
 
 
-def _launch_pair_or_repeat(
+def launch_pair_or_repeat(
     launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]]
 ) -> tuple[RawLaunch, ...]:
     """The launches of a pair; a pair in which a program failed is repeated once, whole."""
@@ -120,23 +165,54 @@ def _launch_pair_or_repeat(
 
 def _launch_pair(launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]]) -> Iterator[RawLaunch]:
     for name, benchmarks in wanted.items():
-        for side in side_order(launcher.seed, pair):
-            yield launcher.launch(launcher.suites[name], side, benchmarks, pair)
+        # Group by group, so that the two launches that are compared stay next to each other.
+        suite = launcher.suites[name]
+        for group in launcher.groups(suite, benchmarks):
+            for side in side_order(launcher.seed, pair):
+                yield launcher.launch(suite, side, group, pair)
 
 
-def _fix_listings(launcher: Launcher, log: PairLog) -> tuple[Listing, ...]:
-    """What will be measured, fixed before the first launch; the patch is listed first, being on trial."""
+def _prepare(
+    launcher: Launcher, log: PairLog, unchanged: Collection[str], *, is_new: bool
+) -> tuple[Launcher, tuple[Listing, ...]]:
+    """What will be measured and how, fixed before the first launch that counts.
+
+    The patch is listed first, being on trial. ``is_new``: nothing is measured yet.
+    """
     found = [
-        {
-            "suite": suite.name,
-            "patch": launcher.names(suite, Side.PATCH),
-            "base": launcher.names(suite, Side.BASE),
-        }
+        Listing(
+            suite=suite.name,
+            patch=tuple(launcher.names(suite, Side.PATCH)),
+            base=tuple(launcher.names(suite, Side.BASE)),
+            is_same_program=suite.name in unchanged,
+        )
         for suite in launcher.job.suites
     ]
-    fixed: Sequence[Mapping[str, Any]] = log.fix_listing(found)
-    return tuple(Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in fixed)
+    long = warm_up(launcher, {each.suite: each.common for each in found if each.common}) if is_new else {}
+    fixed = log.fix_listing(
+        [replace(each, long=long.get(each.suite, frozenset())).to_mapping() for each in found]
+    )
+    listings = tuple(map(Listing.from_mapping, fixed))
+    return replace(launcher, long=long_by_suite(listings)), listings
 
 
-def _facts(raw: RawLaunch) -> dict[str, Any]:
-    return {"suite": raw.suite, "side": str(raw.side), "facts": dict(raw.facts)}
+def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
+    """By suite, the benchmarks that get few and long repetitions."""
+    return {listing.suite: listing.long for listing in listings}
+
+
+def facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
+    """What was seen around the launches of each suite and side; all say whether it was disturbed."""
+    found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
+    for raw in launches:
+        found.setdefault((raw.suite, raw.side), []).append(raw.facts)
+    of_pair = {"disturbed": any(raw.facts["disturbed"] for raw in launches)}
+    return [
+        {
+            "suite": suite,
+            "side": str(side),
+            # Of several groups the first stands for all, but for the time.
+            "facts": {**facts[0], "seconds": round(sum(each["seconds"] for each in facts), 3), **of_pair},
+        }
+        for (suite, side), facts in found.items()
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.calibration import is_calibrated
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.message import compose
@@ -43,12 +44,21 @@ def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
             return
         project_file = parse_project_file(text)
         base, patch = _revisions(source, run)
-        paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
-        planned = plan_builds(project_file, paths)
+        planned = _plan(source, run, project_file, base, patch)
     except BadInput as error:  # also a project file that is no text, or far too large
         _refuse(store, run, str(error), run_url, is_told=True)
         return
     _store(store, run, project_file, planned, base, patch)
+
+
+def _plan(
+    source: Source, run: RunRecord, project_file: ProjectFile, base: Revision | None, patch: Revision
+) -> tuple[PlannedBuild, ...]:
+    if run.kind is RunKind.CALIBRATION:
+        planned = plan_builds(project_file, None)
+        return tuple(each for each in planned if is_calibrated(each.job, run.pool))
+    paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
+    return plan_builds(project_file, paths)
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -58,6 +68,8 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
     is_check = run.kind is RunKind.CHECK
     ref = run.ref if is_check and run.ref else f"refs/heads/{run.branch}"
     patch = revision(run.revision, ref, "unreviewed" if is_check else "reviewed")
+    if run.kind is RunKind.CALIBRATION:
+        return patch, patch
     parent = source.parent(run.project, run.revision)
     if parent is None:
         return None, patch
@@ -87,8 +99,11 @@ def _store(
         )
         has_work = False
         jobs = sum(each.is_needed and each.job.voting for each in planned)
+        session = run.id if run.kind is RunKind.CALIBRATION else 0
         for position, each in enumerate(planned):
-            spec = BuildSpec(run.kind, run.instance, run.project, run.branch, base, patch, each.job, jobs)
+            spec = BuildSpec(
+                run.kind, run.instance, run.project, run.branch, base, patch, each.job, jobs, session
+            )
             build_id = tx.add_build(run.id, position, _build(spec, is_needed=each.is_needed))
             if each.is_needed:
                 has_work = True
@@ -103,7 +118,7 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         kind=spec.job.kind,
         pool=spec.job.pool,
         priority=_PRIORITY[spec.kind],
-        is_voting=spec.job.voting,
+        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
         sequence=spec.sequence,
         deadline_seconds=_DEADLINE,

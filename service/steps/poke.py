@@ -32,6 +32,7 @@ def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_
             give_up(store, build_id, f"its machine fell silent {max_attempts} times")
         for build_id in upkeep.overdue_builds():
             give_up(store, build_id, "no machine finished it before its deadline")
+        upkeep.make_way()
         for build_id in upkeep.cancelled_builds():
             give_up(store, build_id, "cancelled")
         for task, entity in upkeep.stalled(STALLED_AFTER):

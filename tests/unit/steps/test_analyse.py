@@ -33,14 +33,14 @@ def test_what_was_measured_becomes_results_verdicts_and_an_outcome(farm: Farm) -
 
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
     assert build.causes[0].startswith("1 of 2 slower; worst BM_a CPU time +10.")
-    assert build.causes[0].endswith(", 12 pairs on perf-01")
-    assert [(each.verdict, each.pairs) for each in stored.comparisons] == [("slower", 12), ("same", 8)]
+    assert build.causes[0].endswith(", 14 pairs on perf-01")
+    assert [(each.verdict, each.pairs) for each in stored.comparisons] == [("slower", 14), ("same", 5)]
     series = SeriesKey("gerrit", "kv", "master", "perf", "perf", "bench", "BM_a", "cpu_time")
     assert stored.series[series] == ("s", "lower")
     lengths = {(each.series.benchmark, each.side): len(each.samples) for each in stored.results}
-    assert lengths == {(name, side): 12 for name in ("BM_a", "BM_b") for side in Side}
-    assert [each.samples[8:] for each in stored.results if each.series.benchmark == "BM_b"] == [
-        (None,) * 4
+    assert lengths == {(name, side): 14 for name in ("BM_a", "BM_b") for side in Side}
+    assert [each.samples[5:] for each in stored.results if each.series.benchmark == "BM_b"] == [
+        (None,) * 9
     ] * 2
     assert farm.service.store.memory.hints[-1] == ("vote", 1)
 

@@ -124,7 +124,8 @@ def test_where_nothing_was_to_be_built_the_project_file_decides(
     tmp_path: Path, policy: str, labels: dict[str, int]
 ) -> None:
     text = TWO_JOBS.replace('"bench.json", "src/"', '"docs/"')
-    farm = farm_with(tmp_path, text + f"    policy: {{on_nothing_to_build: {policy}}}\n")
+    first, _, rest = text.rpartition("probation: off")
+    farm = farm_with(tmp_path, f"{first}on_nothing_to_build: {policy}{rest}")
     farm.service.vote()
 
     (review,) = farm.service.store.memory.reviews.values()

@@ -66,7 +66,7 @@ class TestOutcomes:
 
         assert execution is not None
         assert execution.outcome is None
-        assert execution.pairs == len(machine.claimed.records) == 12
+        assert execution.pairs == len(machine.claimed.records) == 14
         assert set(execution.seconds) == {"build patch", "build base", "measure"}
         assert execution.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
         assert machine.claimed.phases == ["build patch", "build base", "measure"]
@@ -258,7 +258,7 @@ class TestBinaries:
         machine.work()
 
         assert machine.sandbox.commands == []
-        assert len(machine.claimed.records) == 12
+        assert len(machine.claimed.records) == 14
 
     def test_what_an_unreviewed_change_built_is_not_taken_for_a_parent(self, machine: Machine) -> None:
         machine.work()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,12 +43,13 @@ class Bench:
         self.scratch = scratch
         self.sandbox = MemorySandbox()
         self.log = MemoryPairs()
+        self.conditions: dict[str, Any] = {}
 
-    def measure(self, job: Job = JOB, seed: str = "seed") -> Measurement:
-        shop = workshop(self.source, self.sandbox, self.scratch)
+    def measure(self, job: Job = JOB, seed: str = "seed", fixed: int | None = None) -> Measurement:
+        shop = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self._tree(side)) for side in Side}
-            return measure(shop, job, trees, seed, self.log, Silence(), lambda: None)
+            return measure(shop, job, trees, seed, self.log, Silence(), lambda: None, fixed=fixed)
 
     @contextmanager
     def _tree(self, side: Side) -> Iterator[Path]:
@@ -92,14 +93,14 @@ class TestPairs:
         found = bench.measure()
         filters = [pattern for _, pattern in bench.launches[::2]]
 
-        assert filters == ["^(BM_same|BM_slow)$"] * 8 + ["^(BM_slow)$"] * 4
+        assert filters == ["^(BM_same|BM_slow)$"] * 5 + ["^(BM_slow)$"] * 9
         assert verdicts(found) == {"BM_slow": Verdict.SLOWER, "BM_same": Verdict.SAME}
 
     def test_measuring_ends_when_all_is_decided(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(BM_a=1e-6), code(BM_a=1e-6))
         found = bench.measure()
 
-        assert found.pairs == 8
+        assert found.pairs == 5
         assert verdicts(found) == {"BM_a": Verdict.SAME}
 
     def test_the_record_of_a_pair_holds_what_the_programs_wrote(self, bench: Bench) -> None:
@@ -108,7 +109,7 @@ class TestPairs:
 
         assert [each.side for each in launches] == list(side_order("seed", 0))
         assert all(json.loads(each.output)["benchmarks"] for each in launches)
-        assert set(launches[0].facts) == {"seconds", "steal", "foreign"}
+        assert set(launches[0].facts) == {"seconds", "steal", "foreign", "elsewhere", "disturbed"}
 
     def test_nothing_is_launched_where_no_benchmark_is_common(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(BM_old=1e-6), code(BM_new=1e-6))
@@ -141,6 +142,26 @@ class TestPairs:
         assert len(bench.sandbox.warm_ups) == 2
 
 
+class TestFixedPairs:
+    def test_every_benchmark_is_measured_in_all_of_them(self, bench: Bench) -> None:
+        found = bench.measure(fixed=14)
+
+        assert found.pairs == 14
+        assert {pattern for _, pattern in bench.launches} == {"^(BM_same|BM_slow)$"}
+
+    def test_they_are_never_more_than_the_policy_allows(self, bench: Bench) -> None:
+        assert bench.measure(replace(JOB, policy=Policy(max_pairs=10)), fixed=14).pairs == 10
+
+    def test_a_killed_worker_measures_what_is_missing(self, bench: Bench) -> None:
+        bench.sandbox.before = _kill_at(5)
+        with pytest.raises(Killed):
+            bench.measure(fixed=9)
+        bench.sandbox.before = lambda _: None
+
+        assert bench.measure(fixed=9).pairs == 9
+        assert bench.log.recorded == list(range(9))
+
+
 class TestBudget:
     def test_the_number_of_pairs_is_bounded(self, bench: Bench) -> None:
         found = bench.measure(replace(JOB, policy=Policy(max_pairs=10, floor=0.0)))
@@ -152,7 +173,7 @@ class TestBudget:
         bench.sandbox.seconds = 10.0
         found = bench.measure(replace(JOB, policy=Policy(machine_time=65.0)))
 
-        assert (found.pairs, found.seconds) == (12, 240.0)
+        assert (found.pairs, found.seconds) == (14, 280.0)
 
     def test_launches_that_became_long_do_not_escape_the_verdict(self, bench: Bench) -> None:
         """The budget is stretched to the first look that can find a difference, and no further."""
@@ -174,7 +195,7 @@ class TestBudget:
 
 
 class TestAfterAKill:
-    @pytest.mark.parametrize("launch", range(24))
+    @pytest.mark.parametrize("launch", range(28))
     def test_a_killed_worker_is_continued_as_if_nothing_had_happened(
         self, bench: Bench, unharmed: tuple[Bench, Measurement], launch: int
     ) -> None:
@@ -196,11 +217,11 @@ class TestAfterAKill:
         with pytest.raises(Killed):
             bench.measure()
         bench.sandbox.before = lambda _: None
-        bench.source.commit("patch", "base", {CODE: code(BM_other=1e-6)})
+        bench.source.commit("patch", "base", {CODE: code(BM_other=1e-6, BM_slow=1.1e-6, BM_same=1e-6)})
         found = bench.measure()
 
         assert found.listings[0].patch == ("BM_slow", "BM_same")
-        assert set(verdicts(found).values()) == {Verdict.UNDECIDED}
+        assert verdicts(found) == {"BM_slow": Verdict.SLOWER, "BM_same": Verdict.SAME}
 
     def test_a_decided_sequence_is_not_measured_again(self, bench: Bench) -> None:
         first = bench.measure()
@@ -243,7 +264,7 @@ class TestSuites:
         bench.measure(job)
 
         per_pair = [[each.suite for each in decode(raw)] for _, raw in bench.log.pairs()]
-        assert per_pair == [["same", "same", "slow", "slow"]] * 8 + [["slow", "slow"]] * 4
+        assert per_pair == [["same", "same", "slow", "slow"]] * 5 + [["slow", "slow"]] * 9
 
     def test_a_filter_limits_what_is_listed(self, bench: Bench) -> None:
         found = bench.measure(replace(JOB, suites=(replace(SUITE, filter="sl"),)))

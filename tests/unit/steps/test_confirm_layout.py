@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.identity import RunKind
+from service.domain.layout import PAIRS, VARIANTS, variant_of
+from service.domain.measured import judge_measured
+from service.domain.project_file import parse_project_file
+from service.domain.spec import BuildSpec, Revision
+from service.domain.verdict import Verdict
+from service.domain.vote import Outcome
+from service.steps.execute import execute_build
+from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from service.domain.execution import Execution
+    from service.domain.measured import Measured
+
+    Code = dict[str, Any] | None
+
+JOB = """\
+version: 1
+jobs:
+  perf:
+    kind: benchmark
+    build: {compile: make}
+    suites: [{name: bench, program: build/bench}]
+    policy: {LAYOUT}
+"""
+BASE = {"BM_slow": 1e-6, "BM_same": 1e-6}
+PATCH = {"BM_slow": 1.05e-6, "BM_same": 1e-6}
+
+
+class Killed(BaseException):
+    """The worker is gone; nothing catches this."""
+
+
+class Machine:
+    """A machine on which a patch slows one of two benchmarks by 5 %, as the project links it."""
+
+    def __init__(self, scratch: Path, policy: str = "{}", base: Code = None, patch: Code = None) -> None:
+        source = MemorySource()
+        source.commit("base", None, {CODE: json.dumps({"benchmarks": BASE, **(base or {})})})
+        source.commit("patch", "base", {CODE: json.dumps({"benchmarks": PATCH, **(patch or {})})})
+        job = parse_project_file(JOB.replace("{LAYOUT}", policy)).job("perf")
+        sides = [Revision(name, source.tree("kv", name), name, "desk") for name in ("base", "patch")]
+        self.spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", sides[0], sides[1], job)
+        self.sandbox = MemorySandbox()
+        self.shop = workshop(source, self.sandbox, scratch)
+        self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
+
+    def work(self) -> Execution:
+        found = execute_build(self.claimed, self.shop, Silence())
+        assert found is not None
+        return found
+
+    def judge(self) -> Measured:
+        return judge_measured(self.spec.judged, self.claimed.fixed or (), self.claimed.pairs(), "m1")
+
+    @property
+    def confirming(self) -> list[int]:
+        """To which variant each pair on relinks belongs."""
+        return [variant_of(pair) for pair in self.claimed.records if variant_of(pair)]
+
+
+def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, str]:
+    row = next(each for each in found.comparisons if each.row.benchmark == benchmark)
+    return row.verdict, row.reason
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_slow_down_of_every_link_is_believed(machine: Machine) -> None:
+    machine.work()
+    found = machine.judge()
+    verdict, reason = verdict_of(found, "BM_slow")
+
+    assert found.judgement.outcome is Outcome.SLOWER
+    assert verdict is Verdict.SLOWER
+    assert reason.startswith("layout: slower on three relinks too (")
+
+
+def test_a_slow_down_of_one_link_is_taken_back(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"benchmarks": BASE}})
+    machine.work()
+    found = machine.judge()
+    verdict, reason = verdict_of(found, "BM_slow")
+
+    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert verdict is Verdict.UNDECIDED
+    assert reason.startswith("layout: ")
+    assert reason.endswith("slower in 0 of them")
+
+
+def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(PAIRS)]
+    assert {pattern for _, pattern in machine.sandbox.launches[-2 * PAIRS * len(VARIANTS) :]} == {
+        "^(BM_slow)$"
+    }
+
+
+def test_samples_are_those_of_the_programs_as_built(machine: Machine) -> None:
+    machine.work()
+
+    assert {variant_of(launch.pair) for launch in machine.judge().launches} == {0}
+
+
+def test_each_side_is_compiled_once_more_and_linked_three_times(machine: Machine) -> None:
+    machine.work()
+
+    assert [line.splitlines()[-1] for line in machine.sandbox.commands] == ["make"] * (2 + 2 * 4)
+    assert len(machine.claimed.binaries) == 2 + 2 * len(VARIANTS)
+    assert len(set(machine.claimed.binaries.values())) == len(machine.claimed.binaries)
+
+
+def test_relinks_are_kept_like_other_programs(machine: Machine) -> None:
+    machine.work()
+    machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
+    machine.sandbox.commands.clear()
+    machine.work()
+
+    assert machine.sandbox.commands == []
+    assert len(machine.confirming) == PAIRS * len(VARIANTS)
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"),
+    [
+        (
+            {"links always alike": 1},
+            "linking again of the patch: the order of objects makes no difference to the programs",
+        ),
+        ({"does not link again": 1}, "compile failed of the patch: exit code 2"),
+        (
+            {"linked again": {"crashes": 1}},
+            "linked again, the patch fails (suite bench: exit code 139)",
+        ),
+    ],
+)
+def test_a_patch_that_cannot_be_linked_again_does_not_escape(tmp_path: Path, patch: Code, why: str) -> None:
+    machine = Machine(tmp_path, patch=patch)
+    execution = machine.work()
+    found = machine.judge()
+
+    assert execution.causes[0] == f"layout not checked by relinking: {why}"
+    assert found.judgement.outcome is Outcome.SLOWER
+    assert verdict_of(found, "BM_slow") == (Verdict.SLOWER, "layout: not checked by relinking")
+
+
+def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, base={"does not link again": 1})
+
+    assert machine.work().causes[0] == (
+        "layout not checked by relinking: compile failed of the parent: exit code 2"
+    )
+
+
+def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.sandbox.seconds = 20.0  # of a launch
+    execution = machine.work()
+
+    assert execution.causes[0] == "layout not checked by relinking: the machine time is used up"
+    assert len(machine.confirming) == 16
+    assert execution.seconds["confirm"] == 640.0
+
+
+def test_a_project_may_do_without(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{layout: off}")
+    execution = machine.work()
+
+    assert "confirm" not in execution.seconds
+    assert machine.confirming == []
+    assert verdict_of(machine.judge(), "BM_slow") == (Verdict.SLOWER, "")
+
+
+@pytest.mark.parametrize("launch", [30, 31, 47, 70])
+def test_a_killed_worker_is_continued_where_it_was(machine: Machine, tmp_path: Path, launch: int) -> None:
+    machine.sandbox.before = _kill_at(launch)
+    with pytest.raises(Killed):
+        machine.work()
+    machine.sandbox.before = lambda _: None
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(PAIRS)]
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
+
+
+def _kill_at(launch: int) -> Callable[[int], None]:
+    def before(number: int) -> None:
+        if number == launch:
+            raise Killed
+
+    return before
