@@ -48,6 +48,15 @@ def stamp(value: datetime) -> str:
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def percent(value: float | None) -> str:
+    """A share of the whole with two digits: ``0.42 %``, ``7.1 %``, ``14 %``."""
+    return NOTHING if value is None else f"{_two_digits(100 * value)} %"
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004 - digits before the point
+
+
 def lasting(seconds: float) -> str:
     """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = max(round(seconds), 0)

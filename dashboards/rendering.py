@@ -64,6 +64,7 @@ def _environment() -> Environment:
         moment=formatting.moment,
         stamp=formatting.stamp,
         lasting=formatting.lasting,
+        percent=formatting.percent,
         counted=formatting.counted,
         middle_cut=formatting.middle_cut,
         breakable=formatting.breakable,

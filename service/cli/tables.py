@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import click
 
 from service.domain.text import change, interval, plain
 from service.domain.verdict import Comparison, Verdict
@@ -16,49 +16,71 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The word carries the meaning; colour only repeats it.
-_STYLE = {
-    Verdict.SLOWER: "bold red",
-    Verdict.BROKEN: "bold red",
-    Verdict.REMOVED: "bold red",
-    Verdict.FASTER: "green",
-    Verdict.UNDECIDED: "yellow",
+_STYLE: Final[dict[Verdict, dict[str, Any]]] = {
+    Verdict.SLOWER: {"fg": "red", "bold": True},
+    Verdict.BROKEN: {"fg": "red", "bold": True},
+    Verdict.REMOVED: {"fg": "red", "bold": True},
+    Verdict.FASTER: {"fg": "green"},
+    Verdict.UNDECIDED: {"fg": "yellow"},
 }
+_HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
+_TO_THE_RIGHT: Final = frozenset({"change", "95 % interval", "pairs"})
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """A table on stdout, as wide as it needs where stdout is no terminal."""
-    console = Console(soft_wrap=True, highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("verdict", no_wrap=True)
-    for name in ("change", "95 % interval", "pairs"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
-    table.add_column("benchmark", overflow="fold")
-    for each in comparisons:
-        table.add_row(
-            Text(each.verdict, style=_STYLE.get(each.verdict, "")),
-            change(each.ratio) if each.ratio is not None else "",
-            interval(*each.interval, each.ratio) if each.interval and each.ratio else "",
-            str(each.pairs) if each.pairs else "",
-            each.row.metric.label,
-            Text(plain(each.row.benchmark)),
-        )
-    if not console.is_terminal:
-        console = Console(width=200, highlight=False)
-    console.print(table)
+    """A table on stdout, as wide as it needs."""
+    cells = [_cells(each) for each in comparisons]
+    widths = [max(map(len, column)) for column in zip(_HEAD, *cells, strict=True)]
+    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    lines = [_line(_HEAD, widths, {"bold": True} if is_coloured else {}, are_all_styled=True)]
+    for each, row in zip(comparisons, cells, strict=True):
+        lines.append(_line(row, widths, _STYLE.get(each.verdict, {}) if is_coloured else {}))
+    click.echo("\n".join(lines))
+
+
+def _cells(each: Comparison) -> tuple[str, ...]:
+    return (
+        str(each.verdict),
+        change(each.ratio) if each.ratio is not None else "",
+        interval(*each.interval, each.ratio) if each.interval and each.ratio else "",
+        str(each.pairs) if each.pairs else "",
+        plain(each.row.metric.label),
+        plain(each.row.benchmark),
+    )
+
+
+def _line(
+    cells: Sequence[str], widths: Sequence[int], style: dict[str, Any], *, are_all_styled: bool = False
+) -> str:
+    padded = [
+        cell.rjust(width) if name in _TO_THE_RIGHT else cell.ljust(width)
+        for name, cell, width in zip(_HEAD, cells, widths, strict=True)
+    ]
+    if style and are_all_styled:
+        return click.style("  ".join(padded).rstrip(), **style)
+    first = click.style(padded[0], **style) if style else padded[0]
+    return "  ".join((first, *padded[1:])).rstrip()
 
 
 def print_reasons(comparisons: Sequence[Comparison]) -> None:
     """What the verdicts leave open, on stderr."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for each in comparisons:
-        if each.reason:
-            console.print(Text(f"{plain(each.row.benchmark)} is {each.verdict}: {plain(each.reason)}"))
+    lines = [
+        f"{plain(each.row.benchmark)} is {each.verdict}: {plain(each.reason)}"
+        for each in comparisons
+        if each.reason
+    ]
+    if lines:
+        click.echo("\n".join(lines), err=True)
 
 
 def to_json(comparisons: Sequence[Comparison], **more: object) -> str:
-    """The stable JSON: ``{"benchmarks": [{name, metric, verdict, ratio, interval, pairs, …}], …}``."""
-    return json.dumps({"benchmarks": [_row(each) for each in comparisons], **more}, indent=2)
+    """The stable JSON: ``{"benchmarks": [{name, metric, verdict, ratio, interval, pairs, …}], …}``.
+
+    A row is a line: indenting what is inside would take longer than comparing.
+    """
+    rows = ",\n".join(f"  {json.dumps(_row(each))}" for each in comparisons)
+    rest = "".join(f",\n {json.dumps(key)}: {json.dumps(value)}" for key, value in more.items())
+    return f'{{"benchmarks": [\n{rows}\n ]{rest}}}'
 
 
 def _row(each: Comparison) -> dict[str, Any]:

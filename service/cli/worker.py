@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from service.adapters.machine import keep_off
 from service.adapters.queue import CONTROL_QUEUE, pool_queue
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
@@ -55,4 +56,6 @@ def _introduce_machine() -> None:
     settings = MachineSettings()
     if not settings.redis_url:
         raise BadInput("BENCHGATE_REDIS_URL is not set; it is the one of the control plane", "settings")
+    # Celery's worker inherits it; measured programs are put on the measured CPUs one by one.
+    keep_off(settings.cpus)
     build_machine(settings).introduce()

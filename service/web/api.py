@@ -32,6 +32,7 @@ def create_api(reading: Reading) -> APIRouter:
     _add_changes(router, reading)
     _add_builds(router, reading)
     _add_series(router, reading)
+    _add_machines(router, reading)
     return router
 
 
@@ -130,6 +131,16 @@ def _add_series(router: APIRouter, reading: Reading) -> None:
     ) -> schemas.SeriesWithPoints:
         """The points of a series, oldest first: merged commits, and patch sets beside them."""
         return schemas.SeriesWithPoints.of(reading.trend(series_id, limit))
+
+
+def _add_machines(router: APIRouter, reading: Reading) -> None:
+    @router.get("/standings", operation_id="listStandings", tags=["machines"])
+    def list_standings(limit: Limit = 50, cursor: CursorText = None) -> schemas.StandingsPage:
+        """What A/A sessions say of each series on each machine: noise, false alarms, whether it may vote."""
+        begin = _last_id(cursor)
+        found = list(reading.standings(limit + 1, begin))
+        items = tuple(schemas.SeriesStanding.of(each) for each in found[:limit])
+        return schemas.StandingsPage(items=items, next=str(begin + limit) if len(found) > limit else None)
 
 
 def _with_comparisons(reading: Reading, build: BuildSummary) -> schemas.BuildWithComparisons:

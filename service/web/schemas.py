@@ -229,6 +229,37 @@ class Series(Shape):
     better: Better
 
 
+class Standing(Shape):
+    """What programs that were compared with themselves say of a series on a machine."""
+
+    sessions: int
+    pairs: int
+    alarms: Annotated[int, Field(description="sessions in which the rule saw a difference")]
+    alarm_share: Annotated[tuple[float, float], Field(description="95 % interval of alarms per session")]
+    noise: Annotated[float | None, Field(description="spread of the pairs' log ratios, 1.4826 MAD")]
+    beyond: Annotated[float | None, Field(description="share of pairs that are off by more than 3 %")]
+    pairs_needed: Annotated[int | None, Field(description="about how many a change of 3 % takes")]
+    is_measurable: bool
+    may_vote: bool
+    why_not: str
+
+
+class SeriesStanding(Shape):
+    """A series on a machine with its A/A evidence."""
+
+    machine: str
+    series: Series
+    measured_at: UtcTime
+    standing: Standing
+
+
+class StandingsPage(Shape):
+    """A page of standings; ``next`` is the cursor of the page after it, null on the last."""
+
+    items: tuple[SeriesStanding, ...]
+    next: str | None
+
+
 class Point(Shape):
     """One comparison in the history of a series; of kind ``post-submit`` for a merged commit."""
 

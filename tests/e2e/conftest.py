@@ -96,6 +96,7 @@ def start_settings(project: TinyProject) -> dict[str, str]:
         "BENCHGATE_GIT_URL": str(project.path),
         "BENCHGATE_INSTANCE": "e2e",
         "BENCHGATE_LEASE_SECONDS": "2",
+        "BENCHGATE_WAITS_FOR_QUIET": "false",
         "BENCHGATE_WEBHOOK_SECRETS": f'["{SECRET}"]',
     }
 

@@ -80,6 +80,21 @@ def test_series_are_searched_by_words_and_read_with_their_points() -> None:
     assert [point["kind"] for point in points].count("post-submit") == 5
 
 
+def test_standings_say_what_is_known_of_each_series() -> None:
+    first = get("/standings", params={"limit": 2})
+    votes, suspended = first["items"]
+    assert (votes["machine"], votes["standing"]["may_vote"], votes["standing"]["pairs"]) == (
+        "perf-01",
+        True,
+        192,
+    )
+    assert suspended["standing"]["why_not"] == "suspended: 2 false alarms in its last 4 A/A comparisons"
+    assert suspended["standing"]["alarm_share"] == pytest.approx([0.0676, 0.9324], abs=1e-4)
+    rest = get("/standings", params={"cursor": first["next"]})
+    assert [item["standing"]["sessions"] for item in rest["items"]] == [1] * len(HOSTILE_NAMES)
+    assert rest["next"] is None
+
+
 def test_series_pages_follow_one_another() -> None:
     first = get("/series", params={"limit": 4})
     second = get("/series", params={"limit": 100, "cursor": first["next"]})
@@ -177,6 +192,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
+        "/api/v1/standings": "listStandings",
     }
     answers = document["paths"]["/api/v1/changes"]["get"]["responses"]
     assert all(PROBLEM in answers[status]["content"] for status in ("400", "404", "422", "503"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -60,11 +61,25 @@ def test_a_missing_page_says_so_to_people() -> None:
         assert "Not found" in answer.text
 
 
+def test_the_machines_page_says_what_may_vote_and_why_the_rest_may_not() -> None:
+    text = call(APP, "GET", "/machines").text
+    assert "0 of 12<small>0 % to 26 %</small>" in text
+    assert "suspended: 2 false alarms in its last 4 A/A comparisons" in text
+    assert "on probation: 16 of 40 A/A pairs in 1 of 3 sessions" in text
+
+
 def test_empty_pages_say_what_comes_next() -> None:
     empty = build_app(FakeReading())
     assert "The first appears here as soon as" in call(empty, "GET", "/").text
     assert "benchgate worker --pool" in call(empty, "GET", "/machines").text
     assert "No series yet" in call(empty, "GET", "/trends").text
+
+
+def test_a_machine_that_takes_no_work_says_why() -> None:
+    reading = sample_project()
+    reading.machine_rows = [replace(reading.machine_rows[0], build=None, obstacle="others use <all> CPUs")]
+
+    assert "waits: others use &lt;all&gt; CPUs" in call(build_app(reading), "GET", "/machines").text
 
 
 def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:

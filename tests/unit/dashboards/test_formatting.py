@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from dashboards.formatting import breakable, counted, lasting, middle_cut, moment, quantity
+from dashboards.formatting import breakable, counted, lasting, middle_cut, moment, percent, quantity
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ from dashboards.formatting import breakable, counted, lasting, middle_cut, momen
 )
 def test_a_quantity_has_three_digits_and_a_readable_unit(value: float | None, unit: str, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0 %"), (0.00421, "0.42 %"), (0.071, "7.1 %"), (0.144, "14 %"), (None, "–")]
+)
+def test_a_share_has_two_digits(value: float | None, text: str) -> None:
+    assert percent(value) == text
 
 
 def test_times_are_shown_in_utc_whatever_zone_they_come_in() -> None:
