@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native clean
+.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts soak clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -46,6 +46,12 @@ bench-reader: .venv/dev.stamp ## how fast result files are read
 
 bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
 	@$(BIN)/python -m tests.bench.native $(foreach workload,$(ONLY),--only $(workload))
+
+bench-verdicts: .venv/dev.stamp ## the rule that votes beside others, on recorded and on live measurements
+	@$(BIN)/python -m tests.bench.verdicts --live var/bench-verdicts
+
+soak: .venv/dev.stamp ## sixty patch sets that change nothing: how many are called slower (goes on where it ended)
+	@$(BIN)/python -m tests.bench.verdicts.soak
 
 lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
 	@$(BIN)/pip install -q uv

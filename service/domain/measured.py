@@ -13,13 +13,15 @@ from service.domain.layout import confirm, suspects, variant_of
 from service.domain.pair_record import read_pair
 from service.domain.project_file import Instructions
 from service.domain.same_program import acquit, same_program_causes
-from service.domain.samples import Launch, Listing, compare_all
+from service.domain.samples import Launch, Listing, compare_all, family_size
 from service.domain.text import plain
+from service.domain.verdict import least_budget, what_it_takes
 from service.domain.vote import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from service.domain.identity import Side
     from service.domain.instruction_record import Counts
     from service.domain.layout import InstructionsDiffer
     from service.domain.project_file import Job, Suite
@@ -64,13 +66,33 @@ def judge_measured(
     listings = [Listing.from_mapping(each) for each in listing]
     everything, relinked, counts = _read(records, job.suites)
     launches = tuple(counting_launches(everything, job.policy.max_pairs))
-    as_built = _compare(job, listings, launches)
+    as_built = _with_time(_compare(job, listings, launches), launches)
     rows = confirm(as_built, relinked, job.policy, _change_of_instructions(counts))
     repeated = sentences(everything, job.policy.max_pairs)
     counted = acquit(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
     withheld = withhold(rows)
     judgement = _judge(job, listings, rows, counted, launches, repeated, machine, withheld)
     return Measured((*_told(rows, withheld), *counted), launches, judgement)
+
+
+def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
+    """The rows, where more pairs would decide with how long these would take, by the last pair of each."""
+    seconds = _seconds_of_a_pair(launches)
+    return tuple(
+        replace(row, reason=row.reason.replace(what_it_takes(row), what_it_takes(row, known), 1))
+        if row.more_pairs is not None and (known := seconds.get((row.row.suite, row.row.benchmark)))
+        else row
+        for row in rows
+    )
+
+
+def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
+    """By suite and benchmark, what its part of the last pair took."""
+    found: dict[tuple[str, str], dict[Side, float]] = {}
+    for launch in launches:
+        for name in launch.values:
+            found.setdefault((launch.suite, name), {})[launch.side] = launch.seconds / len(launch.values)
+    return {key: sum(sides.values()) for key, sides in found.items()}
 
 
 def _told(rows: Sequence[Comparison], withheld: Mapping[Row, str]) -> tuple[Comparison, ...]:
@@ -141,9 +163,19 @@ def _judge(
         *same_program_causes(_same_program(listings)),
         *causes_of(counted, is_advisory=is_advisory),
         *repeated,
+        *_too_few_pairs(job, listings),
         *_warnings(launches),
     )
     return Judgement(found.outcome, causes)
+
+
+def _too_few_pairs(job: Job, listings: Sequence[Listing]) -> list[str]:
+    """That the budget of pairs is too small for the family to prove any difference."""
+    family = family_size(job.suites, listings)
+    least = least_budget(job.policy, family)
+    if family == 0 or least <= job.policy.max_pairs:
+        return []
+    return [f"max_pairs is {job.policy.max_pairs}: with so many benchmarks {least} can prove a difference"]
 
 
 def _warnings(launches: Sequence[Launch]) -> list[str]:

@@ -85,7 +85,8 @@ def _read(pair: int, raw: RawLaunch, suite: Suite) -> Launch:
     run = read_run(raw.output, source=f"pair {pair}, {raw.side}, suite {raw.suite}")
     launch = read_launch(pair, raw.side, suite, run)
     # As it was judged when it was measured: limits that change later change no verdict.
-    return replace(launch, is_disturbed=raw.facts.get("disturbed") is True)
+    seconds = float(raw.facts.get("seconds", 0.0))
+    return replace(launch, is_disturbed=raw.facts.get("disturbed") is True, seconds=seconds)
 
 
 def _joined(one: Launch, other: Launch) -> Launch:
@@ -95,6 +96,7 @@ def _joined(one: Launch, other: Launch) -> Launch:
         errors={**one.errors, **other.errors},
         warnings=one.warnings + other.warnings,
         is_disturbed=one.is_disturbed or other.is_disturbed,
+        seconds=one.seconds + other.seconds,
         real_per_cpu={**one.real_per_cpu, **other.real_per_cpu},
         varying=one.varying | other.varying,
         lost={**one.lost, **other.lost},

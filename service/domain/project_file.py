@@ -28,6 +28,7 @@ _PATTERN: Final = Form(r"(?!/).{1,500}", "patterns as in .gitignore that do not 
 _LABEL: Final = Form(
     r"[A-Za-z][A-Za-z0-9-]{0,63}", "letters, digits and hyphens after a letter, at most 64 characters"
 )
+_LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 _COMMAND: Final = Form(r"rerun|override", "rerun, override")
 
 
@@ -280,7 +281,7 @@ def _policy(node: Node | None) -> Policy:
         same_within=node.value_at("same_within", fraction, default.same_within),
         false_alarms=node.value_at("false_alarms", fraction, default.false_alarms),
         machine_time=node.value_at("machine_time", duration, default.machine_time),
-        max_pairs=node.whole_at("max_pairs", default.max_pairs, at_least=8, at_most=1000),
+        max_pairs=node.whole_at("max_pairs", default.max_pairs, at_least=_LEAST_PAIRS, at_most=1000),
         probation=_probation(node, default.probation),
         on_undecided=OnUndecided(node.choice_at("on_undecided", default.on_undecided, *OnUndecided)),
         on_nothing_to_build=OnUndecided(

@@ -48,6 +48,7 @@ class Launch:
     real_per_cpu: Mapping[str, float] = field(default_factory=dict)
     varying: frozenset[tuple[str, str]] = frozenset()
     lost: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0  # that it took
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
 from service.domain.project_file import Job, parse_job
+from service.domain.verdict import RULE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ class BuildSpec:
 
     @property
     def sequence(self) -> str:
-        """Builds with equal sequences continue each other's pairs: same trees, same configuration."""
+        """Builds with equal sequences continue each other's pairs: same trees, configuration and rule."""
         base = self.base.tree if self.base else ""
         parts = [
             self.kind,
@@ -60,6 +61,7 @@ class BuildSpec:
             self.patch.tree,
             self.job.config_hash,
             self.jobs,
+            RULE,
             *([self.session] if self.session else []),
         ]
         return digest_of({"sequence": parts})

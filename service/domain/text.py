@@ -47,6 +47,14 @@ def signed_percent(ratio: float) -> str:
     return sign + text
 
 
+def duration(seconds: float) -> str:
+    """``40 s``, ``6 min``, ``2 h``."""
+    if seconds < 90:  # noqa: PLR2004 - "1 min" would hide half of it
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.0f} h"  # noqa: PLR2004 - ditto
+
+
 def share(fraction: float) -> str:
     """A share of the whole: ``3 %``, ``2.5 %``."""
     return f"{fraction * 100:.3g} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,7 @@ from service.domain.comparison import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.looks import Look, difference_errors, looks, with_shares
 from service.domain.metric import Better, Metric
 from service.domain.signed_ranks import least_pairs
-from service.domain.text import signed_percent
+from service.domain.text import duration, signed_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,10 @@ _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _MANY_PAIRS: Final = 1000  # more than any policy may ask for
+
+
+# Counts up when the same pairs would be decided otherwise: no sequence is continued by another rule.
+RULE: Final = 2
 
 
 class Verdict(StrEnum):
@@ -60,6 +64,7 @@ class Comparison:
     ``ratio`` is patch ÷ base and ``interval`` its always-valid 95 % interval; both None where there was
     nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch``
     are the sides' medians over launches. ``reason`` completes the verdict where numbers alone do not.
+    ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would.
     """
 
     row: Row
@@ -70,6 +75,7 @@ class Comparison:
     base: float | None = None
     patch: float | None = None
     reason: str = ""
+    more_pairs: float | None = None
 
     @property
     def worsening(self) -> float:
@@ -89,7 +95,13 @@ class Comparison:
         return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
 
 
-def first_decisive_look(policy: Policy, family: float = 1.0) -> int:
+def least_budget(policy: Policy, family: float) -> int:
+    """The smallest ``max_pairs`` with which a difference can be found."""
+    errors = difference_errors(with_shares(looks(_MANY_PAIRS)), _difference_error(policy, family))
+    return min(errors, default=_MANY_PAIRS)
+
+
+def first_decisive_look(policy: Policy, family: float) -> int:
     """The first look that can find a difference: fewer pairs prove nothing, however large it is."""
     schedule = looks(policy.max_pairs)
     errors = difference_errors(with_shares(schedule), _difference_error(policy, family))
@@ -126,8 +138,20 @@ def compare(
         verdict = _decide(found, row.metric, policy, errors.get(look.pairs, 0.0), look.same * SAME_ERROR)
         if verdict.is_decided:
             return _describe(row, verdict, seen, found, look)
-    reason = _what_it_takes(found, policy, family, look)
-    return _describe(row, Verdict.UNDECIDED, seen, found, look, reason)
+    undecided = _describe(row, Verdict.UNDECIDED, seen, found, look)
+    undecided = replace(undecided, more_pairs=_more_pairs(found, policy, family, look))
+    return replace(undecided, reason=what_it_takes(undecided))
+
+
+def what_it_takes(undecided: Comparison, pair_seconds: float | None = None) -> str:
+    """How wide the interval is and about how many more pairs would decide it, in which time if that is known."""
+    low, high = undecided.interval or (1.0, 1.0)
+    wide = f"the interval is {signed_percent(math.sqrt(high / low)).replace('+', '±')} wide"
+    more = undecided.more_pairs
+    if more is None or more > _MANY_PAIRS:
+        return f"{wide}; no reasonable number of pairs would decide it"
+    time = f" ({duration(more * pair_seconds)})" if pair_seconds else ""
+    return f"{wide}; about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
 
 
 def _difference_error(policy: Policy, family: float) -> float:
@@ -170,7 +194,6 @@ def _describe(
     pairs: Sequence[tuple[float, float]],
     found: Estimate,
     look: Look,
-    reason: str = "",
 ) -> Comparison:
     low, high = found.interval(_interval_error(look))
     return Comparison(
@@ -181,7 +204,6 @@ def _describe(
         interval=(ratio_of(low), ratio_of(high)),
         base=_median([b for b, _ in pairs]),
         patch=_median([p for _, p in pairs]),
-        reason=reason,
     )
 
 
@@ -213,19 +235,15 @@ def _interval_error(look: Look) -> float:
     return 0.025 * (look.same + look.difference) / 2
 
 
-def _what_it_takes(found: Estimate, policy: Policy, family: float, look: Look) -> str:
-    """The sentence that says how far from a verdict the pairs are, by the answer that is nearest."""
+def _more_pairs(found: Estimate, policy: Policy, family: float, look: Look) -> float:
+    """About how many more pairs would decide, by the answer that is nearest."""
     centre = abs(found.centre)
     error = _difference_error(policy, family)
     beyond = _pairs_until(_reach(found, error), centre - math.log1p(policy.floor), found.pairs)
     near = _reach(found, (look.same or 0.1) * SAME_ERROR)
     within = _pairs_until(near, math.log1p(policy.same_within) - centre, found.pairs)
     more = max(min(max(beyond, least_pairs(error)), within) - found.pairs, 1)
-    low, high = found.interval(_interval_error(look))
-    spread = f"the interval is {signed_percent(ratio_of((high - low) / 2)).replace('+', '±')} wide"
-    if more > _MANY_PAIRS:
-        return f"{spread}; no reasonable number of pairs would decide it"
-    return f"{spread}; about {math.ceil(more)} more pair{'s' if more > 1 else ''} would decide it"
+    return more if math.isinf(more) else math.ceil(more)
 
 
 def _reach(found: Estimate, one_sided: float) -> float:

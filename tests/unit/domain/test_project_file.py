@@ -336,7 +336,7 @@ class TestRefusals:
             ("false_alarms: 0%", ".false_alarms: allowed is more than 0 % and at most 20 %"),
             ("false_alarms: 21%", ".false_alarms: allowed is more than 0 % and at most 20 %"),
             ("floor: 4%", ": floor must not exceed same_within"),
-            ("max_pairs: 7", ".max_pairs: 7 is out of range; allowed is 8 to 1000"),
+            ("max_pairs: 13", ".max_pairs: 13 is out of range; allowed is 14 to 1000"),
             ("probation: on", ".probation: a whole number is needed, found True"),
             ("layout: on", ".layout: 'True' is not allowed; allowed are confirm, off"),
             ("on_undecided: fail", ".on_undecided: 'fail' is not allowed; allowed are pass, none"),
