@@ -41,9 +41,7 @@ def measure_live(work: Path, quiet: frozenset[str]) -> None:
     _say("| pairs | seconds |\n|---|---|---|---|---|---|---|---|---|\n")
     for percent in EFFECTS:
         _say(_row(percent, _measure(work, base, percent), quiet))
-    _say(
-        "\nFive per cent more work in the sources, built anew, with the instructions that both sides execute\n\n"
-    )
+    _say(f"\n{PLANTED} % more work in the sources, built anew, with the instructions that are executed\n\n")
     planted = programs.build(work / "planted", [SUITE], edits=more_work(PLANTED))[SUITE].resolve()
     _print_planted(_measure_planted(work, base, planted), quiet)
 
