@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from scipy.special import stdtrit
-
 from service.domain.signed_ranks import capped_rank_tail, rank_interval
 
 if TYPE_CHECKING:
@@ -117,4 +115,6 @@ def estimate_of(log_ratios: Sequence[float]) -> Estimate:
 
 @lru_cache(maxsize=1024)
 def _t(degrees: int, probability: float) -> float:
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes longer than reading two small files
+
     return float(stdtrit(degrees, probability))

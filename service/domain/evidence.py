@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from service.domain.project_file import Policy
 
-SESSION_PAIRS: Final = 16  # of one calibration: three sessions give the 40 pairs of the default probation
+SESSION_PAIRS: Final = 20  # of one calibration: enough to call one of a hundred benchmarks slower, were it so
 LEAST_SESSIONS: Final = 3  # pairs of one hour share its neighbours and its heat
 RECALLED: Final = 50  # newest sessions that noise and suspension go by: a machine that was mended recovers
 MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is rare

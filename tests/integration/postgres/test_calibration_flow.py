@@ -102,7 +102,7 @@ def test_a_series_votes_after_three_sessions_and_not_before(site: Site) -> None:
         site.database.change(AGE)
     assert site.calibrate() == 0, "all is known; a day has not passed"
     standings = PostgresReading(site.database.owner).standings(10)
-    assert {(each.standing.pairs, each.standing.why_not) for each in standings} == {(48, "")}
+    assert {(each.standing.pairs, each.standing.why_not) for each in standings} == {(60, "")}
 
     site.check(2)
     site.work()

@@ -36,14 +36,14 @@ def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
     assert POLICY.probation <= SESSION_PAIRS * LEAST_SESSIONS
     standing = standing_of(History.of(sessions(3)), POLICY)
     assert (standing.may_vote, standing.is_measurable) == (True, True)
-    assert (standing.pairs, standing.sessions, standing.alarms) == (48, 3, 0)
+    assert (standing.pairs, standing.sessions, standing.alarms) == (60, 3, 0)
 
 
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
         ([], "on probation: 0 of 40 A/A pairs in 0 of 3 sessions"),
-        (sessions(1), "on probation: 16 of 40 A/A pairs in 1 of 3 sessions"),
+        (sessions(1), "on probation: 20 of 40 A/A pairs in 1 of 3 sessions"),
         (sessions(2, pairs=32), "on probation: 64 of 40 A/A pairs in 2 of 3 sessions"),
         (sessions(3, pairs=8), "on probation: 24 of 40 A/A pairs in 3 of 3 sessions"),
         (sessions(2, verdict=Verdict.SLOWER), "suspended: 2 false alarms in its last 2 A/A comparisons"),
@@ -74,7 +74,7 @@ def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() 
     found = sessions(RECALLED) + sessions(2, verdict=Verdict.SLOWER)
     standing = standing_of(History.of(found), POLICY)
     assert standing.may_vote
-    assert (standing.alarms, standing.sessions, standing.pairs) == (2, 52, 52 * 16)
+    assert (standing.alarms, standing.sessions, standing.pairs) == (2, 52, 52 * SESSION_PAIRS)
 
 
 def test_a_machine_that_was_mended_recovers() -> None:

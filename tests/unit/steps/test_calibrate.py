@@ -104,7 +104,7 @@ class TestSessions:
 
         assert memory.runs[0].state is RunState.FINISHED
         assert memory.builds[0].outcome is Outcome.PASSED
-        assert memory.builds[0].causes[0] == "no false alarm in 2 comparisons of 16 pairs of the same program"
+        assert memory.builds[0].causes[0] == "no false alarm in 2 comparisons of 20 pairs of the same program"
         assert (memory.decisions, memory.reviews) == ([], {})
 
     def test_the_next_one_measures_anew(self, farm: Farm) -> None:
