@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and little is lost on normal data
-MIN_PAIRS: Final = 5  # in one of 32 sequences of five the same side is first throughout
+MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is first throughout
 _TRIMMED_FROM: Final = 8  # pairs; of fewer, trimming leaves no degrees of freedom to speak of
 _ROUNDING: Final = 1e-12  # of logarithms: what lies on a margin is not beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from service.domain.metric import Better
+from service.domain.signed_ranks import least_pairs
 from service.domain.verdict import Comparison, Row, Verdict
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
 
     The first can only find it the same; the last is the first that can tell a difference.
     """
-    least = math.ceil(math.log(2 / _error(policy, family), 4))
-    return tuple(dict.fromkeys((_REPEATED, max(_REPEATED, least))))
+    independent = math.ceil(math.log(2 / _error(policy, family), 4))
+    by_order = least_pairs(_error(policy, 1))
+    return tuple(dict.fromkeys((_REPEATED, max(_REPEATED, independent, by_order))))
 
 
 def compare_exactly(
@@ -42,7 +44,9 @@ def compare_exactly(
         Σ (pₐ·p_b)ⁿ ≤ max(pₐ·p_b)ⁿ⁻¹ · Σ pₐ·p_b ≤ (1/4)ⁿ⁻¹ / 2 = 2 · 4⁻ⁿ        (a < b)
 
     which must be at most ``EXACT_SHARE`` of the row's error. A counter that takes either of two values at
-    random is thus not taken for a change.
+    random is thus not taken for a change. One that follows from which side is launched first, such as what
+    creates a file, is worse on one side n times with 2⁻ⁿ; all such counters follow the same coins, so that
+    this must be at most ``EXACT_SHARE`` of the whole family's error.
 
     Args:
         row: of a metric that is no speed.
@@ -57,7 +61,7 @@ def compare_exactly(
             return None
         base, patch = first[0]
         verdict = _decide(row, base, patch, policy)
-        if verdict is Verdict.SAME or (verdict.is_decided and _chance(n) <= _error(policy, family)):
+        if verdict is Verdict.SAME or (verdict.is_decided and _is_proof(n, policy, family)):
             ratio = 1.0 if base == patch else patch / base
             return Comparison(row, verdict, n, ratio, (ratio, ratio), base, patch)
     return None
@@ -74,8 +78,9 @@ def _decide(row: Row, base: float, patch: float, policy: Policy) -> Verdict:
     return Verdict.SLOWER if (moved > 0) == (row.metric.better is Better.LOWER) else Verdict.FASTER
 
 
-def _chance(pairs: int) -> float:
-    return 2.0 * 4.0**-pairs
+def _is_proof(pairs: int, policy: Policy, family: float) -> bool:
+    is_unlike_chance = 2.0 * 4.0**-pairs <= _error(policy, family)
+    return is_unlike_chance and 2.0**-pairs <= _error(policy, 1)
 
 
 def _error(policy: Policy, family: float) -> float:

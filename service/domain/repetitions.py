@@ -27,9 +27,9 @@ class Repetitions:
     min_time: float
 
 
-SHORT: Final = Repetitions(16, 0.002)
+SHORT: Final = Repetitions(20, 0.002)
 LONG: Final = Repetitions(3, 0.05)
-_CHEAP: Final = 0.01  # seconds of a repetition, up to which sixteen cost no more than three long ones
+_CHEAP: Final = 0.01  # seconds of a repetition, up to which twenty cost little more than three long ones
 _SETUP: Final = (
     0.05  # seconds beside what is timed, per benchmark, from which on each repetition sets up for too long
 )

@@ -123,7 +123,8 @@ class Benchmark:
     def _work_change(self, first: Pairs, metrics: Sequence[str]) -> WorkChange | None:
         if self.is_asked and own_clock(self.name) not in metrics:
             return None
-        rates = [rate for rate in RATES if not self.is_asked or rate in metrics]
+        # Fewer bytes for the same work are no slow-down, unless the suite says that bytes are the work.
+        rates = [rate for rate in RATES if rate in metrics] if self.is_asked else RATES[:1]
         values = [(one.values.get(self.name, {}), other.values.get(self.name, {})) for one, other in first]
         return work_change(self.name, values, rates)
 
@@ -137,18 +138,22 @@ class Benchmark:
 
     def _one_sided(self, row: Row) -> Comparison | None:
         """The comparison of what only one side ever reports; None where both do, or neither."""
-        is_in_base, is_in_patch = (
-            any(self._value(row, launch, None) is not None for launch in launches.values())
+        base, patch = (
+            [self._value(row, launch, None) is not None for launch in launches.values()]
             for launches in (self.base, self.patch)
         )
-        if is_in_base and is_in_patch:
+        if any(base) and any(patch):
             return None
-        if lost := self._lost(is_in_base=is_in_base, is_in_patch=is_in_patch):
+        if lost := self._lost(is_in_base=any(base), is_in_patch=any(patch)):
             return Comparison(row, Verdict.UNDECIDED, reason=lost)
-        if is_in_base:
-            return Comparison(row, Verdict.BROKEN, reason=f"reports no {row.metric.label} any more")
-        if is_in_patch:
-            return Comparison(row, Verdict.NEW, reason=f"reports no {row.metric.label} in the parent")
+        label = row.metric.label
+        if any(base) and not all(base):
+            reason = f"the parent reports {label} in {sum(base)} of {len(base)} launches, the patch in none"
+            return Comparison(row, Verdict.UNDECIDED, reason=reason)
+        if any(base):
+            return Comparison(row, Verdict.BROKEN, reason=f"reports no {label} any more")
+        if any(patch):
+            return Comparison(row, Verdict.NEW, reason=f"reports no {label} in the parent")
         return None
 
     def _lost(self, *, is_in_base: bool, is_in_patch: bool) -> str:

@@ -198,7 +198,7 @@ def _compare_suite(
     suite: Suite, listing: Listing, launches: Sequence[Launch], rule: Rule
 ) -> Iterator[Comparison]:
     in_base, in_patch = set(listing.base), set(listing.patch)
-    errors = {side: _errors(launches, side) for side in Side}
+    failures = {side: _failures(launches, side) for side in Side}
     sides = {side: _by_benchmark(launches, side) for side in Side}
     for name in dict.fromkeys((*listing.patch, *listing.base)):
         metrics = metrics_of(suite, name)
@@ -207,19 +207,49 @@ def _compare_suite(
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:
             yield from (Comparison(row, Verdict.REMOVED) for row in rows)
-        elif name in errors[Side.BASE]:
-            reason = f"fails in the parent: {errors[Side.BASE][name]}"
-            yield from (Comparison(row, Verdict.NEW, reason=reason) for row in rows)
-        elif name in errors[Side.PATCH]:
-            reason = errors[Side.PATCH][name]
-            yield from (Comparison(row, Verdict.BROKEN, reason=reason) for row in rows)
+        elif failed := _of_failures(name, failures):
+            verdict, reason = failed
+            yield from (Comparison(row, verdict, reason=reason) for row in rows)
         else:
             base, patch = (sides[side].get(name, {}) for side in Side)
             yield from Benchmark(name, bool(suite.metrics), base, patch).compare(rows, rule)
 
 
-def _errors(launches: Iterable[Launch], side: Side) -> dict[str, str]:
-    return {name: text for each in launches if each.side is side for name, text in each.errors.items()}
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    """In how many launches of a side a benchmark failed, of how many, and what it said last."""
+
+    failed: int
+    launches: int
+    text: str
+
+    @property
+    def is_constant(self) -> bool:
+        return self.failed == self.launches
+
+
+def _failures(launches: Iterable[Launch], side: Side) -> dict[str, _Failures]:
+    found: dict[str, _Failures] = {}
+    ours = [launch for launch in launches if launch.side is side]
+    for name in {name for launch in ours for name in launch.errors}:
+        said = [launch.errors[name] for launch in ours if name in launch.errors]
+        there = sum(name in launch.errors or name in launch.values for launch in ours)
+        found[name] = _Failures(len(said), there, said[-1])
+    return found
+
+
+def _of_failures(name: str, failures: Mapping[Side, Mapping[str, _Failures]]) -> tuple[Verdict, str] | None:
+    """What failing means: blame needs that every launch of the patch fails, and none of the parent."""
+    base, patch = (failures[side].get(name) for side in Side)
+    if base and base.is_constant:
+        return Verdict.NEW, f"fails in the parent: {base.text}"
+    if patch and patch.is_constant and not base:
+        return Verdict.BROKEN, patch.text
+    for side, found in (("patch", patch), ("parent", base)):
+        if found:
+            share = f"{found.failed} of {found.launches} launches of the {side}"
+            return Verdict.UNDECIDED, f"fails in {share}: {found.text}"
+    return None
 
 
 def _by_benchmark(launches: Iterable[Launch], side: Side) -> Mapping[str, Mapping[int, Launch]]:

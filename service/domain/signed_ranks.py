@@ -3,7 +3,7 @@
 Which side of a pair is launched first is a coin that nobody knows beforehand. If patch and base do not
 differ, the sign of a pair's log ratio is therefore a fair coin too, whatever the noise: heavy tails, two
 levels, drift, a first launch that is always slower. Wilcoxon ("Individual comparisons by ranking methods",
-Biometrics 1, 1945) weighs each sign with the rank of its value's size. Here ranks beyond four tenths of the
+Biometrics 1, 1945) weighs each sign with the rank of its value's size. Here ranks beyond a quarter of the
 number of pairs all weigh the same, so that a pair which something else disturbed weighs no more than an
 ordinary one. Scores that depend on the sizes alone keep the chance exact (Hájek, Šidák and Sen, "Theory of
 Rank Tests", 2nd edition, 1999, on signed rank statistics).
@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CAP: Final = (
-    0.4  # of the number of pairs; simulated from 0.15 to 1: best where a tenth of the pairs is disturbed
-)
+CAP: Final = 0.25  # of the number of pairs: chosen on recorded pairs, many of them disturbed
 _EXACT_PAIRS: Final = 128  # beyond, the exact distribution costs more than its last digit is worth
 
 

@@ -135,16 +135,17 @@ def compare(
         if not _are_positive(seen):
             return _without_ratio(row, seen)
         found = estimate([b for b, _ in seen], [p for _, p in seen])
-        verdict = _decide(found, row.metric, policy, errors.get(look.pairs, 0.0), look.same * SAME_ERROR)
+        spent = errors.get(look.pairs, 0.0)
+        verdict = _decide(found, row.metric, policy, spent, look.same * SAME_ERROR)
         if verdict.is_decided:
-            return _describe(row, verdict, seen, found, look)
-    undecided = _describe(row, Verdict.UNDECIDED, seen, found, look)
+            return _describe(row, verdict, seen, found, max(spent, _interval_error(look)))
+    undecided = _describe(row, Verdict.UNDECIDED, seen, found, _interval_error(look))
     undecided = replace(undecided, more_pairs=_more_pairs(found, policy, family, look))
     return replace(undecided, reason=what_it_takes(undecided))
 
 
 def what_it_takes(undecided: Comparison, pair_seconds: float | None = None) -> str:
-    """How wide the interval is and about how many more pairs would decide it, in which time if that is known."""
+    """How wide the interval is, about how many more pairs would decide it, and in which time if known."""
     low, high = undecided.interval or (1.0, 1.0)
     wide = f"the interval is {signed_percent(math.sqrt(high / low)).replace('+', '±')} wide"
     more = undecided.more_pairs
@@ -185,7 +186,7 @@ def _is_same(found: Estimate, policy: Policy, error: float) -> bool:
 
 
 def _least_error(pairs: int) -> float:
-    return _QUIET_SPREAD / math.sqrt(pairs) if pairs < _MANY else 0.0
+    return _QUIET_SPREAD / math.sqrt(pairs) if pairs < _MANY else 0.0  # a standard error
 
 
 def _describe(
@@ -193,9 +194,9 @@ def _describe(
     verdict: Verdict,
     pairs: Sequence[tuple[float, float]],
     found: Estimate,
-    look: Look,
+    interval_error: float,
 ) -> Comparison:
-    low, high = found.interval(_interval_error(look))
+    low, high = found.interval(interval_error)
     return Comparison(
         row=row,
         verdict=verdict,

@@ -83,8 +83,9 @@ def work_change(
             if all(values.get(key, 0.0) > 0 for values in (base, patch) for key in keys)
         ]
         if logs:
-            moved = statistics.median(logs)
-            return WorkChange(rate, ratio_of(moved)) if abs(moved) > math.log1p(_SAME_WORK) else None
+            # By sizes alone: which test is made must not follow from the signs that it counts.
+            is_changed = statistics.median(map(abs, logs)) > math.log1p(_SAME_WORK)
+            return WorkChange(rate, ratio_of(statistics.median(logs))) if is_changed else None
     return None
 
 

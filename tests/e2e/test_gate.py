@@ -35,7 +35,7 @@ def test_a_faster_commit_ends_with_zero(project: TinyProject) -> None:
     done = gate(project, "--json")
     assert done.returncode == 0
     (row,) = json.loads(done.stdout)["benchmarks"]
-    assert (row["name"], row["metric"], row["verdict"], row["pairs"]) == ("BM_Work", "cpu_time", "faster", 8)
+    assert (row["name"], row["metric"], row["verdict"], row["pairs"]) == ("BM_Work", "cpu_time", "faster", 14)
     assert row["ratio"] == pytest.approx(0.7)
     assert row["interval"] == [pytest.approx(0.7), pytest.approx(0.7)]
 

@@ -10,10 +10,11 @@ from service.domain.calibration import (
     BETWEEN_SESSIONS,
     BranchKey,
     IdleJob,
+    due_branches,
     is_calibrated,
-    next_calibrations,
+    still_asks,
 )
-from service.domain.project_file import Job, JobKind, Policy, parse_job
+from service.domain.project_file import Job, JobKind, Policy, ProjectFile, parse_job
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
 CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "s", "program": "p"}]}
@@ -51,17 +52,29 @@ def test_a_job_is_measured_hourly_until_its_series_are_known_and_daily_from_then
     assert job.is_due == is_due
 
 
-def test_each_pool_measures_the_branch_that_has_waited_longest() -> None:
+def test_the_branch_that_has_waited_longest_comes_first_and_the_others_after_it() -> None:
     old, new = (replace(BRANCH, branch=name) for name in ("old", "new"))
-    lint = replace(BRANCH, pool="other")
     jobs = [
         replace(KNOWN, since=BETWEEN_REVIEWS),
         replace(KNOWN, branch=old, since=2 * BETWEEN_REVIEWS),
-        replace(KNOWN, branch=lint, since=2 * BETWEEN_REVIEWS),
+        replace(KNOWN, branch=old, job="more", since=2 * BETWEEN_REVIEWS),
     ]
-    assert next_calibrations(jobs) == (lint, old)
-    assert next_calibrations([*jobs, replace(KNOWN, branch=new, since=None)]) == (lint, new)
-    assert next_calibrations([KNOWN]) == ()
+    assert list(due_branches(jobs)) == [old, BRANCH]
+    assert list(due_branches([*jobs, replace(KNOWN, branch=new, since=None)])) == [new, old, BRANCH]
+    assert due_branches([KNOWN]) == {}
+
+
+def test_a_branch_is_named_with_the_jobs_that_are_due() -> None:
+    jobs = [replace(KNOWN, pairs=0), replace(KNOWN, job="more", pairs=0), replace(KNOWN, job="known")]
+    assert due_branches(jobs) == {BRANCH: ["cv-perf", "more"]}
+
+
+@pytest.mark.parametrize(("due", "expected"), [(["a"], True), (["off"], False), (["gone"], False)])
+def test_only_a_job_that_the_project_file_has_still_asks(due: list[str], *, expected: bool) -> None:
+    off = parse_job("off", CONFIG | {"policy": {"probation": "off"}})
+    project_file = ProjectFile("Verified", (parse_job("a", CONFIG), off))
+    assert still_asks(project_file, "perf", due) == expected
+    assert not still_asks(project_file, "other", due)
 
 
 @pytest.mark.parametrize(

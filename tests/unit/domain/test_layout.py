@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.identity import Side
-from service.domain.layout import PAIRS, VARIANTS, confirm, number_of, pairs_short, suspects, variant_of
+from service.domain.layout import (
+    NOT_CHECKED,
+    PAIRS,
+    VARIANTS,
+    confirm,
+    number_of,
+    pairs_short,
+    suspects,
+    variant_of,
+)
 from service.domain.metric import metric_named
 from service.domain.project_file import Layout, Policy
 from service.domain.samples import Launch
@@ -31,6 +40,13 @@ def relinked(*ratios: float, row: Row = ROW, spread: float = SPREAD, seed: int =
             for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio * (1 + noise.gauss(0, spread)))):
                 values = {row.benchmark: {row.metric.name: value}}
                 yield Launch(number_of(variant, index), side, row.suite, values, {})
+
+
+def pair(variant: int, index: int, ratio: float, *, is_disturbed: bool = False) -> list[Launch]:
+    return [
+        Launch(number_of(variant, index), side, "bench", {"BM_a": {"cpu_time": value}}, {}, (), is_disturbed)
+        for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio))
+    ]
 
 
 def judged(*ratios: float, found: Comparison = SLOWER, spread: float = SPREAD) -> Comparison:
@@ -100,12 +116,40 @@ class TestConfirm:
     def test_a_rate_is_slower_downwards(self, ratio: float, verdict: Verdict) -> None:
         assert judged(ratio, ratio, ratio, found=RATE).verdict is verdict
 
-    def test_a_pair_too_few_leaves_it_slower_and_says_so(self) -> None:
-        """An author whose program does not link again must not escape by that."""
-        launches = [each for each in relinked(1.0, 1.0, 1.0) if each.pair != number_of(3, 4)]
+    @pytest.mark.parametrize("ratio", [1.0, 1.05])
+    def test_what_lacks_a_pair_of_a_relink_never_votes(self, ratio: float) -> None:
+        launches = [each for each in relinked(ratio, ratio, ratio) if each.pair != number_of(3, 4)]
         found = confirm([SLOWER], launches, POLICY)[0]
 
-        assert (found.verdict, found.reason) == (Verdict.SLOWER, "layout: not checked by relinking")
+        assert (found.verdict, found.reason) == (Verdict.UNDECIDED, NOT_CHECKED)
+
+    def test_what_was_never_linked_again_never_votes(self) -> None:
+        assert confirm([SLOWER], [], POLICY)[0].verdict is Verdict.UNDECIDED
+
+    def test_without_confirmation_the_programs_are_believed_as_they_are_linked(self) -> None:
+        assert confirm([SLOWER], [], replace(POLICY, layout=Layout.OFF)) == (SLOWER,)
+
+    def test_a_disturbed_pair_is_left_out_where_it_was_measured_again(self) -> None:
+        """A pair in which other work met the patch makes no slow-down, nor hides one."""
+        first = [
+            each for each in relinked(1.03, 1.03, 1.03) if each.pair not in {number_of(2, 0), number_of(2, 1)}
+        ]
+        disturbed = [*pair(2, 0, 0.5, is_disturbed=True), *pair(2, 1, 0.5, is_disturbed=True)]
+        again = [*pair(2, PAIRS, 1.03), *pair(2, PAIRS + 1, 1.03)]
+
+        assert confirm([SLOWER], [*disturbed, *first], POLICY)[0].reason == NOT_CHECKED
+        found = confirm([SLOWER], [*disturbed, *first, *again], POLICY)[0]
+        assert found.verdict is Verdict.SLOWER
+        assert "+3." in found.reason.split(", ")[1]
+
+    def test_no_more_than_a_quarter_of_the_pairs_is_left_out(self) -> None:
+        launches = [replace(each, is_disturbed=True) for each in relinked(1.03, 1.03, 1.03)]
+        more = [
+            each for v in VARIANTS for k in (PAIRS, PAIRS + 1) for each in pair(v, k, 1.03, is_disturbed=True)
+        ]
+
+        assert pairs_short([SLOWER], [each for each in launches if variant_of(each.pair) == 1]) != {}
+        assert confirm([SLOWER], [*launches, *more], POLICY)[0].verdict is Verdict.SLOWER
 
     def test_pairs_beyond_the_number_change_nothing(self) -> None:
         more = [

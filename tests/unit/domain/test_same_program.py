@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ from service.domain.project_file import Job, JobKind, Suite
 from service.domain.same_program import acquit, same_program_causes
 from service.domain.verdict import Comparison, Verdict
 from service.domain.vote import Outcome
-from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, slower
+from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("suite", "build/a"), Suite("other", "build/b")))
 SUITES = ("suite", "other")
+MEASURED = replace(UNDECIDED, pairs=8, ratio=1.009, interval=(0.98, 1.04), reason="12 more", more_pairs=12.0)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,7 @@ SUITES = ("suite", "other")
     [
         (slower("BM_a", 1.012), Verdict.SAME, "the same program on both sides; measured +1.2 %"),
         (FASTER, Verdict.SAME, "the same program on both sides; measured −50.0 %"),
+        (MEASURED, Verdict.SAME, "the same program on both sides; measured +0.90 %"),
         (BROKEN, Verdict.UNDECIDED, "the same program on both sides; no space left"),
         (REMOVED, Verdict.UNDECIDED, "the same program on both sides; listed only once"),
     ],
@@ -45,7 +48,11 @@ def test_no_difference_is_left_and_what_was_measured_stays(
     )
 
 
-@pytest.mark.parametrize("found", [SAME, UNDECIDED, NEW])
+def test_no_more_pairs_are_asked_for() -> None:
+    assert acquit([MEASURED], {"suite"})[0].more_pairs is None
+
+
+@pytest.mark.parametrize("found", [SAME, UNMEASURED, NEW])
 def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
     assert acquit([found], {"suite"}) == (found,)
 
@@ -71,14 +78,15 @@ def listing(**more: object) -> list[Mapping[str, Any]]:
 
 
 def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
-    """Sixteen pairs in which the patch takes 5 % longer in both suites."""
+    """Sixteen pairs in which the patch takes a fifth longer in both suites, more than layout explains."""
     facts = {"seconds": 1.0, "steal": 0.0, "foreign": 0.0, "disturbed": False}
     records = [
         encode(
             [
-                RawLaunch(suite, side, whole(row("BM_a", cpu_time=100.0 * factor + 0.01 * pair)), facts)
+                RawLaunch(suite, side, whole(row("BM_a", cpu_time=time, real_time=time)), facts)
                 for suite in SUITES
-                for side, factor in ((Side.BASE, 1.0), (Side.PATCH, 1.05))
+                for side, factor in ((Side.BASE, 1.0), (Side.PATCH, 1.2))
+                for time in [100.0 * factor + 0.01 * pair]
             ]
         )
         for pair in range(16)

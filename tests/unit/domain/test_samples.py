@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,6 +127,37 @@ class TestComparing:
         found = compared(launches({"a": 1.0}, {}, errors={Side.PATCH: {"a": "no space"}}), listing)["a"]
 
         assert (found.verdict, found.reason) == (Verdict.BROKEN, "no space")
+
+    @pytest.mark.parametrize(
+        ("side", "reason"),
+        [
+            (Side.PATCH, "fails in 2 of 16 launches of the patch: no space"),
+            (Side.BASE, "fails in 2 of 16 launches of the parent: no space"),
+        ],
+    )
+    def test_what_fails_now_and_then_is_blamed_on_nobody(self, side: Side, reason: str) -> None:
+        found = launches({"a": 1.0}, {"a": 1.0}, 16)
+        failing = [
+            replace(each, values={}, errors={"a": "no space"})
+            if each.side is side and each.pair in {3, 7}
+            else each
+            for each in found
+        ]
+
+        row = compared(failing, Listing("s", ("a",), ("a",)))["a"]
+        assert (row.verdict, row.reason) == (Verdict.UNDECIDED, reason)
+
+    def test_what_the_parent_reports_now_and_then_is_not_missing_from_the_patch(self) -> None:
+        found = [
+            replace(each, values={"a": {"cpu_time": 1.0} if each.pair % 2 == 0 else {}})
+            if each.side is Side.BASE
+            else replace(each, values={"a": {}})
+            for each in launches({"a": 1.0}, {"a": 1.0}, 16)
+        ]
+
+        row = compared(found, Listing("s", ("a",), ("a",)))["a"]
+        assert row.verdict is Verdict.UNDECIDED
+        assert row.reason == "the parent reports CPU time in 8 of 16 launches, the patch in none"
 
     def test_what_fails_in_the_parent_is_new_whatever_the_patch_does(self) -> None:
         errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}

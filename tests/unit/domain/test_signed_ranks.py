@@ -16,7 +16,7 @@ LOGS = st.lists(st.floats(-1, 1), min_size=1, max_size=40)
 def by_enumeration(values: list[float]) -> float:
     """The chance by its definition: over all signs that these sizes could have had."""
     sizes = sorted(abs(value) for value in values)
-    cap = math.ceil(0.4 * len(sizes))
+    cap = math.ceil(0.25 * len(sizes))
     scores = [min(rank, cap) for rank in range(1, len(sizes) + 1)]
     ordered = sorted(values, key=abs)
     seen = sum(score for score, value in zip(scores, ordered, strict=True) if value > 0)
