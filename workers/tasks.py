@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 _draining = threading.Event()
+_is_free = (
+    threading.Event()
+)  # this machine said that nothing hinders it; what it said in an earlier life may differ
 
 
 @cache
@@ -115,13 +118,19 @@ def calibrate_task(entity: int) -> None:
     _step("calibrate", entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))
 
 
+def _look(plane: Machine) -> str:
+    """Look what hinders this machine now, and say so."""
+    obstacle = plane.obstacle()
+    plane.worklist.see(obstacle)
+    (_is_free.clear if obstacle else _is_free.set)()
+    return obstacle
+
+
 @app.task(name="benchgate.execute")
 def execute_task(entity: int) -> None:
     """Claim the next build of the pool and work on it; the id is the one that was queued."""
     plane = machine()
-    obstacle = plane.obstacle()
-    plane.worklist.see(obstacle)
-    if obstacle:
+    if obstacle := _look(plane):
         # The build stays queued, and its hint is sent again.
         log.warning("machine.waits", reason=obstacle, hint=entity)
         return
@@ -140,8 +149,13 @@ def execute_task(entity: int) -> None:
 
 @app.task(name="benchgate.see")
 def see_task(entity: int) -> None:  # noqa: ARG001 - every task takes an id
-    """Leave a sign of life: this machine hears what is sent to its pool."""
-    machine().worklist.see()
+    """Leave a sign of life: this machine hears what is sent to its pool, and what hindered it may be over."""
+    plane = machine()
+    if _is_free.is_set():
+        # Many wait for the end of a long build: looking at each would keep the machine from the next one.
+        plane.worklist.see()
+    else:
+        _look(plane)
 
 
 @worker_shutting_down.connect

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadProjectFile
 from service.domain.evidence import LEAST_SESSIONS
-from service.domain.project_file import Job, JobKind, parse_job
+from service.domain.project_file import Job, JobKind, ProjectFile, parse_job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
 BETWEEN_SESSIONS: Final = 3600.0  # seconds: sessions closer together meet the same neighbours and heat
 BETWEEN_REVIEWS: Final = 24 * 3600.0  # of what is known: machines change with updates, not by the hour
+# One that made way measured nothing. Builds come in bursts; the next one should not have to wait for another.
+AFTER_CANCELLED: Final = 600.0
 ASKED_WITHIN: Final = 7 * 24 * 3600.0  # a branch without a check for a week needs no evidence now
 
 
@@ -32,7 +34,8 @@ class BranchKey:
 class IdleJob:
     """A job of a pool with nothing to do, as the last check of its branch configured it.
 
-    ``since`` are the seconds since the branch's last calibration in the pool began, None for never.
+    ``since`` are the seconds since the branch's last calibration in the pool began, None for never; one that
+    was cancelled is forgotten after :data:`AFTER_CANCELLED`.
     ``pairs`` and ``sessions`` are what the series with the least evidence has on any machine of the pool.
     """
 
@@ -55,18 +58,25 @@ class IdleJob:
         return self.since >= (BETWEEN_SESSIONS if is_lacking else BETWEEN_REVIEWS)
 
 
-def next_calibrations(jobs: Iterable[IdleJob]) -> tuple[BranchKey, ...]:
-    """The branch to measure next in each pool: the one that has waited longest."""
-    due = sorted((job for job in jobs if job.is_due), key=_waited, reverse=True)
-    first: dict[str, BranchKey] = {}
-    for job in due:
-        first.setdefault(job.branch.pool, job.branch)
-    return tuple(first[pool] for pool in sorted(first))
+def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]:
+    """The branches to measure with their jobs that ask for it, the one that has waited longest first.
+
+    Of a pool's branches the first one that can be measured is meant.
+    """
+    found: dict[BranchKey, list[str]] = {}
+    for job in sorted((job for job in jobs if job.is_due), key=_waited, reverse=True):
+        found.setdefault(job.branch, []).append(job.job)
+    return found
 
 
 def is_calibrated(job: Job, pool: str) -> bool:
     """Whether a calibration in that pool measures the job."""
     return job.kind is JobKind.BENCHMARK and job.pool == pool and job.policy.probation > 0
+
+
+def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:
+    """Whether one of these jobs is still one that a calibration in that pool measures."""
+    return any(job.name in due and is_calibrated(job, pool) for job in project_file.jobs)
 
 
 def _waited(job: IdleJob) -> float:

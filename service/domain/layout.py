@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison import estimate
+from service.domain.disturbance import allowance, counting_launches
 from service.domain.identity import Side
 from service.domain.metric import Better
 from service.domain.project_file import Layout
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
 PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
+MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
 BELOW: Final = 0.1  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
+NOT_CHECKED: Final = "layout: not checked by relinking"
 _NUMBERS: Final = 10_000  # more pairs than a policy may ask for
 
 
@@ -73,13 +76,14 @@ def _is_suspect(found: Comparison, policy: Policy) -> bool:
 
 
 def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks of which a variant has fewer complete pairs than it takes.
+    """By suite, the benchmarks of which a variant has fewer complete pairs that count than it takes.
 
     ``launches`` are those of one variant.
     """
+    counting = _counting(launches)
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
-        if len(_complete(found.row, launches)) < PAIRS:
+        if len(_complete(found.row, counting)) < PAIRS:
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
 
@@ -90,11 +94,12 @@ def confirm(
     policy: Policy,
     instructions_differ: InstructionsDiffer = unknown,
 ) -> tuple[Comparison, ...]:
-    """The comparisons with those that are slower in one link only taken back to ``undecided``.
+    """The comparisons with those that are not shown to be slower in every link taken back to ``undecided``.
 
     A suspect stays ``slower`` when it is slower in every variant: by the first :data:`PAIRS` complete pairs
     of each, the 20 % trimmed mean of the log ratios is beyond the floor and its one-sided 95 % bound
-    (Yuen's, as in :func:`service.domain.comparison.estimate`) is above zero.
+    (Yuen's, as in :func:`service.domain.comparison.estimate`) is above zero. Pairs that other work disturbed
+    are left out, as :func:`service.domain.disturbance.counting_pairs` says of :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
       of the programs as linked holds unchanged, whatever the level of a variant; none of it is spent again.
@@ -105,9 +110,9 @@ def confirm(
       on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
       variants in 99 of 100 cases; a true 2 % in 85.
 
-    One that could not be confirmed for want of pairs stays ``slower``, and says so. What was measured of the
-    programs as built is true of them, a project whose link cannot be varied would otherwise never get a
-    vote, and an author whose program does not link a second time would escape one.
+    One that lacks pairs of a variant is ``undecided`` too, with :data:`NOT_CHECKED` as its reason: a −1 never
+    rests on what layout alone may have made. A project whose link cannot be varied turns the confirmation
+    off, and its programs are believed as they are linked.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -118,15 +123,16 @@ def confirm(
     by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
     for launch in launches:
         by_variant.setdefault(variant_of(launch.pair), []).append(launch)
+    counting = {variant: _counting(found) for variant, found in by_variant.items()}
     rows = tuple(rows)
     suspected = {each.row for each in suspects(rows, policy, instructions_differ)}
-    return tuple(_confirm(each, by_variant, policy) if each.row in suspected else each for each in rows)
+    return tuple(_confirm(each, counting, policy) if each.row in suspected else each for each in rows)
 
 
 def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
     variants = [_complete(found.row, by_variant[variant]) for variant in VARIANTS]
     if any(len(pairs) < PAIRS for pairs in variants):
-        return replace(found, reason="layout: not checked by relinking")
+        return replace(found, verdict=Verdict.UNDECIDED, reason=NOT_CHECKED)
     estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
     slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
     measured = ", ".join(signed_percent(each.ratio) for each in estimates)
@@ -142,6 +148,11 @@ def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
     if metric.better is Better.LOWER:
         return low > 0 and found.centre > floor
     return high < 0 and found.centre < -floor
+
+
+def _counting(launches: Sequence[Launch]) -> list[Launch]:
+    """The launches of a variant without those of disturbed pairs that were measured again."""
+    return counting_launches(launches, PAIRS)
 
 
 def _complete(row: Row, launches: Iterable[Launch]) -> list[tuple[float, float]]:

@@ -30,8 +30,9 @@ def same_program_causes(suites: Sequence[str]) -> tuple[str, ...]:
 def _acquit(found: Comparison) -> Comparison:
     match found.verdict:
         case Verdict.SLOWER | Verdict.FASTER:
-            measured = f"; measured {change(found.ratio)}" if found.ratio is not None else ""
-            return replace(found, verdict=Verdict.SAME, reason=SAME_PROGRAM + measured)
+            return _same(found)
+        case Verdict.UNDECIDED if found.pairs:
+            return _same(found)
         case Verdict.BROKEN:
             # The error came in one launch and not in another of the same program.
             return replace(found, verdict=Verdict.UNDECIDED, reason=f"{SAME_PROGRAM}; {found.reason}")
@@ -39,3 +40,8 @@ def _acquit(found: Comparison) -> Comparison:
             return replace(found, verdict=Verdict.UNDECIDED, reason=f"{SAME_PROGRAM}; listed only once")
         case _:
             return found
+
+
+def _same(found: Comparison) -> Comparison:
+    measured = f"; measured {change(found.ratio)}" if found.ratio is not None else ""
+    return replace(found, verdict=Verdict.SAME, reason=SAME_PROGRAM + measured, more_pairs=None)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from service.domain.calibration import ASKED_WITHIN, next_calibrations
-from service.domain.errors import NotFound
+from service.domain.calibration import ASKED_WITHIN, due_branches, still_asks
+from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.identity import RunKind
+from service.domain.project_file import parse_project_file
 from service.domain.records import NewRun
+from service.steps.plan_run import PROJECT_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from service.domain.calibration import BranchKey
     from service.ports import Source, Store, Upkeep
 
@@ -17,22 +22,40 @@ if TYPE_CHECKING:
 def calibrate(store: Store, upkeep: Upkeep, source: Source) -> int:
     """Start a calibration in every idle pool that is due one; how many were started.
 
-    A pool that has one unfinished gets no second one. A branch that is gone is left alone.
+    A pool that has one unfinished gets no second one. A branch that is gone, or whose project file does not
+    ask for it any more, is left to the pool's next one.
+
+    Raises:
+        Transient: a branch could not be fetched; all others were looked at.
     """
+    served: set[str] = set()
     started = 0
-    for branch in next_calibrations(upkeep.idle_jobs(ASKED_WITHIN)):
-        head = _head(source, branch)
+    fault: Transient | None = None
+    for branch, jobs in due_branches(upkeep.idle_jobs(ASKED_WITHIN)).items():
+        if branch.pool in served:
+            continue
+        try:
+            head = _head(source, branch, jobs)
+        except Transient as error:
+            fault = error
+            continue
         if head is not None:
+            served.add(branch.pool)
             started += _start(store, branch, head)
+    if fault is not None:
+        raise fault
     return started
 
 
-def _head(source: Source, key: BranchKey) -> str | None:
-    try:
+def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
+    """The commit to measure; None where the branch, or all that these jobs asked for, is gone."""
+    with suppress(NotFound, BadInput):
         source.fetch(key.project, f"refs/heads/{key.branch}")
-        return source.head(key.project, key.branch)
-    except NotFound:
-        return None
+        head = source.head(key.project, key.branch)
+        text = source.read(key.project, head, PROJECT_FILE)
+        if text is not None and still_asks(parse_project_file(text), key.pool, jobs):
+            return head
+    return None
 
 
 def _start(store: Store, key: BranchKey, head: str) -> bool:

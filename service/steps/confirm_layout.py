@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
-from service.domain.layout import PAIRS, VARIANTS, number_of, pairs_short, variant_of
+from service.domain.layout import MOST, PAIRS, VARIANTS, number_of, pairs_short, variant_of
 from service.domain.measured import suspected_of_layout
 from service.domain.pair_record import encode, read_pair
 from service.domain.text import plain
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from service.steps.build_sides import Workshop
 
 
+# Said with the cause, since a project may be built so that it can never be linked again.
+_REMEDY: Final = "`layout: off` in the policy lets it vote unconfirmed"
+
+
 class _Spent(BenchgateError):
     """The machine time of the confirmation is used up."""
 
@@ -42,7 +46,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is confirmed, with what, and until when on the workshop's clock."""
+    """What is confirmed, and with what."""
 
     shop: Workshop
     spec: BuildSpec
@@ -52,7 +56,6 @@ class _Work:
     log: BinaryIO
     progress: Progress
     watch: Callable[[], None]
-    until: float
 
 
 def confirm_layout(
@@ -67,62 +70,81 @@ def confirm_layout(
     """Measure every small slow-down on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built; what they mean is decided from them by
-    :func:`service.domain.layout.confirm`. Pairs that are recorded already are not measured again. It takes
-    as much machine time as the measuring may, at most, and building comes on top.
+    :func:`service.domain.layout.confirm`. Pairs that are recorded already are not measured again. Launching
+    takes as much machine time as the measuring may, at most; building comes on top, bounded by its own
+    timeouts.
     """
     suspected = suspected_of_layout(spec.judged, listings, claimed.pairs())
     if not suspected or spec.base is None or spec.base.tree == spec.patch.tree:
         return Confirmation()
     claimed.enter("confirm")
     begun = shop.clock()
-    until = begun + spec.job.policy.machine_time
-    work = _Work(shop, spec, claimed, suspected, long_by_suite(listings), log, progress, watch, until)
-    causes = tuple(f"layout not checked by relinking: {plain(why, 500)}" for why in _hindrances(work))
+    work = _Work(shop, spec, claimed, suspected, long_by_suite(listings), log, progress, watch)
+    why = _hindrance(work)
+    causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
     return Confirmation(causes, shop.clock() - begun)
 
 
-def _hindrances(work: _Work) -> tuple[str, ...]:
-    """Measure the variants in turn; what ended that early."""
+def _hindrance(work: _Work) -> str:
+    """Measure the variants in turn; why that cannot confirm every suspect, empty where it can."""
+    left = work.spec.job.policy.machine_time
     try:
         for variant in VARIANTS:
-            _measure(work, variant)
+            left -= _measure(work, variant, left)
     except CommandFailed as error:
-        return (str(error),)
+        return str(error)
     except SideFailed as error:
-        return (f"linked again, the {_name(error.side)} fails ({error.what}: {error.end})",)
+        return f"linked again, the {_name(error.side)} fails ({error.what}: {error.end})"
     except _Spent:
-        return ("the machine time is used up",)
-    return ()
+        return "the machine time is used up"
+    return _shortage(work)
+
+
+def _shortage(work: _Work) -> str:
+    """Which benchmarks have too few complete pairs although all that are allowed were launched."""
+    short = [pairs_short(work.suspected, _recorded(work, variant)[0]) for variant in VARIANTS]
+    names = sorted({name for each in short for found in each.values() for name in found})
+    if not names:
+        return ""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more} gave a result in fewer than {PAIRS} pairs of a relink"
 
 
 def _name(side: Side) -> str:
     return "parent" if side is Side.BASE else "patch"
 
 
-def _measure(work: _Work, variant: int) -> None:
-    """The pairs of a variant that are missing.
+def _measure(work: _Work, variant: int, left: float) -> float:
+    """Launch the pairs of a variant that are missing; the seconds that it took once both sides were built.
 
-    A benchmark that reports nothing now and then gets no more pairs for it than it takes without.
+    A benchmark that gives no result now and then gets as many more pairs as a disturbed machine would.
+
+    Raises:
+        _Spent: more than ``left`` seconds are used.
     """
     launches, recorded = _recorded(work, variant)
     wanted = pairs_short(work.suspected, launches)
-    if not wanted:
-        return
+    if not wanted or recorded >= MOST:
+        return 0.0
+    place = f"{work.claimed.name}: relink {variant} of {len(VARIANTS)}"
+    work.progress.say(f"{place}, linking again")
     with ExitStack() as stack:
         trees = {side: _tree(work, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
         launcher = Launcher(work.shop, work.spec.judged, trees, work.claimed.seed, work.watch, work.long)
+        begun = work.shop.clock()
         warm_up(launcher, wanted)
-        for index in range(recorded, recorded + PAIRS):
+        for index in range(recorded, MOST):
             if not wanted:
                 break
-            if work.shop.clock() > work.until:
+            if work.shop.clock() - begun > left:
                 raise _Spent
-            work.progress.say(f"{work.claimed.name}: relink {variant} of {len(VARIANTS)}, pair {index + 1}")
+            work.progress.say(f"{place}, pair {index + 1}")
             pair = number_of(variant, index)
             raw = launch_pair_or_repeat(launcher, pair, wanted)
             work.claimed.record(pair, encode(raw), facts_of(raw))
             launches.extend(read_pair(pair, encode(raw), work.spec.job.suites))
             wanted = pairs_short(work.suspected, launches)
+        return work.shop.clock() - begun
 
 
 def _tree(work: _Work, stack: ExitStack, side: Side, variant: int) -> Path:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.domain.spec import BuildSpec
+    from service.domain.spec import BuildSpec, Revision
     from service.steps.build_sides import Workshop
 
 
@@ -23,23 +23,25 @@ def recognise(
 ) -> frozenset[str]:
     """The names of those suites; a suite of which it cannot be told is not among them.
 
-    A calibration compares a program with itself to learn how often that looks like a change: it has none.
+    Equal source trees have one program, which the binaries need not show. A calibration compares a program
+    with itself to learn how often that looks like a change: it has none.
     """
-    if spec.kind is RunKind.CALIBRATION or not _has_equal_data(shop, spec):
+    if spec.kind is RunKind.CALIBRATION or spec.base is None:
         return frozenset()
-    base = shop.inspector.inspect(trees[Side.BASE] / BUILD, watch)
-    patch = shop.inspector.inspect(trees[Side.PATCH] / BUILD, watch)
+    if spec.base.tree == spec.patch.tree:
+        return frozenset(suite.name for suite in spec.job.suites)
+    if not _has_equal_data(shop, spec.project, spec.base, spec.patch):
+        return frozenset()
+    base, patch = (shop.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
     if base is None or patch is None:
         return frozenset()
     return unchanged_suites(spec.job.suites, base, patch)
 
 
-def _has_equal_data(shop: Workshop, spec: BuildSpec) -> bool:
+def _has_equal_data(shop: Workshop, project: str, base: Revision, patch: Revision) -> bool:
     """Whether a program finds the same files in both source trees, as far as programs read them."""
-    if spec.base is None:
-        return False
     try:
-        changed = shop.source.changed_paths(spec.project, spec.base.commit, spec.patch.commit)
+        changed = shop.source.changed_paths(project, base.commit, patch.commit)
     except BadInput:
         return False  # more paths than can be looked at
     return not any(map(may_be_read, changed))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CODE = "bench.json"
 PROGRAM = "build/bench"
 NOISE = 0.001
+SKIPPED = {False: {}, True: {"error_occurred": True, "error_message": "not this time"}}
 
 
 def code(**seconds: float) -> str:
@@ -111,7 +112,8 @@ class MemorySandbox:
     ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
     ``pads`` by how much its environment was larger, ``warm_ups`` the launches that were to be forgotten;
     ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
-    filters of launches under callgrind, which obey the code's ``instructions`` per iteration.
+    filters of launches under callgrind, which obey the code's ``instructions`` per iteration. ``seconds``
+    are what such a launch takes, ``build_seconds`` what a command of the build takes.
     """
 
     commands: list[str] = field(default_factory=list)
@@ -122,6 +124,12 @@ class MemorySandbox:
     counted: list[str] = field(default_factory=list)
     before: Callable[[int], None] = lambda _: None
     seconds: float = 0.0
+    build_seconds: float = 0.0
+
+    @property
+    def clock(self) -> float:
+        """The seconds that all of them took."""
+        return self.seconds * len(self.launches) + self.build_seconds * len(self.commands)
 
     def run(
         self,
@@ -181,9 +189,16 @@ class MemorySandbox:
         if "writes" in behaviour:
             output.write_text(behaviour["writes"])
             return Completed(0, 0.1)
+        skipped = {name for name, every in behaviour.get("skips", {}).items() if own_launches % every == 0}
         noise = random.Random(len(self.launches))  # noqa: S311 - repeatable on purpose
         rows: list[dict[str, Any]] = [
-            row(name, repetition_index=k, real_time=1e9 * value, cpu_time=1e9 * value)
+            row(
+                name,
+                repetition_index=k,
+                real_time=1e9 * value,
+                cpu_time=1e9 * value,
+                **SKIPPED[name in skipped],
+            )
             for name in _chosen(program, flags["benchmark_filter"])
             for k in range(int(flags["benchmark_repetitions"]))
             for value in [behaviour["benchmarks"][name] * (1 + NOISE * noise.random())]
@@ -365,7 +380,7 @@ class Silence:
 
 
 def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> Workshop:  # noqa: ANN401
-    """A workshop in memory; its clock runs by the launches' seconds."""
+    """A workshop in memory; its clock runs by the seconds of launches and builds."""
     nothing = Load(0.0, 0.0, 1, {}, {}, {}, 100)
     return Workshop(
         source=source,
@@ -379,5 +394,5 @@ def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **othe
         scratch=scratch,
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
-        clock=lambda: sandbox.seconds * len(sandbox.launches),
+        clock=lambda: sandbox.clock,
     )

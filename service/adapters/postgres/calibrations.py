@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.session import Session
 from service.adapters.postgres.watch import SEEN_WITHIN_SECONDS
-from service.domain.calibration import BranchKey, IdleJob
+from service.domain.calibration import AFTER_CANCELLED, BranchKey, IdleJob
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,17 @@ SELECT a.pool, a.instance, a.project, a.branch, a.job, a.config,
        cast(extract(epoch FROM now() - c.newest) AS double precision) AS since, known.pairs, known.sessions
 FROM asked AS a
 CROSS JOIN LATERAL (
-    SELECT max(run.created_at) AS newest, max(b.id) FILTER (WHERE b.has_evidence) AS build_id
+    SELECT max(run.created_at) FILTER (
+               WHERE NOT cut.is_cancelled OR run.created_at > now() - make_interval(secs => :after_cancelled)
+           ) AS newest,
+           max(b.id) FILTER (WHERE b.has_evidence) AS build_id
     FROM run
+    CROSS JOIN LATERAL (
+        SELECT run.state = 'cancelled' OR EXISTS (
+            SELECT FROM run_build JOIN build ON build.id = run_build.build_id
+            WHERE run_build.run_id = run.id AND build.outcome = 'cancelled'
+        ) AS is_cancelled
+    ) AS cut
     LEFT JOIN LATERAL (
         SELECT build.id, EXISTS (SELECT FROM evidence AS e WHERE e.build_id = build.id) AS has_evidence
         FROM run_build JOIN build ON build.id = run_build.build_id
@@ -94,7 +103,11 @@ class Calibrations(Session):
         A pool has nothing to do where a machine that takes work was seen lately and no build is queued or
         running.
         """
-        values = {"seen_within": SEEN_WITHIN_SECONDS, "asked_within": asked_within}
+        values = {
+            "seen_within": SEEN_WITHIN_SECONDS,
+            "asked_within": asked_within,
+            "after_cancelled": AFTER_CANCELLED,
+        }
         with self._begin() as connection:
             rows = connection.execute(_IDLE_JOBS, values).all()
         return [

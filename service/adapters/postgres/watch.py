@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for a sign of life twice in that time
+# A machine looks for two seconds before it says that other work hinders it.
+HINDERED_SECONDS: Final = 10
 
 # The lease is locked first, as every write of a machine does: who holds it cannot be renewing it.
 _EXPIRED = text("""
@@ -72,11 +74,12 @@ WHERE since < now() - make_interval(secs => :older_than) AND NOT EXISTS (
 ORDER BY since, entity LIMIT 500
 """)
 # As many builds of a pool as it has idle machines; one where none was seen, since it may just have come.
+# A machine that something hindered lately is not idle.
 _IDLE = text("""
 WITH seen AS (
     SELECT pool, count(*) AS machines, count(*) FILTER (WHERE NOT EXISTS (
         SELECT FROM lease l WHERE l.machine = machine.name AND l.expires_at > clock_timestamp()
-    )) AS idle
+    ) AND (obstacle = '' OR last_seen_at <= now() - make_interval(secs => :hindered))) AS idle
     FROM machine WHERE last_seen_at > now() - make_interval(secs => :seen_within) GROUP BY pool
 ), waiting AS (
     SELECT pool, id, row_number() OVER (PARTITION BY pool ORDER BY priority, id) AS place
@@ -128,8 +131,15 @@ class Watch(Session):
         return [(row.task, row.entity) for row in found]
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
-        """(pool, build) where builds have waited so many seconds and no machine is known to be busy."""
-        values = {"older_than": older_than, "seen_within": SEEN_WITHIN_SECONDS}
+        """(pool, build) where builds have waited so many seconds and no machine is known to be busy.
+
+        A machine that said what hinders it is asked again after :data:`HINDERED_SECONDS`.
+        """
+        values = {
+            "older_than": older_than,
+            "seen_within": SEEN_WITHIN_SECONDS,
+            "hindered": HINDERED_SECONDS,
+        }
         with self._begin() as connection:
             return [(row.pool, row.id) for row in connection.execute(_IDLE, values)]
 

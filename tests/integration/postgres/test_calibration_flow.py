@@ -131,6 +131,11 @@ def test_a_calibration_ends_for_a_check_and_leaves_no_evidence(site: Site) -> No
         "calibration",
         "check",
     ]
+    assert site.calibrate() == 0, "ten minutes have not passed"
+    site.database.change(
+        "UPDATE run SET created_at = created_at - interval '11 min' WHERE kind = 'calibration'"
+    )
+    assert site.calibrate() == 1, "what was cancelled is no reason to wait an hour"
 
 
 def _cancel_at(launch: int) -> Callable[[int], None]:

@@ -201,6 +201,26 @@ class TestIdlePools:
         assert job.since == pytest.approx(1800, abs=60)
         assert not job.is_due
 
+    def test_one_that_was_cancelled_is_forgotten_after_minutes(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        """It measured nothing; one that was finished before it still counts."""
+        calibrate(store, database, "1", {key(): QUIET})
+        age = "UPDATE run SET created_at = now() - interval '{0} min' WHERE kind = 'calibration'"
+        database.change(age.format(50))
+        with store.transaction() as tx:
+            run = start(tx, calibration_run())
+            build = tx.add_build(run, 0, calibration("2"))
+            tx.finish_build(build, "cancelled", "ABORTED", [])
+            tx.end_run(run, RunState.FINISHED)
+        newest = age + f" AND id = {run}"
+        database.change(newest.format(9))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(9 * 60, abs=30)
+        database.change(newest.format(11))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(50 * 60, abs=30)
+
     def test_a_pool_has_one_unfinished_calibration(self, store: PostgresStore) -> None:
         with store.transaction() as tx:
             first = tx.add_run(calibration_run())

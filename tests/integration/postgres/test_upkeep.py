@@ -303,6 +303,32 @@ def test_a_pool_with_an_idle_machine_is_woken(
     assert first not in {build for _, build in upkeep.idle_pools(30)}
 
 
+def test_a_machine_that_is_hindered_is_asked_again_after_ten_seconds(
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database
+) -> None:
+    [build] = queue(store)
+    database.change(AGE.format(table="build", column="created_at"))
+    machine = worklist(database)
+    machine.see("steal of 20 %")
+    assert upkeep.idle_pools(30) == []
+    database.change("UPDATE machine SET last_seen_at = now() - interval '9 s'")
+    assert upkeep.idle_pools(30) == []
+    database.change("UPDATE machine SET last_seen_at = now() - interval '10 s'")
+    assert upkeep.idle_pools(30) == [("perf", build)]
+    machine.see("")
+    assert upkeep.idle_pools(30) == [("perf", build)]
+
+
+def test_a_hindered_machine_does_not_keep_work_from_a_free_one(
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database
+) -> None:
+    first, _ = queue(store, named("a"), named("b"))
+    database.change(AGE.format(table="build", column="created_at"))
+    worklist(database, "perf-01").see("steal of 20 %")
+    worklist(database, "perf-02")
+    assert upkeep.idle_pools(30) == [("perf", first)]
+
+
 def test_a_pool_that_no_machine_was_seen_in_is_named_once(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:

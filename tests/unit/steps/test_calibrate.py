@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration import BranchKey, IdleJob
+from service.domain.calibration import BETWEEN_REVIEWS, BranchKey, IdleJob
+from service.domain.errors import Transient
 from service.domain.evidence import SESSION_PAIRS, Session
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.judgement import WITHOUT_HISTORY
@@ -18,6 +19,7 @@ from service.steps.poke import poke
 from tests.support.changes import PROJECT_FILE, Service, project
 from tests.support.finished import Farm
 from tests.support.memory_store import MemoryQueue
+from tests.support.workshop import MemorySource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +28,15 @@ ON_PROBATION = PROJECT_FILE.replace("probation: off", "probation: 40")
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
 CONFIG = {"kind": "benchmark", "suites": [{"name": "bench", "program": "build/bench"}]}
 JOB = IdleJob(BRANCH, "perf", CONFIG, since=None, pairs=0, sessions=0)
+
+
+class PartlyAway(MemorySource):
+    """One project's server does not answer."""
+
+    def fetch(self, project: str, *refs: str) -> None:
+        if project == "away":
+            raise Transient("no route to host")
+        super().fetch(project, *refs)
 
 
 @pytest.fixture
@@ -77,6 +88,54 @@ class TestStarting:
     def test_a_branch_that_is_gone_is_left_alone(self, farm: Farm) -> None:
         farm.service.store.memory.idle_jobs = [replace(JOB, branch=replace(BRANCH, branch="gone"))]
         assert start(farm) == 0
+
+    def test_a_branch_that_is_gone_does_not_keep_its_pool_from_the_next_one(self, farm: Farm) -> None:
+        gone = replace(JOB, branch=replace(BRANCH, branch="gone"))
+        farm.service.store.memory.idle_jobs = [gone, replace(JOB, since=BETWEEN_REVIEWS)]
+
+        assert start(farm) == 1
+        assert [run.branch for run in farm.service.store.memory.runs] == ["master"]
+
+    def test_a_project_that_cannot_be_fetched_does_not_keep_others_from_theirs(self, tmp_path: Path) -> None:
+        farm = Farm(tmp_path, Service(source=project(ON_PROBATION)))
+        source = PartlyAway(farm.service.source.commits, farm.service.source.refs)
+        away = replace(BRANCH, project="away")
+        farm.service.store.memory.idle_jobs = [
+            replace(JOB, branch=away),
+            replace(JOB, branch=replace(away, pool="other")),
+            replace(JOB, since=BETWEEN_REVIEWS),
+        ]
+        with pytest.raises(Transient):
+            calibrate(farm.service.store, farm.service.store, source)
+
+        assert [(run.project, run.pool) for run in farm.service.store.memory.runs] == [("kv", "perf")]
+
+    def test_a_pool_starts_one_of_its_branches(self, farm: Farm) -> None:
+        source = farm.service.source
+        source.refs["refs/heads/other"] = source.refs["refs/heads/master"]
+        other = replace(JOB, branch=replace(BRANCH, branch="other"))
+        farm.service.store.memory.idle_jobs = [JOB, other]
+
+        assert start(farm) == 1
+        assert source.fetched == ["refs/heads/master"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            None,
+            "version: 2",
+            PROJECT_FILE,
+            ON_PROBATION.replace("  perf:", "  renamed:"),
+            ON_PROBATION.replace("kind: benchmark", "kind: benchmark\n    pool: other"),
+        ],
+        ids=["no file", "broken", "without probation", "renamed", "moved"],
+    )
+    def test_a_branch_that_asks_for_it_no_more_gets_no_run(self, tmp_path: Path, text: str | None) -> None:
+        farm = Farm(tmp_path, Service(source=project(text)))
+        farm.service.store.memory.idle_jobs = [JOB]
+
+        assert start(farm) == 0
+        assert farm.service.store.memory.runs == []
 
     def test_jobs_without_a_probation_are_not_built(self, tmp_path: Path) -> None:
         second = PROJECT_FILE.split("jobs:\n")[1].replace("  perf:", "  more:")

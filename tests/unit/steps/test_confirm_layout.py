@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from service.domain.identity import RunKind
-from service.domain.layout import PAIRS, VARIANTS, variant_of
+from service.domain.layout import MOST, PAIRS, VARIANTS, variant_of
 from service.domain.measured import judge_measured
 from service.domain.project_file import parse_project_file
 from service.domain.spec import BuildSpec, Revision
@@ -14,6 +15,7 @@ from service.domain.verdict import Verdict
 from service.domain.vote import Outcome
 from service.steps.execute import execute_build
 from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
+from tests.unit.steps.test_measure_disturbed import Neighbour
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from service.domain.execution import Execution
     from service.domain.measured import Measured
+    from service.ports import Progress
 
     Code = dict[str, Any] | None
 
@@ -56,8 +59,8 @@ class Machine:
         self.shop = workshop(source, self.sandbox, scratch)
         self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
 
-    def work(self) -> Execution:
-        found = execute_build(self.claimed, self.shop, Silence())
+    def work(self, progress: Progress | None = None) -> Execution:
+        found = execute_build(self.claimed, self.shop, progress or Silence())
         assert found is not None
         return found
 
@@ -68,6 +71,20 @@ class Machine:
     def confirming(self) -> list[int]:
         """To which variant each pair on relinks belongs."""
         return [variant_of(pair) for pair in self.claimed.records if variant_of(pair)]
+
+
+class Listener(Silence):
+    """Progress that is written down."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def say(self, text: str, done: float | None = None) -> None:
+        self.said.append(text)
+
+
+def not_checked(why: str) -> str:
+    return f"layout not checked by relinking: {why}; `layout: off` in the policy lets it vote unconfirmed"
 
 
 def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, str]:
@@ -149,22 +166,72 @@ def test_relinks_are_kept_like_other_programs(machine: Machine) -> None:
         ),
     ],
 )
-def test_a_patch_that_cannot_be_linked_again_does_not_escape(tmp_path: Path, patch: Code, why: str) -> None:
+def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
+    tmp_path: Path, patch: Code, why: str
+) -> None:
     machine = Machine(tmp_path, patch=patch)
     execution = machine.work()
     found = machine.judge()
 
-    assert execution.causes[0] == f"layout not checked by relinking: {why}"
-    assert found.judgement.outcome is Outcome.SLOWER
-    assert verdict_of(found, "BM_slow") == (Verdict.SLOWER, "layout: not checked by relinking")
+    assert execution.causes[0] == not_checked(why)
+    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert verdict_of(found, "BM_slow") == (Verdict.UNDECIDED, "layout: not checked by relinking")
 
 
 def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
     machine = Machine(tmp_path, base={"does not link again": 1})
 
-    assert machine.work().causes[0] == (
-        "layout not checked by relinking: compile failed of the parent: exit code 2"
-    )
+    assert machine.work().causes[0] == not_checked("compile failed of the parent: exit code 2")
+
+
+def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_does_not_vote(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
+    execution = machine.work()
+
+    assert execution.causes[0] == not_checked("BM_slow gave a result in fewer than 10 pairs of a relink")
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.UNDECIDED
+
+
+def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
+    machine.work()
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
+
+
+def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
+    quiet = Machine(tmp_path)
+    quiet.work()
+    machine = Machine(tmp_path)
+    first_again = len(quiet.sandbox.launches) - 2 * PAIRS * len(VARIANTS)
+    neighbour = Neighbour({first_again, first_again + 1})
+    machine.shop = replace(machine.shop, read_load=neighbour.read_load, cpus=(0,), host_cpus=(0,))
+    machine.work()
+
+    assert machine.confirming == [1] * (PAIRS + 1) + [2] * PAIRS + [3] * PAIRS
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
+
+
+def test_it_is_said_that_programs_are_linked_again(machine: Machine) -> None:
+    said: list[str] = []
+    machine.work(Listener(said))
+
+    relinking = [text.removeprefix("perf/1: ") for text in said if "relink" in text]
+    assert relinking[:2] == ["relink 1 of 3, linking again", "relink 1 of 3, pair 1"]
+
+
+def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.sandbox.seconds = 9.0  # of a launch: 540 s for all pairs on relinks
+    machine.sandbox.build_seconds = 300.0
+    execution = machine.work()
+
+    assert not any("layout" in cause for cause in execution.causes)
+    assert len(machine.confirming) == PAIRS * len(VARIANTS)
 
 
 def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
@@ -172,7 +239,7 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
     machine.sandbox.seconds = 20.0  # of a launch
     execution = machine.work()
 
-    assert execution.causes[0] == "layout not checked by relinking: the machine time is used up"
+    assert execution.causes[0] == not_checked("the machine time is used up")
     assert len(machine.confirming) == 16
     assert execution.seconds["confirm"] == 640.0
 

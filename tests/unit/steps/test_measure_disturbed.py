@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ from service.domain.machine import Load
 from service.domain.measured import judge_measured
 from service.domain.pair_record import decode
 from service.domain.pairing import environment_pad, side_order
+from service.domain.project_file import Layout
 from tests.unit.steps.test_measure import JOB, Bench, Killed, verdicts
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def quiet(tmp_path: Path) -> Bench:
 
 
 def judged(bench: Bench) -> Measured:
-    return judge_measured(JOB, bench.log.fixed or [], bench.log.pairs(), "perf-01")
+    believed = replace(JOB, policy=replace(JOB.policy, layout=Layout.OFF))
+    return judge_measured(believed, bench.log.fixed or [], bench.log.pairs(), "perf-01")
 
 
 @pytest.mark.parametrize("launch", [0, 1, 6, 7, 15, 22, 23])

@@ -37,6 +37,7 @@ CONFIG = {
 }
 JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("bench", "build/bench"),), source=CONFIG)
 BASE = {CODE: code(BM_a=1e-6), "README.md": "old", "keys.txt": "a b"}
+OTHER = {"README.md": "new"}  # nothing that a program reads
 
 
 class MuteSource(MemorySource):
@@ -89,7 +90,7 @@ def test_a_change_of_text_for_people_leaves_the_same_program(tmp_path: Path) -> 
 
 
 def test_a_program_that_differs_is_another(tmp_path: Path) -> None:
-    assert Pair(tmp_path).recognise(programs=("x", "y")) == frozenset()
+    assert Pair(tmp_path, OTHER).recognise(programs=("x", "y")) == frozenset()
 
 
 def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> No
 
 
 def test_where_the_programs_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
-    pair = Pair(tmp_path)
+    pair = Pair(tmp_path, OTHER)
     pair.inspector.is_blind = True
 
     assert pair.recognise() == frozenset()
@@ -106,18 +107,26 @@ def test_where_the_programs_cannot_be_told_they_are_not_the_same(tmp_path: Path)
 def test_where_the_changed_files_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
     source = MuteSource(fault=BadInput("more paths than can be looked at"))
 
-    assert Pair(tmp_path, source=source).recognise() == frozenset()
+    assert Pair(tmp_path, OTHER, source).recognise() == frozenset()
+
+
+def test_equal_source_trees_need_no_look_at_programs_or_files(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, source=MuteSource(fault=Transient("nobody should ask")))
+    pair.inspector.is_blind = True
+
+    assert pair.recognise(programs=("built by day", "built by night")) == {"bench"}
+    assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
 
 
 def test_a_passing_fault_is_told(tmp_path: Path) -> None:
-    pair = Pair(tmp_path, source=MuteSource(fault=Transient("git took too long")))
+    pair = Pair(tmp_path, OTHER, MuteSource(fault=Transient("git took too long")))
 
     with pytest.raises(Transient):
         pair.recognise()
 
 
 def test_a_calibration_counts_what_looks_like_a_change(tmp_path: Path) -> None:
-    pair = Pair(tmp_path)
+    pair = Pair(tmp_path, OTHER)
 
     assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
     assert pair.recognise(replace(pair.spec(), kind=RunKind.POST_SUBMIT)) == {"bench"}
