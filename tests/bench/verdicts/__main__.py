@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.bench.verdicts.live import measure_live
 from tests.bench.verdicts.report import print_outcomes, print_sessions
 from tests.bench.verdicts.rules import CUSTOMARY, RULES, SHORT
-from tests.bench.verdicts.series import measurable, series_of
+from tests.bench.verdicts.series import calm, measurable, series_of
 from tests.bench.verdicts.session import RECORDED, load_sessions
 from tests.bench.verdicts.trial import Trial
 
@@ -28,10 +28,12 @@ def main() -> int:
     parser.add_argument("--live", type=Path, help="measure the program with a knob, built in this directory")
     given = parser.parse_args()
     sessions = load_sessions(given.sessions)
-    tune, test = sessions[::2], sessions[1::2]
+    half = len(sessions) // 2  # hours apart, rather than every other one
+    tune, test = sessions[:half], sessions[half:]
     quiet = quiet_benchmarks(tune)
-    print_sessions(sessions, quiet, {"16 × 2 ms": SHORT, "3 × 16 ms": CUSTOMARY})
-    trial = Trial(test if given.half == "test" else tune, quiet)
+    print_sessions(sessions, quiet, {"20 × 2 ms": SHORT, "3 × 16 ms": CUSTOMARY})
+    still = calm([each for session in tune for each in series_of(session, SHORT)])
+    trial = Trial(test if given.half == "test" else tune, quiet, still)
     outcomes = []
     for rule in RULES:
         outcomes.append(trial.run(rule))

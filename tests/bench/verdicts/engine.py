@@ -52,7 +52,8 @@ def compare_programs(
     """
     placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in suites)
     job = Job("verdicts", JobKind.BENCHMARK, suites=placed, policy=policy, instructions=instructions)
-    trees = {side: _lay_out(work / side, programs) for side, programs in sides.items()}
+    # Names of one length: they are a part of the programs' environment.
+    trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     shop = build_workshop(work / "home", lambda project: project, (), is_sandboxed=False)
     log = MemoryPairs()
     found = measure(shop, job, trees, seed, log, Silence(), lambda: None)

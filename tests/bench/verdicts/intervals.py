@@ -43,12 +43,13 @@ class Share:
 def share_by_cluster(counts: Sequence[tuple[int, int]]) -> Share:
     """Of trials that come in clusters (hits and number of each): whole clusters are resampled.
 
-    Where nothing or everything hit, resampling shows no spread; then as for independent trials.
+    Where nothing or everything hit, resampling shows no spread; then each cluster counts as one trial.
     """
     table = np.asarray(counts)
     hits, trials = (int(each) for each in table.sum(axis=0))
     if hits in {0, trials}:
-        return Share.of(hits, trials)
+        bound = Share.of(len(table) if hits else 0, len(table))
+        return Share(hits, trials, bound.low, bound.high)
     rng = np.random.default_rng(1)
     sums = table[rng.integers(len(table), size=(_RESAMPLES, len(table)))].sum(axis=1)
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tests.bench.verdicts.intervals import ratio_by_cluster
-from tests.bench.verdicts.series import series_of
+from tests.bench.verdicts.series import series_of, spread
 from tests.bench.verdicts.trial import EFFECTS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def print_sessions(sessions: Sequence[Session], quiet: frozenset[str], ways: dic
         spreads = [
             np.median(
                 [
-                    _spread(s.logs)
+                    spread(s.logs)
                     for session in sessions
                     for s in series_of(session, way)
                     if s.benchmark == name
@@ -45,23 +45,43 @@ def print_sessions(sessions: Sequence[Session], quiet: frozenset[str], ways: dic
             )
             for way in ways.values()
         ]
-        _row(name, *(f"{100 * spread:.2f}" for spread in spreads), "yes" if name in quiet else "no")
+        _row(name, *(f"{100 * each:.2f}" for each in spreads), "yes" if name in quiet else "no")
     _say("\n")
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> bool:
     """The rules beside each other; whether the first one meets its goals."""
     _say("False: of unchanged benchmarks. Sets: of 100 unchanged benchmarks each. [95 % intervals]\n\n")
-    _row("rule", "false", "sets stopped", "sets with any alarm", "undecided", "wrong way", "pairs")
-    _row(*["---"] * 7)
+    _row(
+        "rule",
+        "false as recorded",
+        "false redrawn",
+        "sets stopped",
+        "sets with any alarm",
+        "undecided",
+        "wrong way",
+        "pairs",
+    )
+    _row(*["---"] * 8)
     for each in outcomes:
-        shares = (each.false, each.alarmed, each.disturbed, each.undecided, each.wrong)
+        shares = (each.recorded, each.false, each.alarmed, each.disturbed, each.undecided, each.wrong)
         _row(each.rule, *(_percent(share) for share in shares), f"{each.pairs:.1f}")
     _say("\nSlow-downs found, of measurable benchmarks\n\n")
     _row("rule", *(f"{effect:.0%}" for effect in EFFECTS))
     _row(*["---"] * (1 + len(EFFECTS)))
     for each in outcomes:
         _row(each.rule, *(_percent(each.found[effect]) for effect in EFFECTS))
+    _say("\nSlow-downs found, of all whose pairs spread by 1.5 % or less, however many lie far off\n\n")
+    _row("rule", *(f"{effect:.0%}" for effect in EFFECTS), "unchanged ones undecided")
+    _row(*["---"] * (2 + len(EFFECTS)))
+    for each in outcomes:
+        found = [_percent(each.found_calm[effect]) for effect in EFFECTS]
+        _row(each.rule, *found, _percent(each.undecided_calm))
+    _say("\nSlow-downs of measurable benchmarks called the same\n\n")
+    _row("rule", *(f"{effect:.0%}" for effect in EFFECTS))
+    _row(*["---"] * (1 + len(EFFECTS)))
+    for each in outcomes:
+        _row(each.rule, *(_percent(each.missed[effect]) for effect in EFFECTS))
     _say("\nMachine time of a measurable benchmark, as a ratio to the second rule's\n\n")
     _row("rule", "unchanged", "seconds", *(f"{effect:.0%} slower" for effect in EFFECTS))
     _row(*["---"] * (3 + len(EFFECTS)))
@@ -83,7 +103,8 @@ def _costs(outcome: Outcome, other: Outcome) -> Iterator[str]:
 def _goals(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, bool]]:
     ours, reference = outcomes[:2]
     high = ours.alarmed.high
-    yield f"a patch set of 100 is stopped for noise: at most {high:.2%} (goal 1 %)", high <= 0.01
+    stopped = f"{ours.alarmed.hits} of {ours.alarmed.trials} redrawn, at most {high:.2%} of such redraws"
+    yield f"a patch set of 100 is stopped for noise: {stopped} (goal 1 %)", high <= 0.01
     yield (
         f"verdicts the wrong way round: {ours.wrong.hits} of {ours.wrong.trials} (goal 0)",
         not ours.wrong.hits,
@@ -111,11 +132,12 @@ def _goal(sentence: str, is_met: bool) -> bool:  # noqa: FBT001 - read from a ta
 
 
 def _percent(share: Share) -> str:
-    return f"{100 * share.value:.2g} [{100 * share.low:.2g}, {100 * share.high:.2g}]"
+    return f"{_digits(share.value)} [{_digits(share.low)}, {_digits(share.high)}]"
 
 
-def _spread(logs: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    return 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
+def _digits(value: float) -> str:
+    percent = 100 * value
+    return f"{percent:.0f}" if percent >= 9.95 or percent == 0 else f"{percent:.1f}"
 
 
 def _row(*cells: str) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from service.domain.disturbance import FOREIGN_LIMIT, STEAL_LIMIT
+from service.domain.disturbance import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
+from service.domain.pairing import threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,9 @@ class Launching:
     def recorded(self) -> int:
         """The recorded repetitions that it takes."""
         return self.repetitions * self.each
+
+
+OF_THREADS: Final = Launching(3, 8)  # as long as what was recorded allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +68,29 @@ class Series:
 
 
 def series_of(session: Session, launching: Launching) -> tuple[Series, ...]:
-    """Every benchmark of a session, measured in that way."""
-    shape = (*session.times.shape[:3], launching.repetitions, launching.each)
-    best = session.times[..., : launching.recorded].reshape(shape).mean(axis=-1).min(axis=-1)
-    seconds = _seconds(session, launching).sum(axis=1)
+    """Every benchmark of a session, measured in that way; those of several threads as the service does it."""
+    ways = {False: launching, True: OF_THREADS}
+    best = {is_long: _best(session, way) for is_long, way in ways.items()}
+    seconds = {is_long: _seconds(session, way).sum(axis=1) for is_long, way in ways.items()}
     disturbed = _is_disturbed(session)
     return tuple(
         Series(
             session=session.name,
             benchmark=name,
-            values=best[:, :, i],
-            seconds=seconds[:, i],
+            values=best[threads_of(name) > 1][:, :, i],
+            seconds=seconds[threads_of(name) > 1][:, i],
             disturbed=disturbed[:, i],
             long=session.long[:, i],
             long_seconds=float(session.long_seconds.sum()) / len(session.benchmarks),
         )
         for i, name in enumerate(session.benchmarks)
     )
+
+
+def _best(session: Session, launching: Launching) -> NDArray[np.float64]:
+    shape = (*session.times.shape[:3], launching.repetitions, launching.each)
+    repetitions = session.times[..., : launching.recorded].reshape(shape).mean(axis=-1)
+    return np.asarray(repetitions.min(axis=-1))
 
 
 def measurable(all_series: Sequence[Series]) -> frozenset[str]:
@@ -93,13 +103,24 @@ def measurable(all_series: Sequence[Series]) -> frozenset[str]:
     return frozenset(name for name, logs in found.items() if is_measurable(logs))
 
 
+def calm(all_series: Sequence[Series]) -> frozenset[str]:
+    """Those whose spread is within the limit, however many of their pairs lie far off."""
+    names = dict.fromkeys(each.benchmark for each in all_series)
+    found = {name: np.concatenate([s.logs for s in all_series if s.benchmark == name]) for name in names}
+    return frozenset(name for name, logs in found.items() if spread(logs) <= MEASURABLE_SPREAD)
+
+
+def spread(logs: NDArray[np.float64]) -> float:
+    """1.4826 · MAD, which is the standard deviation of normal data."""
+    return 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
+
+
 def is_measurable(logs: NDArray[np.float64]) -> bool:
     """Whether log ratios of unchanged pairs are within the limits of what can be judged."""
     if not len(logs):
         return False
-    spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
     tail = float((np.abs(logs) > MEASURABLE_TAIL).mean())
-    return spread <= MEASURABLE_SPREAD and tail <= MEASURABLE_TAIL_SHARE
+    return spread(logs) <= MEASURABLE_SPREAD and tail <= MEASURABLE_TAIL_SHARE
 
 
 def _seconds(session: Session, launching: Launching) -> NDArray[np.float64]:
@@ -111,5 +132,9 @@ def _seconds(session: Session, launching: Launching) -> NDArray[np.float64]:
 
 
 def _is_disturbed(session: Session) -> NDArray[np.bool_]:
-    is_disturbed = (session.steal > STEAL_LIMIT) | (session.foreign > FOREIGN_LIMIT)
+    is_disturbed = (
+        (session.steal > STEAL_LIMIT)
+        | (session.foreign > FOREIGN_LIMIT)
+        | (session.elsewhere > ELSEWHERE_LIMIT)
+    )
     return np.asarray(is_disturbed.any(axis=1))
