@@ -26,7 +26,7 @@ class TestLooks:
         assert 2 * 4.0**-last <= 0.05 * 0.005 / FAMILY
 
     def test_counters_that_follow_the_launch_order_all_follow_the_same_coins(self) -> None:
-        """What the first launch of a pair creates is there for the second: worse on one side by coins alone."""
+        """What the first launch of a pair creates is there for the second: worse by coins alone."""
         last = exact_looks(POLICY, FAMILY)[-1]
 
         assert 2.0**-last <= 0.05 * 0.005 < 2.0 ** (1 - last)

