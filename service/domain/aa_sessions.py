@@ -15,8 +15,8 @@ from service.domain.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from service.domain.launch import Launch
     from service.domain.project_file import Job
-    from service.domain.samples import Launch
     from service.domain.verdict import Comparison, Row
 
 _GIVEN: Final = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED})

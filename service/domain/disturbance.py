@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.launch import Launch
     from service.domain.machine import Disturbance
-    from service.domain.samples import Launch
 
 # Shares of the time of a launch's CPUs. The kernel counts in ticks of 10 ms: two of them, which a timer
 # and a rounding make, are 4 % of a launch of 0.5 s. Less than a twentieth also seldom meets every

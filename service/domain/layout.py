@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from service.domain.comparison import Estimate
+    from service.domain.launch import Launch
     from service.domain.metric import Metric
     from service.domain.project_file import Policy
-    from service.domain.samples import Launch
     from service.domain.verdict import Comparison, Row
 
     InstructionsDiffer = Callable[[Row], bool | None]

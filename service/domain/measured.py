@@ -13,7 +13,7 @@ from service.domain.layout import confirm, suspects, variant_of
 from service.domain.pair_record import read_pair
 from service.domain.project_file import Instructions
 from service.domain.same_program import acquit, same_program_causes
-from service.domain.samples import Launch, Listing, compare_all, family_size
+from service.domain.samples import Listing, compare_all, family_size
 from service.domain.text import plain
 from service.domain.verdict import least_budget, what_it_takes
 from service.domain.vote import Outcome
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from service.domain.identity import Side
     from service.domain.instruction_record import Counts
+    from service.domain.launch import Launch
     from service.domain.layout import InstructionsDiffer
     from service.domain.project_file import Job, Suite
     from service.domain.verdict import Comparison, Row

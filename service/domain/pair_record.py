@@ -14,8 +14,8 @@ from service.domain.samples import read_launch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.launch import Launch
     from service.domain.project_file import Suite
-    from service.domain.samples import Launch
 
 
 @dataclass(frozen=True, slots=True)

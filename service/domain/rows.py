@@ -14,8 +14,8 @@ from service.domain.work import RATES, follow, leaders, work_change
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from service.domain.launch import Launch
     from service.domain.project_file import Policy
-    from service.domain.samples import Launch
     from service.domain.work import WorkChange
 
     Pairs = Sequence[tuple[Launch, Launch]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +11,7 @@ from service.domain.clock import JOIN_SHARE, may_join, real_per_cpu
 from service.domain.exact import EXACT_SHARE, exact_looks
 from service.domain.gbench import value_in
 from service.domain.identity import Side
+from service.domain.launch import Launch
 from service.domain.looks import looks
 from service.domain.metric import metric_named, own_clock
 from service.domain.rows import Benchmark, Rule
@@ -27,28 +28,6 @@ if TYPE_CHECKING:
 
 _ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
 _WARNINGS: Final = 3  # of one launch that are kept; the raw file tells the rest
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One process of one side: a robust value per benchmark and metric, and the errors it reported.
-
-    ``real_per_cpu``: by benchmark, see :func:`service.domain.clock.real_per_cpu`. ``varying``: the
-    benchmarks and metrics of which the repetitions differ. ``lost``: by benchmark why a measurement of it
-    cannot be used.
-    """
-
-    pair: int
-    side: Side
-    suite: str
-    values: Mapping[str, Mapping[str, float]]
-    errors: Mapping[str, str]
-    warnings: tuple[str, ...] = ()  # of the reader, each naming file and row
-    is_disturbed: bool = False  # other work took much of its CPUs
-    real_per_cpu: Mapping[str, float] = field(default_factory=dict)
-    varying: frozenset[tuple[str, str]] = frozenset()
-    lost: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 0.0  # that it took
 
 
 @dataclass(frozen=True, slots=True)

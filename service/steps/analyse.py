@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.evidence import Session
+    from service.domain.launch import Launch
     from service.domain.measured import Measured
-    from service.domain.samples import Launch
     from service.domain.verdict import Comparison, Row
     from service.ports import Artifacts, Store, Transaction
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.gbench import GBenchRun
-    from service.domain.samples import Launch
+    from service.domain.launch import Launch
     from service.domain.verdict import Comparison
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from service.domain.samples import Launch, Listing
+    from service.domain.launch import Launch
+    from service.domain.samples import Listing
     from service.domain.spec import BuildSpec
     from service.domain.verdict import Comparison
     from service.ports import Claimed, Progress

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from service.domain.launch import Launch
     from service.domain.project_file import Job
-    from service.domain.samples import Launch
     from service.ports import PairLog, Progress
     from service.steps.build_sides import Workshop
 

@@ -8,8 +8,8 @@ import pytest
 from service.domain.aa_sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
 from service.domain.comparison import MIN_PAIRS
 from service.domain.identity import Side
+from service.domain.launch import Launch
 from service.domain.project_file import Job, JobKind, Suite
-from service.domain.samples import Launch
 from service.domain.verdict import Verdict
 
 if TYPE_CHECKING:

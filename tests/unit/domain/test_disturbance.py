@@ -13,8 +13,8 @@ from service.domain.disturbance import (
     sentences,
 )
 from service.domain.identity import Side
+from service.domain.launch import Launch
 from service.domain.machine import Disturbance, Load, load_between
-from service.domain.samples import Launch
 
 TICK = 0.01
 

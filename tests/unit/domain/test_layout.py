@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.identity import Side
+from service.domain.launch import Launch
 from service.domain.layout import (
     NOT_CHECKED,
     PAIRS,
@@ -19,7 +20,6 @@ from service.domain.layout import (
 )
 from service.domain.metric import metric_named
 from service.domain.project_file import Layout, Policy
-from service.domain.samples import Launch
 from service.domain.verdict import Comparison, Row, Verdict
 
 if TYPE_CHECKING:

@@ -10,12 +10,14 @@ import pytest
 from service.domain.gbench import read_run
 from service.domain.identity import Side
 from service.domain.project_file import Policy, Suite
-from service.domain.samples import Launch, Listing, compare_all, family_size, looks_of, read_launch
+from service.domain.samples import Listing, compare_all, family_size, looks_of, read_launch
 from service.domain.verdict import Comparison, Verdict
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from service.domain.launch import Launch
 
 POLICY = Policy()
 PLAIN = Suite("s", "build/s")

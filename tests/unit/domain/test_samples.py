@@ -7,9 +7,9 @@ import pytest
 
 from service.domain.gbench import read_run
 from service.domain.identity import Side
+from service.domain.launch import Launch
 from service.domain.project_file import Policy, Suite
 from service.domain.samples import (
-    Launch,
     Listing,
     compare_all,
     family_size,
