@@ -129,14 +129,16 @@ def pairs_needed(noise: float, policy: Policy) -> int | None:
     return None
 
 
-def clopper_pearson(found: int, of: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share of which ``found`` of ``of`` trials are known.
+def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, float]:
+    """The exact interval of a share of which ``found`` of ``of`` trials are known, by default that of 95 %.
+
+    Each end misses with probability ``tail``.
 
     Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
     binomial", Biometrika 26, 1934, by the quantiles of the beta distribution.
     """
-    low = float(betaincinv(found, of - found + 1, 0.025)) if found else 0.0
-    high = float(betaincinv(found + 1, of - found, 0.975)) if found < of else 1.0
+    low = float(betaincinv(found, of - found + 1, tail)) if found else 0.0
+    high = float(betaincinv(found + 1, of - found, 1 - tail)) if found < of else 1.0
     return low, high
 
 

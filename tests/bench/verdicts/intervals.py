@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import betaincinv
+
+from service.domain.evidence import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,13 +26,8 @@ class Share:
 
     @staticmethod
     def of(hits: int, trials: int) -> Share:
-        """Of independent trials; one-sided at 95 % where nothing or everything hit.
-
-        Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 26, 1934.
-        """
-        tail = 0.05 if hits in {0, trials} else 0.025
-        low = float(betaincinv(hits, trials - hits + 1, tail)) if hits else 0.0
-        high = float(betaincinv(hits + 1, trials - hits, 1 - tail)) if hits < trials else 1.0
+        """Of independent trials; one-sided at 95 % where nothing or everything hit."""
+        low, high = clopper_pearson(hits, trials, 0.05 if hits in {0, trials} else 0.025)
         return Share(hits, trials, low, high)
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from service.domain.disturbance import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
+from service.domain.evidence import BEYOND_LIMIT, NOISE_LIMIT
 from service.domain.pairing import threads_of
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
     from tests.bench.verdicts.session import Session
 
-MEASURABLE_SPREAD: Final = 0.015  # 1.4826 · MAD of the log ratios
 MEASURABLE_TAIL: Final = 0.03
-MEASURABLE_TAIL_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def calm(all_series: Sequence[Series]) -> frozenset[str]:
     """Those whose spread is within the limit, however many of their pairs lie far off."""
     names = dict.fromkeys(each.benchmark for each in all_series)
     found = {name: np.concatenate([s.logs for s in all_series if s.benchmark == name]) for name in names}
-    return frozenset(name for name, logs in found.items() if spread(logs) <= MEASURABLE_SPREAD)
+    return frozenset(name for name, logs in found.items() if spread(logs) <= NOISE_LIMIT)
 
 
 def spread(logs: NDArray[np.float64]) -> float:
@@ -120,7 +119,7 @@ def is_measurable(logs: NDArray[np.float64]) -> bool:
     if not len(logs):
         return False
     tail = float((np.abs(logs) > MEASURABLE_TAIL).mean())
-    return spread(logs) <= MEASURABLE_SPREAD and tail <= MEASURABLE_TAIL_SHARE
+    return spread(logs) <= NOISE_LIMIT and tail <= BEYOND_LIMIT
 
 
 def _seconds(session: Session, launching: Launching) -> NDArray[np.float64]:

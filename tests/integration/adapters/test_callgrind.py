@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -25,13 +24,7 @@ if TYPE_CHECKING:
 
     from service.domain.instruction_record import Counts
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(
-        shutil.which("valgrind") is None, reason="Valgrind is not installed: apt install valgrind"
-    ),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
-]
+pytestmark = pytest.mark.integration
 
 # Every item is the same few instructions, so that PERCENT more items are PERCENT more instructions.
 PROGRAM: Final = """
