@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import Side
-from service.domain.instructions import Counted, compare_instructions, do_instructions_differ
+from service.domain.instructions import Counted, added_instructions, compare_instructions
 from service.domain.pair_record import decode
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) ->
     )
 
 
-def did_instructions_change(counts: Counts, suite: str, benchmark: str) -> bool | None:
-    """Whether the sides' instructions per iteration differ by 0.1 % or more; None: not known."""
-    return do_instructions_differ(*_sides(counts, suite, benchmark))
+def added_share(counts: Counts, suite: str, benchmark: str) -> float | None:
+    """By which share of the parent's the instructions of an iteration grew; None: not known."""
+    return added_instructions(*_sides(counts, suite, benchmark))
 
 
 def _sides(counts: Counts, suite: str, benchmark: str) -> tuple[Counted | None, Counted | None]:

@@ -78,10 +78,13 @@ def compare_instructions(
     return Comparison(row, _verdict(ratio, floor), 0, ratio, (ratio, ratio), before, after, BLIND)
 
 
-def do_instructions_differ(base: Counted | None, patch: Counted | None) -> bool | None:
-    """Whether the sides' instructions per iteration differ by :data:`AGREEMENT` or more; None: not known."""
+def added_instructions(base: Counted | None, patch: Counted | None) -> float | None:
+    """By which share of the base's the instructions of an iteration grew; None: not known."""
     _, found = _settled(base, patch)
-    return None if found is None else max(found) >= min(found) * (1 + AGREEMENT - _ROUNDING)
+    if found is None or min(found) <= 0:
+        return None
+    before, after = found
+    return after / before - 1
 
 
 def causes_of(rows: Sequence[Comparison], *, is_advisory: bool) -> tuple[str, ...]:

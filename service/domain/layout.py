@@ -14,6 +14,7 @@ from service.domain.metric import Better
 from service.domain.project_file import Layout
 from service.domain.text import signed_percent
 from service.domain.verdict import Verdict
+from service.domain.work import value_per_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from service.domain.project_file import Policy
     from service.domain.verdict import Comparison, Row
 
-    InstructionsDiffer = Callable[[Row], bool | None]
+    Added = Callable[[Row], float | None]  # by how much the instructions grew: 0.05 for 5 %
 
 VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
 PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
 MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
-BELOW: Final = 0.1  # a larger slow-down than layout makes of a whole benchmark is believed at once
+BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
 NOT_CHECKED: Final = "layout: not checked by relinking"
 _NUMBERS: Final = 10_000  # more pairs than a policy may ask for
@@ -45,14 +46,12 @@ def variant_of(pair: int) -> int:
     return pair // _NUMBERS
 
 
-def unknown(_: Row) -> bool | None:
+def unknown(_: Row) -> float | None:
     """That nobody counted the instructions of a benchmark."""
     return None
 
 
-def suspects(
-    rows: Iterable[Comparison], policy: Policy, instructions_differ: InstructionsDiffer = unknown
-) -> tuple[Comparison, ...]:
+def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
     """The comparisons that vote −1 only once relinks confirm them.
 
     Slower in a time or rate, by ``vote_at`` or more and by less than :data:`BELOW`. Alignment, the order of
@@ -62,17 +61,24 @@ def suspects(
     Args:
         rows: the comparisons of the programs as the project links them.
         policy: may turn the confirmation off.
-        instructions_differ: whether both sides execute numbers of instructions that differ by 0.1 % or
-            more, which layout cannot do; None where it is not known.
+        added: by which share of the parent's the instructions of an iteration grew, negative where there
+            are fewer; None where it is not known. Where that makes half of the slow-down or more, it is no
+            matter of layout.
     """
     if policy.layout is Layout.OFF:
         return ()
-    return tuple(row for row in rows if _is_suspect(row, policy) and instructions_differ(row.row) is not True)
+    return tuple(row for row in rows if _is_suspect(row, policy) and not _is_executed(row, added))
 
 
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
     is_small = policy.vote_at <= found.worsening < BELOW
     return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
+
+
+def _is_executed(found: Comparison, added: Added) -> bool:
+    """Whether instructions explain at least half of it; per unit of work they do not tell."""
+    share = None if found.per else added(found.row)
+    return share is not None and share >= found.worsening / 2
 
 
 def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
@@ -83,7 +89,7 @@ def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> 
     counting = _counting(launches)
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
-        if len(_complete(found.row, counting)) < PAIRS:
+        if len(_complete(found, counting)) < PAIRS:
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
 
@@ -92,7 +98,7 @@ def confirm(
     rows: Iterable[Comparison],
     launches: Iterable[Launch],
     policy: Policy,
-    instructions_differ: InstructionsDiffer = unknown,
+    added: Added = unknown,
 ) -> tuple[Comparison, ...]:
     """The comparisons with those that are not shown to be slower in every link taken back to ``undecided``.
 
@@ -118,19 +124,19 @@ def confirm(
         rows: the comparisons of the programs as the project links them.
         launches: of all variants, their pairs numbered by :func:`number_of`.
         policy: as for :func:`suspects`.
-        instructions_differ: as for :func:`suspects`.
+        added: as for :func:`suspects`.
     """
     by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
     for launch in launches:
         by_variant.setdefault(variant_of(launch.pair), []).append(launch)
     counting = {variant: _counting(found) for variant, found in by_variant.items()}
     rows = tuple(rows)
-    suspected = {each.row for each in suspects(rows, policy, instructions_differ)}
+    suspected = {each.row for each in suspects(rows, policy, added)}
     return tuple(_confirm(each, counting, policy) if each.row in suspected else each for each in rows)
 
 
 def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
-    variants = [_complete(found.row, by_variant[variant]) for variant in VARIANTS]
+    variants = [_complete(found, by_variant[variant]) for variant in VARIANTS]
     if any(len(pairs) < PAIRS for pairs in variants):
         return replace(found, verdict=Verdict.UNDECIDED, reason=NOT_CHECKED)
     estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
@@ -155,17 +161,20 @@ def _counting(launches: Sequence[Launch]) -> list[Launch]:
     return counting_launches(launches, PAIRS)
 
 
-def _complete(row: Row, launches: Iterable[Launch]) -> list[tuple[float, float]]:
+def _complete(found: Comparison, launches: Iterable[Launch]) -> list[tuple[float, float]]:
     """Base and patch of the first pairs of a variant that have both, as many as it takes."""
     by_pair: dict[int, dict[Side, float]] = {}
-    for pair, side, value in sorted(_values(row, launches), key=lambda each: each[0]):
+    for pair, side, value in sorted(_values(found, launches), key=lambda each: each[0]):
         by_pair.setdefault(pair, {})[side] = value
     both = ((each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side))
     return list(islice(both, PAIRS))
 
 
-def _values(row: Row, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
+def _values(found: Comparison, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
+    """What was judged of each launch: a time for one unit of work where that was compared."""
+    row = found.row
     for launch in launches:
-        value = launch.values.get(row.benchmark, {}).get(row.metric.name)
+        values = launch.values.get(row.benchmark, {})
+        value = value_per_unit(found.per, row.benchmark, row.metric.name, values)
         if launch.suite == row.suite and value is not None and value > 0:
             yield launch.pair, launch.side, value

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.disturbance import counting_launches, sentences
-from service.domain.instruction_record import compare_counts, counts_in, did_instructions_change
+from service.domain.instruction_record import added_share, compare_counts, counts_in
 from service.domain.instructions import causes_of
 from service.domain.judgement import Judgement, judge
 from service.domain.layout import confirm, suspects, variant_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.domain.identity import Side
     from service.domain.instruction_record import Counts
     from service.domain.launch import Launch
-    from service.domain.layout import InstructionsDiffer
+    from service.domain.layout import Added
     from service.domain.project_file import Job, Suite
     from service.domain.verdict import Comparison, Row
 
@@ -68,7 +68,7 @@ def judge_measured(
     everything, relinked, counts = _read(records, job.suites)
     launches = tuple(counting_launches(everything, job.policy.max_pairs))
     as_built = _with_time(_compare(job, listings, launches), launches)
-    rows = confirm(as_built, relinked, job.policy, _change_of_instructions(counts))
+    rows = confirm(as_built, relinked, job.policy, _added(counts))
     repeated = sentences(everything, job.policy.max_pairs)
     counted = acquit(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
     withheld = withhold(rows)
@@ -112,7 +112,7 @@ def suspected_of_layout(
     """The comparisons that :func:`judge_measured` believes only once relinks confirm them."""
     everything, _, counts = _read(records, job.suites)
     launches = counting_launches(everything, job.policy.max_pairs)
-    return suspects(_compare(job, listings, launches), job.policy, _change_of_instructions(counts))
+    return suspects(_compare(job, listings, launches), job.policy, _added(counts))
 
 
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
@@ -123,8 +123,8 @@ def _same_program(listings: Sequence[Listing]) -> list[str]:
     return [listing.suite for listing in listings if listing.is_same_program]
 
 
-def _change_of_instructions(counts: Counts) -> InstructionsDiffer:
-    return lambda row: did_instructions_change(counts, row.suite, row.benchmark)
+def _added(counts: Counts) -> Added:
+    return lambda row: added_share(counts, row.suite, row.benchmark)
 
 
 def _read(

@@ -9,7 +9,7 @@ from service.domain.clock import JOIN_SHARE, why_real_time_joins
 from service.domain.exact import compare_exactly, exact_looks
 from service.domain.metric import metric_named, own_clock
 from service.domain.verdict import Comparison, Row, Verdict, compare
-from service.domain.work import RATES, follow, leaders, work_change
+from service.domain.work import RATES, follow, leaders, value_per_unit, work_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ class Benchmark:
         values = [(self._value(row, one, work), self._value(row, other, work)) for one, other in pairs]
         usual = rule.compare(row, [base for base, _ in values], [patch for _, patch in values])
         if row.metric.is_speed:
-            return _because(usual, work.reason) if work and usual.pairs else usual
+            return _per_unit(usual, work) if work and usual.pairs else usual
         exact = rule.compare_exactly(row, self._repeating(row, pairs))
         # Both are final once they decide, and so is the earlier of them.
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
@@ -169,8 +169,7 @@ class Benchmark:
 
     def _value(self, row: Row, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})
-        name = row.metric.name
-        return values.get(name) if work is None else work.per_unit(self.name, name, values)
+        return value_per_unit(work.rate if work else "", self.name, row.metric.name, values)
 
     def _repeating(self, row: Row, pairs: Pairs) -> list[tuple[float, float]]:
         """The complete pairs before the first one in which repetitions of a launch differ."""
@@ -183,6 +182,10 @@ class Benchmark:
             if base is not None and patch is not None:
                 found.append((base, patch))
         return found
+
+
+def _per_unit(found: Comparison, work: WorkChange) -> Comparison:
+    return replace(_because(found, work.reason), per=work.rate)
 
 
 def _because(found: Comparison, reason: str) -> Comparison:

@@ -65,6 +65,7 @@ class Comparison:
     nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch``
     are the sides' medians over launches. ``reason`` completes the verdict where numbers alone do not.
     ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would.
+    ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
     row: Row
@@ -76,6 +77,7 @@ class Comparison:
     patch: float | None = None
     reason: str = ""
     more_pairs: float | None = None
+    per: str = ""
 
     @property
     def worsening(self) -> float:

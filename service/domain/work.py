@@ -45,18 +45,20 @@ class WorkChange:
         unit = _UNITS[self.rate]
         return f"{unit}s per iteration changed by {change(self.factor)}: time per {unit} is compared"
 
-    def per_unit(self, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:
-        """The value of a metric, a time for one unit of work; None where the launch does not say.
 
-        Judging the benchmark's own clock like this is judging the rate.
-        """
-        value = values.get(metric)
-        if value is None or metric not in _TIMES:
-            return value
-        rate, clock = values.get(self.rate), values.get(own_clock(benchmark))
-        if not rate or not clock:
-            return None
-        return value / clock / rate
+def value_per_unit(rate: str, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:
+    """The value of a metric, a time for one unit of the work that ``rate`` counts.
+
+    Judging the benchmark's own clock like this is judging the rate. None where the launch does not say; all
+    metrics are as they are where ``rate`` is empty.
+    """
+    value = values.get(metric)
+    if value is None or not rate or metric not in _TIMES:
+        return value
+    per_second, clock = values.get(rate), values.get(own_clock(benchmark))
+    if not per_second or not clock:
+        return None
+    return value / clock / per_second
 
 
 def work_change(

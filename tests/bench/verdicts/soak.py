@@ -11,59 +11,95 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.identity import Side
-from service.domain.project_file import Suite
-from tests.bench.verdicts.engine import POLICY, compare_programs
+from service.adapters.desk import DeskBuild
+from service.domain.binary import BinaryKey
+from service.domain.project_file import parse_project_file
+from service.domain.verdict import RULE
+from service.steps.gate import desk_spec, gate
+from service.wiring import build_workshop
 from tests.bench.verdicts.intervals import Share
-from tests.bench.verdicts.programs import Programs, unused_function
+from tests.bench.verdicts.patch_sets import PatchSets
+from tests.support.workshop import Silence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from service.domain.project_file import Job
+    from service.domain.spec import Revision
+    from service.domain.verdict import Comparison
+    from service.steps.build_sides import Workshop
+    from tests.bench.verdicts.patch_sets import PatchSet
 
 PATCH_SETS: Final = 60
-SUITES: Final = (
-    Suite("known_effects", ""),
-    Suite("hash_table", "", filter="threads:1$"),
-)
-_POLICY: Final = replace(POLICY, machine_time=30.0)
+PROJECT: Final = "soak"
+JOB: Final = """
+version: 1
+jobs:
+  soak:
+    kind: benchmark
+    build:
+      configure: cmake --preset measure -DBUILD_TESTING=OFF
+      compile: cmake --build --preset measure --target known_effects_benchmark hash_table_benchmark
+    suites:
+      - {name: known_effects, program: build/measure/known_effects_benchmark}
+      - {name: hash_table, program: build/measure/hash_table_benchmark, filter: "threads:1$"}
+    policy: {machine_time: 30s, probation: off}
+"""
+
+
+class Blind:
+    """Looks at no program, so that those which are the same are judged like others."""
+
+    def inspect(self, build: Path, watch: Callable[[], None]) -> None:
+        """Nothing is known."""
 
 
 def soak(work: Path, patch_sets: int) -> list[dict[str, Any]]:
     """Measure what is missing of so many patch sets; what each said is kept, line by line."""
-    kept = work / "soak.jsonl"
     work.mkdir(parents=True, exist_ok=True)
+    repository = PatchSets(work / "repository")
+    # What was measured of other sources or by another rule is another soak.
+    kept = work / f"{repository.base[:12]}-rule-{RULE}.jsonl"
     found = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    if len(found) >= patch_sets:
-        return found
-    programs = Programs(work)
-    names = [suite.name for suite in SUITES]
-    base = programs.build(work / "base", names)
+    shop = build_workshop(work / "home", lambda _: str(repository.path), (), is_sandboxed=False)
+    shop = replace(shop, inspector=Blind())
+    job = parse_project_file(JOB, where="the soak's job").jobs[0]
     for number in range(len(found), patch_sets):
-        kind = _kind(number)
-        seed = str(number) if kind == "relinked" else ""
-        edits = unused_function(number) if kind == "unused function" else {}
-        patch = base if kind == "identical" else programs.build(work / "patch", names, seed=seed, edits=edits)
-        found.append(_measured(work, base, patch, number, kind))
+        found.append(_measured(work, shop, job, repository.make(number)))
         with kept.open("a") as file:
             file.write(json.dumps(found[-1]) + "\n")
         _say(found[-1])
-    return found
+    return found[:patch_sets]
 
 
-def _kind(number: int) -> str:
-    """Half are the same bytes; the others do the same, but lie elsewhere in memory."""
-    return ("identical", "relinked", "identical", "unused function")[number % 4]
+def _measured(work: Path, shop: Workshop, job: Job, patch_set: PatchSet) -> dict[str, Any]:
+    shop.source.fetch(PROJECT, patch_set.base, patch_set.commit)
+    spec = desk_spec(shop.source, PROJECT, patch_set.base, patch_set.commit, job)
+    build = DeskBuild(spec, f"soak {patch_set.number} {time.time()}", work / "binaries")
+    found = gate(spec, build, shop, Silence())
+    if not found.comparisons:
+        raise SystemExit(f"{patch_set.number}: {found.judgement}: {build.log[-4000:].decode()}")
+    sides = [_binary(build, shop, job, each) for each in (spec.base, spec.patch) if each is not None]
+    return {
+        "number": patch_set.number,
+        "kind": str(patch_set.kind),
+        "same_bytes": len(set(sides)) == 1,
+        "outcome": str(found.judgement.outcome),
+        "rows": len(found.comparisons),
+        "verdicts": dict(Counter(str(each.verdict) for each in found.comparisons)),
+        "alarms": _told(each for each in found.comparisons if each.verdict.value in {"slower", "faster"}),
+        "relinked": _told(each for each in found.comparisons if "layout" in each.reason),
+        "pairs": max(each.pairs for each in found.comparisons),
+        "seconds": {name: round(seconds, 1) for name, seconds in found.seconds.items()},
+    }
 
 
-def _measured(
-    work: Path, base: dict[str, Path], patch: dict[str, Path], number: int, kind: str
-) -> dict[str, Any]:
-    began = time.time()
-    found = compare_programs(
-        work / "sides", {Side.BASE: base, Side.PATCH: patch}, SUITES, f"soak {number} {began}", _POLICY
-    )
-    verdicts = Counter(str(each.verdict) for each in found.comparisons)
-    alarms = [
+def _binary(build: DeskBuild, shop: Workshop, job: Job, revision: Revision) -> str | None:
+    return build.find(BinaryKey(revision.tree, job.build_hash, shop.toolchain, revision.trust))
+
+
+def _told(rows: Iterable[Comparison]) -> list[dict[str, Any]]:
+    return [
         {
             "benchmark": each.row.benchmark,
             "metric": each.row.metric.name,
@@ -71,37 +107,33 @@ def _measured(
             "ratio": each.ratio,
             "interval": each.interval,
             "pairs": each.pairs,
+            "reason": each.reason,
         }
-        for each in found.comparisons
-        if each.verdict.value in {"slower", "faster"}
+        for each in rows
     ]
-    return {
-        "number": number,
-        "kind": kind,
-        "rows": len(found.comparisons),
-        "verdicts": dict(verdicts),
-        "alarms": alarms,
-        "pairs": found.pairs,
-        "seconds": round(found.seconds, 1),
-    }
 
 
 def _say(found: dict[str, Any]) -> None:
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(found["verdicts"].items()))
-    sys.stdout.write(f"{found['number'] + 1}: {found['kind']}: {verdicts}; {found['seconds']:.0f} s\n")
+    took = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in found["seconds"].items())
+    sys.stdout.write(f"{found['number'] + 1}: {found['kind']}: {verdicts}; {took}\n")
+    for row in (*found["alarms"], *found["relinked"]):
+        sys.stdout.write(f"    {row['benchmark']} {row['verdict']} {row['ratio']:.3f} {row['reason']}\n")
     sys.stdout.flush()
 
 
 def _summary(found: Sequence[dict[str, Any]]) -> str:
     lines = [
-        "| patch sets | rows | slower | faster | undecided | patch sets with an alarm, 95 % | rows with one |"
+        "| patch sets | rows | slower | faster | undecided | sets with an alarm, 95 % | rows with one |",
+        "|---|---|---|---|---|---|---|",
     ]
-    lines.append("|---|---|---|---|---|---|---|")
     for name, chosen in (
-        ("identical", [each for each in found if each["kind"] == "identical"]),
-        ("relinked or with an unused function", [each for each in found if each["kind"] != "identical"]),
-        ("all", found),
+        ("of the same bytes", [each for each in found if each["same_bytes"]]),
+        ("that move code", [each for each in found if not each["same_bytes"]]),
+        ("in all", found),
     ):
+        if not chosen:
+            continue
         counts: Counter[str] = Counter()
         for each in chosen:
             counts.update(each["verdicts"])
@@ -113,6 +145,8 @@ def _summary(found: Sequence[dict[str, Any]]) -> str:
             f"| {counts['slower']} | {counts['faster']} | {counts['undecided']} "
             f"| {sets.hits}: at most {sets.high:.1%} | {alarms.hits}: at most {alarms.high:.2%} |"
         )
+    stopped = Share.of(sum(each["outcome"] == "slower" for each in found), len(found))
+    lines.append(f"\nStopped by a −1: {stopped.hits} of {stopped.trials}, at most {stopped.high:.1%}.")
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.identity import Side
-from service.domain.instruction_record import compare_counts, did_instructions_change
+from service.domain.instruction_record import added_share, compare_counts
+from service.domain.instructions import AGREEMENT
 from service.domain.project_file import Instructions, Job, JobKind, Suite
 from service.domain.samples import Listing
 from service.domain.verdict import Comparison, Verdict
@@ -153,7 +154,7 @@ def test_what_is_outside_of_the_timed_loop_is_not_counted(
     rows: dict[str, Comparison], counts: Counts, name: str
 ) -> None:
     assert rows[name].verdict is Verdict.SAME
-    assert did_instructions_change(counts, "knob", name) is False
+    assert added_share(counts, "knob", name) == pytest.approx(0, abs=AGREEMENT)
 
 
 def test_work_that_depends_on_the_clock_is_not_deterministic(
@@ -161,7 +162,7 @@ def test_work_that_depends_on_the_clock_is_not_deterministic(
 ) -> None:
     assert rows["BM_Random"].verdict is Verdict.UNDECIDED
     assert rows["BM_Random"].reason.startswith("not deterministic")
-    assert did_instructions_change(counts, "knob", "BM_Random") is None
+    assert added_share(counts, "knob", "BM_Random") is None
 
 
 def test_several_threads_are_not_counted(rows: dict[str, Comparison]) -> None:

@@ -59,7 +59,7 @@ class TestSuspects:
         [
             replace(SLOWER, verdict=Verdict.FASTER),
             replace(SLOWER, verdict=Verdict.UNDECIDED),
-            replace(SLOWER, ratio=1.10),
+            replace(SLOWER, ratio=1.25),
             replace(SLOWER, ratio=1.019),
             replace(SLOWER, row=replace(ROW, metric=metric_named("max_bytes_used"))),
         ],
@@ -72,11 +72,25 @@ class TestSuspects:
     def test_a_small_slow_down_that_votes_is_one(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == (found,)
 
-    @pytest.mark.parametrize(("differ", "expected"), [(True, ()), (False, (SLOWER,)), (None, (SLOWER,))])
-    def test_instructions_that_differ_need_no_relink(
-        self, *, differ: bool | None, expected: Sequence[Comparison]
+    @pytest.mark.parametrize(
+        ("added", "expected"),
+        [
+            (0.03, ()),
+            (0.016, ()),
+            (0.014, (SLOWER,)),
+            (0.0, (SLOWER,)),
+            (-0.03, (SLOWER,)),
+            (None, (SLOWER,)),
+        ],
+    )
+    def test_instructions_that_make_half_of_it_need_no_relink(
+        self, added: float | None, expected: Sequence[Comparison]
     ) -> None:
-        assert suspects([SLOWER], POLICY, lambda _: differ) == expected
+        assert suspects([SLOWER], POLICY, lambda _: added) == expected
+
+    def test_instructions_of_an_iteration_tell_nothing_of_the_time_per_item(self) -> None:
+        found = replace(SLOWER, per="items_per_second")
+        assert suspects([found], POLICY, lambda _: 0.5) == (found,)
 
     def test_a_project_may_turn_it_off(self) -> None:
         assert suspects([SLOWER], replace(POLICY, layout=Layout.OFF)) == ()
@@ -103,6 +117,24 @@ class TestConfirm:
             judged(1.05, 1.0, 0.95, spread=0.0).reason
             == "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them"
         )
+
+    @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
+    def test_relinks_are_judged_per_item_where_the_programs_as_built_were(
+        self, seconds: float, verdict: Verdict
+    ) -> None:
+        """The patch's iteration does twice the items."""
+        launches = [
+            Launch(number_of(variant, index), side, "bench", {"BM_a": values}, {})
+            for variant in VARIANTS
+            for index in range(PAIRS)
+            for side, values in (
+                (Side.BASE, {"cpu_time": 1.0, "items_per_second": 8.0}),
+                (Side.PATCH, {"cpu_time": seconds, "items_per_second": 16 / seconds}),
+            )
+        ]
+        found = replace(SLOWER, per="items_per_second")
+
+        assert confirm([found], launches, POLICY)[0].verdict is verdict
 
     def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
         found = judged(1.0, 1.0, 1.0)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from service.domain.metric import metric_named
 from service.domain.verdict import Comparison, Row, Verdict
-from service.domain.work import follow, leaders, work_change
+from service.domain.work import follow, leaders, value_per_unit, work_change
 
 POSITIVE = st.floats(1e-12, 1e12)
 
@@ -47,10 +47,12 @@ class TestWork:
         assert found is not None
         assert found.factor == pytest.approx(2.0)
         assert found.reason == "items per iteration changed by ×2: time per item is compared"
-        assert found.per_unit("BM_a", "cpu_time", base) == pytest.approx(1 / 8)
-        assert found.per_unit("BM_a", "cpu_time", patch) == pytest.approx(1 / 8)
-        assert found.per_unit("BM_a", "real_time", patch | {"real_time": 4.0}) == pytest.approx(1 / 4)
-        assert found.per_unit("BM_a", "items_per_second", patch) == 8.0
+        assert value_per_unit(found.rate, "BM_a", "cpu_time", base) == pytest.approx(1 / 8)
+        assert value_per_unit(found.rate, "BM_a", "cpu_time", patch) == pytest.approx(1 / 8)
+        assert value_per_unit(found.rate, "BM_a", "real_time", patch | {"real_time": 4.0}) == pytest.approx(
+            1 / 4
+        )
+        assert value_per_unit(found.rate, "BM_a", "items_per_second", patch) == 8.0
 
     def test_items_tell_the_work_where_there_are_any(self) -> None:
         assert work_change("BM_a", [(launch(1.0, 8, 64), launch(1.0, 8, 32))]) is None
@@ -66,7 +68,7 @@ class TestWork:
         found = work_change("BM_a", [(launch(1.0, 8), launch(2.0, 16))])
 
         assert found is not None
-        assert found.per_unit("BM_a", "cpu_time", {"cpu_time": 1.0}) is None
+        assert value_per_unit(found.rate, "BM_a", "cpu_time", {"cpu_time": 1.0}) is None
 
     @given(POSITIVE, POSITIVE, POSITIVE)
     def test_rounding_is_no_work(self, items: float, before: float, after: float) -> None:
