@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from service.domain.signed_ranks import capped_rank_tail, rank_interval
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and little is lost on normal data
 MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is first throughout
 _TRIMMED_FROM: Final = 8  # pairs; of fewer, trimming leaves no degrees of freedom to speak of
+_MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
 _ROUNDING: Final = 1e-12  # of logarithms: what lies on a margin is not beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
 
@@ -41,6 +43,11 @@ class Estimate:
     def ratio(self) -> float:
         """Patch divided by base."""
         return ratio_of(self.centre)
+
+    @property
+    def spread(self) -> float:
+        """By how much single pairs scatter, see :func:`spread_of`."""
+        return spread_of(self.logs)
 
     def bounds(self, one_sided: float, least_error: float = 0.0) -> tuple[float, float]:
         """The log ratio's bounds, each exceeded with probability ``one_sided`` when t's model holds.
@@ -79,6 +86,12 @@ class Estimate:
 def ratio_of(log: float) -> float:
     """The ratio whose logarithm this is, kept finite and above zero."""
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
+
+
+def spread_of(logs: Sequence[float]) -> float:
+    """1.4826 times the median distance from the median: the standard deviation, where they are normal."""
+    middle = median(logs)
+    return _MAD_TO_SIGMA * median(abs(log - middle) for log in logs)
 
 
 def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from scipy.special import betaincinv, stdtrit
 
-from service.domain.comparison import TRIM
+from service.domain.comparison import TRIM, spread_of
 from service.domain.text import share
 from service.domain.verdict import Verdict
 
@@ -25,7 +24,6 @@ MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is 
 NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided within 32 pairs
 BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found
 BEYOND_LIMIT: Final = 0.10  # share of pairs that may lie there; the trimming takes up to 20 % a side
-_MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # what one look at one of some ten benchmarks may spend at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
@@ -100,7 +98,7 @@ class Standing:
 def standing_of(history: History, policy: Policy) -> Standing:
     """Judge a history by a policy; a ``probation`` of 0 lets every series vote."""
     logs = [log for session in history.newest for log in session.logs]
-    noise = _spread(logs) if logs else None
+    noise = spread_of(logs) if logs else None
     beyond = sum(abs(log) > BEYOND for log in logs) / len(logs) if logs else None
     return Standing(
         sessions=history.sessions,
@@ -159,8 +157,3 @@ def _unmeasurable(noise: float | None, beyond: float | None) -> str:
     if noise > NOISE_LIMIT:
         return f"pairs spread by {share(noise)}"
     return f"{share(beyond)} of the pairs are off by more than 3 %" if beyond > BEYOND_LIMIT else ""
-
-
-def _spread(logs: Sequence[float]) -> float:
-    middle = median(logs)
-    return _MAD_TO_SIGMA * median(abs(log - middle) for log in logs)

@@ -32,6 +32,7 @@ PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, fiv
 MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
 BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
+NOT_RULED_OUT: Final = "may come from where the linker put the code; only slow-downs are checked"
 NOT_CHECKED: Final = "layout: not checked by relinking"
 _NUMBERS: Final = 10_000  # more pairs than a policy may ask for
 
@@ -116,9 +117,10 @@ def confirm(
       on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
       variants in 99 of 100 cases; a true 2 % in 85.
 
-    One that lacks pairs of a variant is ``undecided`` too, with :data:`NOT_CHECKED` as its reason: a −1 never
-    rests on what layout alone may have made. A project whose link cannot be varied turns the confirmation
-    off, and its programs are believed as they are linked.
+    What is ``faster`` by as little is not measured again, since it stops nobody: :data:`NOT_RULED_OUT` is its
+    reason. One that lacks pairs of a variant is ``undecided`` too, with :data:`NOT_CHECKED` as its reason: a
+    −1 never rests on what layout alone may have made. A project whose link cannot be varied turns the
+    confirmation off, and its programs are believed as they are linked.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -132,7 +134,19 @@ def confirm(
     counting = {variant: _counting(found) for variant, found in by_variant.items()}
     rows = tuple(rows)
     suspected = {each.row for each in suspects(rows, policy, added)}
-    return tuple(_confirm(each, counting, policy) if each.row in suspected else each for each in rows)
+    return tuple(
+        _confirm(each, counting, policy) if each.row in suspected else _qualified(each, policy, added)
+        for each in rows
+    )
+
+
+def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
+    share = added(found.row)
+    is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and -found.worsening < BELOW
+    is_executed = not found.per and share is not None and share <= found.worsening / 2
+    if policy.layout is Layout.OFF or not is_small or is_executed:
+        return found
+    return replace(found, reason="; ".join(filter(None, (found.reason, NOT_RULED_OUT))))
 
 
 def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:

@@ -15,7 +15,7 @@ from service.domain.project_file import Instructions
 from service.domain.same_program import acquit, same_program_causes
 from service.domain.samples import Listing, compare_all, family_size
 from service.domain.text import plain
-from service.domain.verdict import least_budget, what_it_takes
+from service.domain.verdict import least_budget, with_what_it_takes
 from service.domain.vote import Outcome
 
 if TYPE_CHECKING:
@@ -79,12 +79,7 @@ def judge_measured(
 def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
     """The rows, where more pairs would decide with how long these would take, by the last pair of each."""
     seconds = _seconds_of_a_pair(launches)
-    return tuple(
-        replace(row, reason=row.reason.replace(what_it_takes(row), what_it_takes(row, known), 1))
-        if row.more_pairs is not None and (known := seconds.get((row.row.suite, row.row.benchmark)))
-        else row
-        for row in rows
-    )
+    return tuple(with_what_it_takes(row, seconds.get((row.row.suite, row.row.benchmark))) for row in rows)
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:

@@ -11,7 +11,7 @@ from service.domain.comparison import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.looks import Look, difference_errors, looks, with_shares
 from service.domain.metric import Better, Metric
 from service.domain.signed_ranks import least_pairs
-from service.domain.text import duration, signed_percent
+from service.domain.text import duration, share, signed_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,8 @@ class Comparison:
     ``ratio`` is patch ÷ base and ``interval`` its always-valid 95 % interval; both None where there was
     nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch``
     are the sides' medians over launches. ``reason`` completes the verdict where numbers alone do not.
-    ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would.
+    ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would, and
+    ``spread`` how far single pairs scatter (log scale); both only where more pairs may help.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
@@ -77,6 +78,7 @@ class Comparison:
     patch: float | None = None
     reason: str = ""
     more_pairs: float | None = None
+    spread: float | None = None
     per: str = ""
 
     @property
@@ -142,19 +144,32 @@ def compare(
         if verdict.is_decided:
             return _describe(row, verdict, seen, found, max(spent, _interval_error(look)))
     undecided = _describe(row, Verdict.UNDECIDED, seen, found, _interval_error(look))
-    undecided = replace(undecided, more_pairs=_more_pairs(found, policy, family, look))
-    return replace(undecided, reason=what_it_takes(undecided))
+    return replace(undecided, more_pairs=_more_pairs(found, policy, family, look), spread=found.spread)
 
 
-def what_it_takes(undecided: Comparison, pair_seconds: float | None = None) -> str:
-    """How wide the interval is, about how many more pairs would decide it, and in which time if known."""
-    low, high = undecided.interval or (1.0, 1.0)
-    wide = f"the interval is {signed_percent(math.sqrt(high / low)).replace('+', '±')} wide"
-    more = undecided.more_pairs
-    if more is None or more > _MANY_PAIRS:
-        return f"{wide}; no reasonable number of pairs would decide it"
+def with_what_it_takes(found: Comparison, pair_seconds: float | None = None) -> Comparison:
+    """An undecided comparison whose reason begins with what would decide it; others as they are.
+
+    How wide the interval is and how far pairs scatter, about how many more pairs would do, and in which
+    time if ``pair_seconds`` are known.
+    """
+    if found.more_pairs is None or found.spread is None or found.interval is None:
+        return found
+    low, high = found.interval
+    wide = f"pairs spread by {share(found.spread)}, the interval is {_half(high / low)} wide"
+    return replace(found, reason="; ".join(filter(None, (wide, _missing(found, pair_seconds), found.reason))))
+
+
+def _half(ratio: float) -> str:
+    return signed_percent(math.sqrt(ratio)).replace("+", "±")
+
+
+def _missing(found: Comparison, pair_seconds: float | None) -> str:
+    more = found.more_pairs or 0.0
+    if more > _MANY_PAIRS:
+        return "no reasonable number of pairs would decide it"
     time = f" ({duration(more * pair_seconds)})" if pair_seconds else ""
-    return f"{wide}; about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
+    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
 
 
 def _difference_error(policy: Policy, family: float) -> float:

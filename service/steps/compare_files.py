@@ -12,6 +12,7 @@ from service.domain.looks import looks
 from service.domain.project_file import Policy, Suite
 from service.domain.recorded import are_in_blocks, as_recorded, withheld
 from service.domain.samples import Listing, compare_all, read_launch
+from service.domain.verdict import with_what_it_takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +70,7 @@ def compare_files(
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
     _check(listing, launches, metrics)
     schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
-    rows = compare_all([suite], [listing], launches, policy, schedule, joins=False)
+    rows = map(with_what_it_takes, compare_all([suite], [listing], launches, policy, schedule, joins=False))
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
     in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
     return FileComparison(

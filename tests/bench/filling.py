@@ -205,7 +205,10 @@ def _comparison(
     """One row in fifty of a table stands out."""
     verdict, reason = {
         0: ("slower", ""),
-        1: ("undecided", "the interval is ±3.9% wide; about 31 more pairs would decide it"),
+        1: (
+            "undecided",
+            "the interval is ±3.9 % wide; about 31 more pairs (2 min) would decide it",
+        ),
     }.get(position % 50, ("same", ""))
     old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
     ratio = new / old

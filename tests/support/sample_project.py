@@ -67,7 +67,7 @@ def _add_regression(reading: FakeReading) -> None:
         comparison(3, "TaskStatsBench/LogQTime", 1.214, "faster"),
         comparison(4, "CB3ExecutorBench/SnoozeWake/real_time/threads:16", 0.985, "undecided",
                    low=0.948, high=1.024,
-                   reason="the interval is ±3.9% wide; about 31 more pairs would decide it"),
+                   reason="the interval is ±3.9 % wide; about 31 more pairs (2 min) would decide it"),
         comparison(5, "CB3ExecutorBench/NotifyStorm/real_time/threads:4", None, "new"),
         comparison(6, "CB3ExecutorBench/OldNotify/real_time/threads:4", None, "broken",
                    reason="Pool did not drain"),

@@ -10,6 +10,7 @@ from service.domain.identity import Side
 from service.domain.launch import Launch
 from service.domain.layout import (
     NOT_CHECKED,
+    NOT_RULED_OUT,
     PAIRS,
     VARIANTS,
     confirm,
@@ -118,6 +119,18 @@ class TestConfirm:
             == "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them"
         )
 
+    @pytest.mark.parametrize(
+        ("ratio", "added", "reason"),
+        [(0.97, None, NOT_RULED_OUT), (0.97, 0.0, NOT_RULED_OUT), (0.97, -0.02, ""), (0.7, None, "")],
+    )
+    def test_what_is_a_little_faster_stays_so_and_says_what_it_may_be(
+        self, ratio: float, added: float | None, reason: str
+    ) -> None:
+        found = replace(SLOWER, verdict=Verdict.FASTER, ratio=ratio)
+
+        assert confirm([found], [], POLICY, lambda _: added) == (replace(found, reason=reason),)
+        assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
+
     @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
     def test_relinks_are_judged_per_item_where_the_programs_as_built_were(
         self, seconds: float, verdict: Verdict
@@ -196,7 +209,7 @@ class TestConfirm:
     def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
         found = replace(SLOWER, verdict=verdict)
 
-        assert judged(1.05, 1.05, 1.05, found=found) == found
+        assert replace(judged(1.05, 1.05, 1.05, found=found), reason="") == found
 
     def test_a_true_slow_down_is_seldom_lost(self) -> None:
         """3 % on pairs that spread by 1.5 %, as much as is called measurable."""

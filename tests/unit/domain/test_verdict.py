@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from service.domain.comparison import MIN_PAIRS
 from service.domain.metric import Better, Metric, metric_named
 from service.domain.project_file import Policy
-from service.domain.verdict import Comparison, Row, Verdict, compare, first_decisive_look
+from service.domain.verdict import Comparison, Row, Verdict, compare, first_decisive_look, with_what_it_takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,12 +229,14 @@ class TestReasons:
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
 
         assert found.verdict is Verdict.UNDECIDED
-        assert found.reason == "the interval is ±3.5 % wide; about 28 more pairs would decide it"
+        said = with_what_it_takes(found, 10.0).reason
+        assert said.startswith("pairs spread by 5.")
+        assert said.endswith(" %, the interval is ±3.5 % wide; about 28 more pairs (5 min) would decide it")
 
     def test_the_pairs_that_are_missing_are_the_pairs_it_takes(self) -> None:
         base, patch = noisy(1.0, 400, 0.06), noisy(1.0, 400, 0.06, seed=7)
         found = judged(base[:32], patch[:32])
-        asked = 32 + int(found.reason.split("about ")[1].split()[0])
+        asked = 32 + int(found.more_pairs or 0)
 
         enough = compare(row(), base, patch, POLICY, 20, schedule=(2 * asked,))
 
@@ -243,9 +245,12 @@ class TestReasons:
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))
 
-        assert found.reason.endswith("wide; no reasonable number of pairs would decide it")
+        assert with_what_it_takes(found).reason.endswith(
+            "wide; no reasonable number of pairs would decide it"
+        )
 
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)
 
-        assert found.reason == "the interval is ±0.00 % wide; about 4 more pairs would decide it"
+        expected = "pairs spread by 0 %, the interval is ±0.00 % wide; about 4 more pairs would decide it"
+        assert with_what_it_takes(found).reason == expected
