@@ -8,6 +8,7 @@
     │   ├── BadResults       Google Benchmark output
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
+    │   └── Refused          our credentials were not accepted; a person has to see to it
     ├── Permanent            the same call will fail again
     │   ├── NotFound         the thing asked for does not exist (any more)
     │   └── Unfit            this host cannot do what is asked (no sandbox, too few CPUs)
@@ -54,7 +55,20 @@ class BadEvent(BadInput):
 
 
 class Transient(BenchgateError):
-    """A passing fault of something outside; the caller may try again."""
+    """A passing fault of something outside; the caller may try again.
+
+    Args:
+        what: the sentence that says what happened.
+        retry_after: the seconds that the other side asked us to wait; None: it did not say.
+    """
+
+    def __init__(self, what: str, retry_after: float | None = None) -> None:
+        super().__init__(what)
+        self.retry_after = retry_after
+
+
+class Refused(Transient):
+    """Our credentials were not accepted, or allow too little; nothing is lost until a person sees to it."""
 
 
 class Permanent(BenchgateError):

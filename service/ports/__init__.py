@@ -44,7 +44,7 @@ class ReviewServer(Protocol):
 
     @property
     def account(self) -> str:
-        """The name under which this service posts: only what it posted can be recognised as ours."""
+        """The account under which this service posts: only what it posted can be recognised as ours."""
 
     def change(self, key: ChangeKey) -> Change:
         """The change as it stands now."""
@@ -57,6 +57,9 @@ class ReviewServer(Protocol):
 
     def post(self, review: Review) -> Mapping[str, int]:
         """Post on exactly that revision; the labels that the server says are now set."""
+
+    def is_member(self, account: str, group: str) -> bool:
+        """Whether an account is in a group now; Permanent where we may not know."""
 
 
 # --- source and programs -----------------------------------------------------------------------------

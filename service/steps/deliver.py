@@ -57,7 +57,7 @@ def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
     """By account, since anybody may paste our link; by a whole line, since run 5 is a part of run 51."""
-    return message.author == server.account and marker in message.text.splitlines()
+    return message.author.account == server.account and marker in message.text.splitlines()
 
 
 def _is_superseded(change: Change, revision: str, *, has_vote: bool) -> bool:

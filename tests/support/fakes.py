@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.domain.errors import NotFound, Permanent
-from service.domain.review import PostedMessage
+from service.domain.review import Person, PostedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from service.domain.identity import ChangeKey
     from service.domain.review import Change, Review
+
+WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 @dataclass
@@ -26,6 +28,7 @@ class FakeReviewServer:
     revisions: dict[ChangeKey, dict[str, int]] = field(default_factory=dict)
     posted: dict[ChangeKey, list[PostedMessage]] = field(default_factory=dict)
     reviews: list[Review] = field(default_factory=list)
+    members: set[tuple[str, str]] = field(default_factory=set)
 
     def put(self, change: Change) -> None:
         self.changes[change.key] = change
@@ -44,6 +47,16 @@ class FakeReviewServer:
         self.change(key)
         return list(self.posted.get(key, []))
 
+    def is_member(self, account: str, group: str) -> bool:
+        return (account, group) in self.members
+
+    def say(self, key: ChangeKey, account: str, text: str, patch_set: int = 1) -> PostedMessage:
+        """Somebody writes a message."""
+        said = self.posted.setdefault(key, [])
+        person = Person(name=account.capitalize(), username=account, account=account)
+        said.append(PostedMessage(f"m{len(said) + 1}", patch_set, person, WRITTEN, text))
+        return said[-1]
+
     def post(self, review: Review) -> Mapping[str, int]:
         change, number = self.change(review.change), self.revisions[review.change].get(review.revision)
         if number is None:
@@ -52,7 +65,7 @@ class FakeReviewServer:
             raise Permanent("change is closed")
         self.reviews.append(review)
         text = f"Patch Set {number}:\n\n{review.message}"
-        self.posted.setdefault(review.change, []).append(PostedMessage(number, self.account, text))
+        self.say(review.change, self.account, text, number)
         return {
             label: vote for label, vote in review.labels.items() if label == "Verified" and abs(vote) <= 1
         }

@@ -95,7 +95,7 @@ class ConsoleReview:
             Transient: the file stayed locked.
         """
         with self._state.snapshot() as connection:
-            return self._change_from(self._row(connection, key))
+            return self._change_from(connection, self._row(connection, key))
 
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
         """Changes updated at or after then; None: all that are open."""
@@ -105,7 +105,8 @@ class ConsoleReview:
             else ("change.updated >= ?", moment.timestamp())
         )
         with self._state.snapshot() as connection:
-            return [self._change_from(row) for row in connection.execute(_CURRENT + condition, (value,))]
+            found = connection.execute(_CURRENT + condition, (value,)).fetchall()
+            return [self._change_from(connection, row) for row in found]
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         """All messages on a change, oldest first.
@@ -115,10 +116,8 @@ class ConsoleReview:
         """
         with self._state.snapshot() as connection:
             self._row(connection, key)
-            found = connection.execute(
-                "SELECT patch_set, author, text FROM message WHERE change = ? ORDER BY id", (key.number,)
-            )
-            return [PostedMessage(row["patch_set"], row["author"], row["text"]) for row in found]
+            found = connection.execute("SELECT * FROM message WHERE change = ? ORDER BY id", (key.number,))
+            return [_message_from(row) for row in found]
 
     def votes(self, key: ChangeKey) -> Mapping[str, Mapping[str, int]]:
         """The votes on the current patch set: value by user by label, without zeros.
@@ -126,15 +125,13 @@ class ConsoleReview:
         Raises:
             NotFound: no such change, or it was deleted.
         """
-        votes: dict[str, dict[str, int]] = {}
         with self._state.snapshot() as connection:
             current = self._row(connection, key)["patch_set"]
-            for row in connection.execute(
-                "SELECT label, user, value FROM vote WHERE change = ? AND patch_set = ?",
-                (key.number, current),
-            ):
-                votes.setdefault(row["label"], {})[row["user"]] = row["value"]
-        return votes
+            return _votes(connection, key.number, current)
+
+    def is_member(self, account: str, group: str) -> bool:  # noqa: ARG002 - there are no groups
+        """Always: whoever can write this file sits before the console."""
+        return bool(account)
 
     def post(self, review: Review) -> Mapping[str, int]:
         """Post on exactly that revision, an outdated one as well; the labels that are now set.
@@ -173,7 +170,7 @@ class ConsoleReview:
             raise NotFound(f"change {key.number} does not exist on {key.instance}")
         return found
 
-    def _change_from(self, row: sqlite3.Row) -> Change:
+    def _change_from(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Change:
         return Change(
             key=ChangeKey(self._instance, row["number"]),
             project=row["project"],
@@ -195,6 +192,7 @@ class ConsoleReview:
             is_wip=bool(row["is_wip"]),
             is_private=bool(row["is_private"]),
             merged_as=row["merged_as"],
+            votes=_votes(connection, row["number"], row["patch_set"]),
         )
 
     def _is_vote(self, label: str, value: int) -> bool:
@@ -223,6 +221,27 @@ class ConsoleReview:
         )
         connection.execute("UPDATE change SET updated = max(updated, ?) WHERE number = ?", (now, change))
         return _rendered(connection.execute(_MESSAGE + "id = ?", (added.lastrowid,)).fetchone())
+
+
+def _votes(connection: sqlite3.Connection, change: int, patch_set: int) -> dict[str, dict[str, int]]:
+    votes: dict[str, dict[str, int]] = {}
+    for row in connection.execute(
+        "SELECT label, user, value FROM vote WHERE change = ? AND patch_set = ? AND value <> 0",
+        (change, patch_set),
+    ):
+        votes.setdefault(row["label"], {})[row["user"]] = row["value"]
+    return votes
+
+
+def _message_from(row: sqlite3.Row) -> PostedMessage:
+    name = row["author"]
+    return PostedMessage(
+        id=str(row["id"]),
+        patch_set=row["patch_set"],
+        author=Person(name=name, username=name, account=name),
+        written=datetime.fromtimestamp(row["written"], UTC),
+        text=row["text"],
+    )
 
 
 def _patch_set_of(connection: sqlite3.Connection, review: Review) -> int:

@@ -14,7 +14,7 @@ import pytest
 from service.adapters.console.review import ConsoleReview
 from service.domain.errors import BadEvent, NotFound, Permanent
 from service.domain.identity import ChangeKey
-from service.domain.review import ChangeStatus, PostedMessage, Review
+from service.domain.review import ChangeStatus, Review
 
 pytestmark = pytest.mark.integration
 
@@ -77,9 +77,10 @@ def test_a_comment_sets_the_votes_of_its_author(review: ConsoleReview) -> None:
         "stream-comment-added-reviewer",
     )
     assert review.votes(ONE) == {"Verified": {"buildbot": -1}, "Code-Review": {"bob": 1}}
-    assert review.messages(ONE)[0] == PostedMessage(
-        1, "buildbot", "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
-    )
+    assert review.change(ONE).votes == review.votes(ONE)
+    said = review.messages(ONE)[0]
+    assert (said.patch_set, said.author.account) == (1, "buildbot")
+    assert said.text == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
 
 
 def test_a_recording_that_starts_at_a_comment_makes_the_change_known(review: ConsoleReview) -> None:

@@ -8,7 +8,7 @@ import pytest
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.identity import ChangeKey
 from service.domain.records import QueuedReview
-from service.domain.review import ChangeStatus, PostedMessage
+from service.domain.review import ChangeStatus
 from service.steps.deliver import deliver_reviews
 from tests.support.changes import KEY, change_at
 from tests.support.fakes import FakeReviewServer
@@ -96,7 +96,7 @@ def test_what_was_sent_is_not_sent_again(desk: Desk) -> None:
 
 class TestPostedAlready:
     def test_our_link_pasted_by_somebody_else_does_not_silence_us(self, desk: Desk) -> None:
-        desk.server.posted[KEY] = [PostedMessage(1, "mallory", MESSAGE)]
+        desk.server.say(KEY, "mallory", MESSAGE)
         assert desk.deliver() == 1
 
     def test_an_answer_that_never_came_does_not_post_twice(self, desk: Desk) -> None:
@@ -118,7 +118,7 @@ class TestPostedAlready:
         ],
     )
     def test_another_message_with_a_similar_link_is_not_ours(self, desk: Desk, text: str) -> None:
-        desk.server.posted[KEY] = [PostedMessage(1, desk.server.account, text)]
+        desk.server.say(KEY, desk.server.account, text)
 
         assert desk.deliver() == 1
 
