@@ -1,0 +1,1 @@
+"""Gerrit as the review server: REST for the truth, SSH for its events."""
