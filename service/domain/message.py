@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import plain
+from service.domain.text import ELLIPSIS, plain
 from service.domain.vote import Result
 
 if TYPE_CHECKING:
@@ -20,11 +20,15 @@ _ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What the message says of one build."""
+    """What the message says of one build.
+
+    The causes of an external build are in its CI's own words and end with its link, as the Build Bot's did.
+    """
 
     link: str
     result: Result
     causes: tuple[str, ...] = ()
+    is_external: bool = False
 
 
 def compose(header: str, reports: Sequence[BuildReport], link: str) -> str:
@@ -51,8 +55,21 @@ class _Paragraph:
 
 
 def _paragraphs(report: BuildReport) -> list[_Paragraph]:
-    causes = [_Paragraph(plain(cause, _MAX_CAUSE), is_cause=True) for cause in report.causes]
+    causes = [_Paragraph(_cause(cause, report), is_cause=True) for cause in report.causes]
     return [_Paragraph(f"{report.link} : {report.result}", is_cause=False), *causes]
+
+
+def _cause(cause: str, report: BuildReport) -> str:
+    if report.is_external:
+        return f"{_padded(cause)} ( {report.link} )"
+    return plain(cause, _MAX_CAUSE)
+
+
+def _padded(cause: str) -> str:
+    """A line as harmless as :func:`plain` makes it, but with its runs of blanks, which CTest pads with."""
+    words = cause[: 4 * _MAX_CAUSE].split(" ")
+    line = " ".join(plain(word, _MAX_CAUSE) for word in words).strip()
+    return line if len(line) <= _MAX_CAUSE else line[: _MAX_CAUSE - 1] + ELLIPSIS
 
 
 def _fitting(paragraphs: Sequence[_Paragraph], room: int) -> list[int]:

@@ -77,7 +77,7 @@ class Change:
     is_wip: bool = False
     is_private: bool = False
     merged_as: str | None = None
-    votes: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: MappingProxyType({}))
+    votes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:

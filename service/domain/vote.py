@@ -78,6 +78,15 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
 )
 
 
+# What the same trees and configuration would give again; the others are worth another try.
+LASTING: Final = frozenset(Outcome) - {
+    Outcome.MISCONFIGURED,
+    Outcome.INFRASTRUCTURE,
+    Outcome.CANCELLED,
+    Outcome.NOT_BUILT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Ballot:
     """A finished build as the vote sees it."""

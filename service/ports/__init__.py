@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
     from pathlib import Path
     from typing import BinaryIO
 
@@ -30,37 +29,7 @@ if TYPE_CHECKING:
         StoredComparison,
         StoredResult,
     )
-    from service.domain.review import Change, PostedMessage, Review
-
-# --- the review server -------------------------------------------------------------------------------
-
-
-class ReviewServer(Protocol):
-    """Gerrit, or what stands in for it. Raises Transient, Permanent, NotFound."""
-
-    @property
-    def instance(self) -> str:
-        """The name under which its changes are stored."""
-
-    @property
-    def account(self) -> str:
-        """The account under which this service posts: only what it posted can be recognised as ours."""
-
-    def change(self, key: ChangeKey) -> Change:
-        """The change as it stands now."""
-
-    def changes_since(self, moment: datetime | None) -> Iterable[Change]:
-        """Changes updated since then (None: all that are open), in no particular order."""
-
-    def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        """All messages on a change, oldest first."""
-
-    def post(self, review: Review) -> Mapping[str, int]:
-        """Post on exactly that revision; the labels that the server says are now set."""
-
-    def is_member(self, account: str, group: str) -> bool:
-        """Whether an account is in a group now; Permanent where we may not know."""
-
+    from service.domain.review import Change
 
 # --- source and programs -----------------------------------------------------------------------------
 
@@ -253,7 +222,10 @@ class Transaction(Protocol):
         """The runs of a patch set, oldest first."""
 
     def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
-        """Cancel unfinished check runs of a change (but for one patch set), and builds nobody else wants."""
+        """Cancel unfinished check runs of a change, but for one patch set.
+
+        Their builds go on until :meth:`Upkeep.drop_unwanted_builds` finds that no other run took them over.
+        """
 
     def add_run(self, run: NewRun) -> int | None:
         """A run in state planning; None where the same one exists."""
@@ -271,6 +243,9 @@ class Transaction(Protocol):
 
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
         """Queue a numbered build (or store it as finished) as part of a run."""
+
+    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
+        """Make the newest build of a sequence that has or will have a result a part of a run; None: none."""
 
     def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
         """The builds of a run in their order."""
@@ -352,6 +327,9 @@ class Upkeep(Protocol):
 
     def overdue_builds(self) -> Sequence[int]:
         """Unfinished builds past their deadline that no machine holds."""
+
+    def drop_unwanted_builds(self) -> None:
+        """Ask for the end of builds that no unfinished run wants, nor one that is being planned may want."""
 
     def cancelled_builds(self) -> Sequence[int]:
         """Builds that nobody wants any more and that no machine holds."""

@@ -9,7 +9,8 @@ from service.domain.review import Change, PostedMessage, Review
 
 if TYPE_CHECKING:
     from service.domain.records import DueReview
-    from service.ports import ReviewServer, Store, Upkeep
+    from service.ports import Store, Upkeep
+    from service.ports.reviewing import ReviewServer
 
 _NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
 

@@ -13,7 +13,8 @@ from service.domain.run import RunState
 if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
     from service.domain.records import ChangeRecord, RunRecord
-    from service.ports import ReviewServer, Store, Transaction
+    from service.ports import Store, Transaction
+    from service.ports.reviewing import ReviewServer
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:

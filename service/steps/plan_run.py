@@ -11,7 +11,7 @@ from service.domain.message import compose
 from service.domain.plan import PlannedBuild, plan_builds
 from service.domain.project_file import ProjectFile, parse_project_file
 from service.domain.records import NewBuild, QueuedReview, RunRecord
-from service.domain.run import RunState
+from service.domain.run import BuildState, RunState
 from service.domain.spec import BuildSpec, Revision
 from service.domain.text import plain
 from service.domain.vote import Outcome
@@ -104,6 +104,10 @@ def _store(
             spec = BuildSpec(
                 run.kind, run.instance, run.project, run.branch, base, patch, each.job, jobs, session
             )
+            adopted = tx.adopt_build(run.id, position, spec.sequence) if each.is_needed else None
+            if adopted is not None:
+                has_work |= adopted.state is not BuildState.FINISHED
+                continue
             build_id = tx.add_build(run.id, position, _build(spec, is_needed=each.is_needed))
             if each.is_needed:
                 has_work = True

@@ -33,6 +33,7 @@ def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_
         for build_id in upkeep.overdue_builds():
             give_up(store, build_id, "no machine finished it before its deadline")
         upkeep.make_way()
+        upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
             give_up(store, build_id, "cancelled")
         for task, entity in upkeep.stalled(STALLED_AFTER):

@@ -9,7 +9,8 @@ from service.steps.look_at_change import look_at_change
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from service.ports import ReviewServer, Store
+    from service.ports import Store
+    from service.ports.reviewing import ReviewServer
 
 
 def reconcile(store: Store, server: ReviewServer, since: datetime | None) -> int:

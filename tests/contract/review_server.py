@@ -12,7 +12,7 @@ from service.domain.identity import ChangeKey
 from service.domain.review import ChangeStatus, Review
 
 if TYPE_CHECKING:
-    from service.ports import ReviewServer
+    from service.ports.reviewing import ReviewServer
 
 FIRST, SECOND, UNKNOWN = "1" * 40, "2" * 40, "f" * 40
 PARENT = "a" * 40

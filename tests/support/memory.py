@@ -16,7 +16,7 @@ from service.domain.records import (
     RunRecord,
 )
 from service.domain.run import BuildEvent, BuildState, RunState, state_after
-from service.domain.vote import Outcome
+from service.domain.vote import LASTING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -139,9 +139,6 @@ class MemoryTransaction:
                 and run.patch_set_id != keep_patch_set
             ):
                 self.end_run(run.id, RunState.CANCELLED)
-                for build in self.builds_of(run.id):
-                    if build.state is not BuildState.FINISHED and not self._waiting(build.id):
-                        self._put(replace(build, cancel_requested=True))
 
     def add_run(self, run: NewRun) -> int | None:
         for other in self._m.runs:
@@ -212,6 +209,15 @@ class MemoryTransaction:
         )
         self._m.run_builds.append((run_id, number))
         return number
+
+    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
+        for build in reversed(self._m.builds):
+            is_done = build.state is BuildState.FINISHED
+            is_fit = build.outcome in LASTING if is_done else not build.cancel_requested
+            if is_fit and self._m.sequences[(build.sequence_id or 0) - 1] == sequence:
+                self._m.run_builds.append((run_id, build.id))
+                return build
+        return None
 
     def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
         return [self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.errors import Transient
 from service.domain.records import DueReview, Hint, Setback
-from service.domain.run import BuildEvent, BuildState, after_lost_lease, state_after
-from tests.support.memory import Memory, MemoryTransaction
+from service.domain.run import BuildEvent, BuildState, RunState, after_lost_lease, state_after
+from tests.support.memory import UNFINISHED, Memory, MemoryTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,6 +90,14 @@ class MemoryStore:
 
     def overdue_builds(self) -> Sequence[int]:
         return sorted(self.memory.overdue)
+
+    def drop_unwanted_builds(self) -> None:
+        planned = {run.change for run in self.memory.runs if run.state is RunState.PLANNING}
+        for build in self.memory.builds:
+            runs = [self.memory.runs[run - 1] for run, number in self.memory.run_builds if number == build.id]
+            is_wanted = any(run.state in UNFINISHED or run.change in planned for run in runs)
+            if build.state is not BuildState.FINISHED and not is_wanted:
+                self.update(build.id, cancel_requested=True)
 
     def cancelled_builds(self) -> Sequence[int]:
         queued = (BuildState.QUEUED, BuildState.EXECUTED)

@@ -12,7 +12,7 @@ from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
 from service.domain.records import BuildRecord
 from service.domain.run import BuildState
-from service.domain.vote import CONSEQUENCES, Outcome
+from service.domain.vote import CONSEQUENCES, LASTING, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from service.domain.records import NewBuild
+
+
+_LASTING = sorted(outcome.value for outcome in LASTING)
 
 
 class Builds(Connected):
@@ -48,6 +51,27 @@ class Builds(Connected):
             insert(t.run_build).values(run_id=run_id, job=build.job, build_id=added, position=position)
         )
         return int(added)
+
+    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
+        """Make the newest build of a sequence a part of a run as well; None where none is fit."""
+        is_fit = (t.build.c.state != BuildState.FINISHED.value) & ~t.build.c.cancel_requested
+        has_result = (t.build.c.state == BuildState.FINISHED.value) & t.build.c.outcome.in_(_LASTING)
+        # Locked: what drops unwanted builds waits, or was here before us and is seen.
+        row = self._connection.execute(
+            select(t.build)
+            .join(t.sequence)
+            .where(t.sequence.c.digest == sequence, is_fit | has_result)
+            .order_by(t.build.c.id.desc())
+            .limit(1)
+            .with_for_update(of=t.build, key_share=True)
+        ).first()
+        if row is None:
+            return None
+        taken = insert(t.run_build).values(
+            run_id=run_id, job=row.job, build_id=row.id, position=position, is_reused=True
+        )
+        self._connection.execute(taken)
+        return _record(row)
 
     def _next_number(self, job: str) -> int:
         counted = insert(t.job_number).values(job=job, number=1)

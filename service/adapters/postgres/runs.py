@@ -11,12 +11,12 @@ from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.records import RunRecord
-from service.domain.run import BuildState, RunState
+from service.domain.run import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import Row
 
     from service.domain.records import NewRun
 
@@ -40,29 +40,12 @@ class Runs(Connected):
         return [_record(row) for row in found]
 
     def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
-        """Cancel unfinished check runs of a change (but for one patch set), and builds nobody else wants."""
+        """Cancel unfinished check runs of a change, but for one patch set; their builds are left alone."""
         runs = self._lock_runs(change_id, keep_patch_set)
-        if not runs:
-            return
         self._connection.execute(
             update(t.run)
             .where(t.run.c.id.in_(runs))
             .values(state=RunState.CANCELLED.value, finished_at=func.now())
-        )
-        # Locked before the question who else wants them: what adopts one now waits, or was here before us.
-        builds = self._connection.execute(
-            select(t.build.c.id)
-            .where(
-                t.build.c.id.in_(select(t.run_build.c.build_id).where(t.run_build.c.run_id.in_(runs))),
-                t.build.c.state != BuildState.FINISHED.value,
-            )
-            .order_by(t.build.c.id)
-            .with_for_update(key_share=True)
-        ).scalars()
-        self._connection.execute(
-            update(t.build)
-            .where(t.build.c.id.in_(builds.all()), ~is_wanted(t.build.c.id))
-            .values(cancel_requested=True)
         )
 
     def _lock_runs(self, change_id: int, keep_patch_set: int | None) -> Sequence[int]:
@@ -132,16 +115,6 @@ class Runs(Connected):
             .where(t.run.c.id == run_id, _UNFINISHED)
             .values(state=RunState(state).value, reason=reason, finished_at=func.now())
         )
-
-
-def is_wanted(build_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Whether an unfinished run waits for a build."""
-    return (
-        select(t.run.c.id)
-        .join(t.run_build, t.run_build.c.run_id == t.run.c.id)
-        .where(t.run_build.c.build_id == build_id, _UNFINISHED)
-        .exists()
-    )
 
 
 def _record(row: Row[Any]) -> RunRecord:

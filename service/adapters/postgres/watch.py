@@ -50,6 +50,24 @@ SELECT id FROM build WHERE deadline_at <= now() AND NOT cancel_requested AND ({_
 ))
 ORDER BY id
 """)  # noqa: S608 - put together from constants
+# Wanted by a run that is not finished, or perhaps by one of its change that is being planned.
+_WANTED = """
+EXISTS (
+    SELECT FROM run_build JOIN run ON run.id = run_build.run_id
+    LEFT JOIN patch_set ON patch_set.id = run.patch_set_id
+    WHERE run_build.build_id = build.id AND (run.state IN ('planning', 'running') OR EXISTS (
+        SELECT FROM run AS other JOIN patch_set AS newer ON newer.id = other.patch_set_id
+        WHERE other.state = 'planning' AND newer.change_id = patch_set.change_id
+    ))
+)
+"""
+_UNWANTED = text(f"""
+SELECT id FROM build WHERE state <> 'finished' AND NOT cancel_requested AND NOT {_WANTED}
+ORDER BY id FOR NO KEY UPDATE
+""")  # noqa: S608 - put together from constants
+_DROP = text(f"""
+UPDATE build SET cancel_requested = true WHERE id = ANY(cast(:ids AS bigint[])) AND NOT {_WANTED}
+""")  # noqa: S608 - as above
 _CANCELLED = text(f"SELECT id FROM build WHERE cancel_requested AND {_NOT_HELD} ORDER BY id")  # noqa: S608 - as above
 
 _STALLED = text("""
@@ -115,6 +133,14 @@ class Watch(Session):
         """Unfinished builds past their deadline that no machine holds."""
         with self._begin() as connection:
             return connection.execute(_OVERDUE).scalars().all()
+
+    def drop_unwanted_builds(self) -> None:
+        """Ask for the end of builds that no unfinished run wants, nor one that is being planned may want."""
+        with self._begin() as connection:
+            # Locked before the question is put again: what adopts one now waits, or was here before us.
+            ids = connection.execute(_UNWANTED).scalars().all()
+            if ids:
+                connection.execute(_DROP, {"ids": list(ids)})
 
     def cancelled_builds(self) -> Sequence[int]:
         """Builds that nobody wants any more and that no machine holds."""

@@ -193,13 +193,72 @@ def test_a_new_patch_set_cancels_the_runs_of_the_others(store: PostgresStore, up
         kept_build = tx.add_build(kept, 0, named("cv-perf"))
         tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
         assert tx.lock_run(kept).state is RunState.RUNNING
+    upkeep.drop_unwanted_builds()
+    with store.transaction() as tx:
         assert tx.lock_build(build).cancel_requested
         assert not tx.lock_build(kept_build).cancel_requested
     assert upkeep.cancelled_builds() == [build]
 
 
+def test_builds_of_an_old_patch_set_wait_for_the_plan_of_the_new_one(
+    store: PostgresStore, upkeep: PostgresUpkeep
+) -> None:
+    [build] = queue(store)
+    with store.transaction() as tx:
+        new = tx.upsert_change(change(patch_set=2, minutes=1))
+        run = tx.add_run(check_run(new.patch_set_id))
+        assert run is not None
+        tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
+    upkeep.drop_unwanted_builds()
+    with store.transaction() as tx:
+        assert not tx.lock_build(build).cancel_requested
+        tx.end_run(run, "refused")
+    upkeep.drop_unwanted_builds()
+    assert upkeep.cancelled_builds() == [build]
+
+
+class TestAdoption:
+    def test_a_build_on_its_way_is_taken_over_and_goes_on(
+        self, store: PostgresStore, upkeep: PostgresUpkeep
+    ) -> None:
+        [build] = queue(store, named("cv-perf", sequence="trees"))
+        with store.transaction() as tx:
+            new = tx.upsert_change(change(patch_set=2, minutes=1))
+            tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
+            run = start(tx, check_run(new.patch_set_id))
+            adopted = tx.adopt_build(run, 0, "trees")
+        upkeep.drop_unwanted_builds()
+        with store.transaction() as tx:
+            assert adopted == tx.lock_build(build)
+            assert tx.builds_of(run) == [adopted]
+
+    @pytest.mark.parametrize(
+        ("outcome", "is_adopted"), [("slower", True), ("infrastructure failure", False), ("cancelled", False)]
+    )
+    def test_only_what_would_come_out_again_is_reused(
+        self, store: PostgresStore, outcome: str, *, is_adopted: bool
+    ) -> None:
+        [build] = queue(store, named("cv-perf", sequence="trees"))
+        with store.transaction() as tx:
+            tx.finish_build(build, outcome, "FAILURE", [])
+            run = start(tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id))
+            assert (tx.adopt_build(run, 0, "trees") is not None) == is_adopted
+            assert tx.adopt_build(run, 0, "other trees") is None
+
+    def test_a_build_that_was_called_off_is_not_revived(
+        self, store: PostgresStore, upkeep: PostgresUpkeep
+    ) -> None:
+        queue(store, named("cv-perf", sequence="trees"))
+        with store.transaction() as tx:
+            tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+        upkeep.drop_unwanted_builds()
+        with store.transaction() as tx:
+            run = start(tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id))
+            assert tx.adopt_build(run, 0, "trees") is None
+
+
 def test_a_build_that_another_run_waits_for_is_not_cancelled(
-    store: PostgresStore, database: Database
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     shared, own = queue(store, named("shared"), named("own"))
     with store.transaction() as tx:
@@ -211,6 +270,8 @@ def test_a_build_that_another_run_waits_for_is_not_cancelled(
     )
     with store.transaction() as tx:
         tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+    upkeep.drop_unwanted_builds()
+    with store.transaction() as tx:
         assert not tx.lock_build(shared).cancel_requested
         assert tx.lock_build(own).cancel_requested
         assert tx.lock_run(other).state is RunState.RUNNING

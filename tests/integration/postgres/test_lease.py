@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.adapters.postgres.store import PostgresStore
+    from service.adapters.postgres.upkeep import PostgresUpkeep
     from service.adapters.postgres.worklist import ClaimedBuild
     from tests.support.postgres import Database
 
@@ -122,12 +123,13 @@ def test_the_phase_is_shown_at_once(store: PostgresStore, database: Database) ->
 
 
 def test_a_build_that_is_not_wanted_any_more_is_told_so_and_may_still_report(
-    store: PostgresStore, database: Database
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     [build_id] = queue(store)
     with claimed(worklist(database)) as build:
         with store.transaction() as tx:
             tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+        upkeep.drop_unwanted_builds()
         build.enter("measure")
         until(lambda: is_stopped_by(build, Cancelled))
         build.execute({"outcome": Outcome.CANCELLED}, b"")

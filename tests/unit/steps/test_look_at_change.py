@@ -57,7 +57,11 @@ def test_a_new_patch_set_cancels_the_run_and_builds_of_the_old_one() -> None:
     service.see(change_at(2))
 
     assert service.runs() == [("patch1", RunState.CANCELLED), ("patch2", RunState.PLANNING)]
-    assert [build.cancel_requested for build in service.store.memory.builds] == [True]
+    assert [build.cancel_requested for build in service.store.memory.builds] == [False]
+
+    service.plan(2)
+    service.store.drop_unwanted_builds()
+    assert [build.cancel_requested for build in service.store.memory.builds] == [True, False]
 
 
 def test_a_finished_run_of_an_old_patch_set_stays_as_it_was() -> None:

@@ -55,6 +55,40 @@ def test_planning_twice_plans_once() -> None:
     assert len(service.store.memory.builds) == 1
 
 
+class TestEqualTrees:
+    """A second patch set with the trees and the configuration of the first."""
+
+    @pytest.fixture
+    def service(self) -> Service:
+        source = project()
+        source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+        return planned(source)
+
+    def test_a_running_build_is_taken_over(self, service: Service) -> None:
+        service.see(change_at(2))
+        service.plan(2)
+        service.store.drop_unwanted_builds()
+
+        assert service.store.memory.run_builds == [(1, 1), (2, 1)]
+        assert not service.store.memory.builds[0].cancel_requested
+        assert ("vote", 2) not in service.store.memory.hints
+
+    def test_a_result_is_reused_and_voted_on_at_once(self, service: Service) -> None:
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.SLOWER)
+        service.see(change_at(2))
+        service.plan(2)
+
+        assert service.store.memory.run_builds == [(1, 1), (2, 1)]
+        assert service.store.memory.hints[-1] == ("vote", 2)
+
+    def test_a_machine_that_failed_says_nothing_of_the_new_one(self, service: Service) -> None:
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.INFRASTRUCTURE)
+        service.see(change_at(2))
+        service.plan(2)
+
+        assert service.store.memory.run_builds == [(1, 1), (2, 2)]
+
+
 class TestProjectFiles:
     def test_a_bad_one_is_told_once_without_a_vote(self) -> None:
         service = planned(project(PROJECT_FILE.replace("program", "programme")))
