@@ -14,7 +14,7 @@ from service.domain.errors import BadEvent
 
 MAX_BYTES: Final = 256 << 10  # a push with a very long commit message stays far below
 # After these a change may stand differently; everything else is stored and counted only.
-_ABOUT_CHANGES: Final = frozenset(
+ABOUT_CHANGES: Final = frozenset(
     {
         "patchset-created",
         "change-merged",
@@ -40,7 +40,7 @@ class Event:
     @property
     def is_about_change(self) -> bool:
         """Whether the change it names should be looked at."""
-        return self.change is not None and self.type in _ABOUT_CHANGES
+        return self.change is not None and self.type in ABOUT_CHANGES
 
 
 def parse_event(body: bytes | str) -> Event:

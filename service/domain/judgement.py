@@ -23,10 +23,11 @@ WITHOUT_HISTORY: Final = "judged without history: no A/A pairs of this machine s
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A build's outcome with its causes, the worst first."""
+    """A build's outcome with its causes, the worst first, and the benchmarks for which it is slower."""
 
     outcome: Outcome
     causes: tuple[str, ...]
+    blamed: tuple[str, ...] = ()
 
 
 def judge(
@@ -65,7 +66,8 @@ def judge(
         ),
         *_named(by_verdict[Verdict.NEW], "new"),
     ]
-    return Judgement(_outcome(by_verdict, policy, has_slower=bool(voting), empty=empty_suites), tuple(causes))
+    outcome = _outcome(by_verdict, policy, has_slower=bool(voting), empty=empty_suites)
+    return Judgement(outcome, tuple(causes), tuple(dict.fromkeys(c.row.benchmark for c in voting)))
 
 
 def _outcome(

@@ -162,7 +162,7 @@ def _judge(
         *_too_few_pairs(job, listings),
         *_warnings(launches),
     )
-    return Judgement(found.outcome, causes)
+    return Judgement(found.outcome, causes, found.blamed)
 
 
 def _too_few_pairs(job: Job, listings: Sequence[Listing]) -> list[str]:

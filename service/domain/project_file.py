@@ -29,7 +29,7 @@ _LABEL: Final = Form(
     r"[A-Za-z][A-Za-z0-9-]{0,63}", "letters, digits and hyphens after a letter, at most 64 characters"
 )
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
-_COMMAND: Final = Form(r"rerun|override", "rerun, override")
+_COMMAND: Final = Form(r"rerun|override|trusted", "rerun, override, trusted")
 
 
 class JobKind(StrEnum):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.domain.rulings import RulingKind
     from service.domain.run import BuildState, RunState
     from service.domain.vote import Outcome
 
@@ -43,7 +44,7 @@ class NewRun:
 class RunRecord:
     """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set.
 
-    ``pool`` is the only one whose jobs are built; empty: all.
+    ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
     """
 
     id: int
@@ -59,6 +60,7 @@ class RunRecord:
     change: ChangeKey | None
     ref: str | None
     pool: str = ""
+    is_called_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class BuildRecord:
     sequence_id: int | None
     machine: str
     created_at: datetime
+    blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,47 @@ class DueReview:
     attempts: int
     waiting_seconds: float
     review: QueuedReview
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a review server was read, by its own clock.
+
+    What was said before ``first_contact`` was not said to us; every change updated before ``seen_until`` is
+    known.
+    """
+
+    first_contact: datetime
+    seen_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message on a patch set that may hold commands."""
+
+    id: int
+    change_id: int
+    patch_set_id: int
+    change: ChangeKey
+    patch_set: int
+    account: str
+    person: str
+    text: str
+    is_pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewRuling:
+    """What a person decided, to be appended to the log. ``heard_id``: the message that says so."""
+
+    kind: RulingKind
+    account: str
+    person: str
+    builds: Sequence[int] = ()
+    pattern: str = ""
+    bug: str = ""
+    reason: str = ""
+    heard_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

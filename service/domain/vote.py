@@ -89,15 +89,20 @@ LASTING: Final = frozenset(Outcome) - {
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A finished build as the vote sees it."""
+    """A finished build as the vote sees it. ``is_excused``: people decided that a failure does not count."""
 
     outcome: Outcome
     is_voting: bool = True
+    is_excused: bool = False
 
     @property
     def counts(self) -> Counts:
         """What it adds."""
-        return CONSEQUENCES[self.outcome].counts if self.is_voting else Counts.IGNORED
+        counts = CONSEQUENCES[self.outcome].counts
+        if not self.is_voting:
+            return Counts.IGNORED
+        # Only a failure can be excused: what nobody knows is not made known by a person's word.
+        return Counts.PASS if self.is_excused and counts is Counts.FAIL else counts
 
 
 def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: OnUndecided = OnUndecided.PASS) -> int | None:
