@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from service.ports.hearing import Hearing, Rounds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -200,7 +202,7 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
 # --- the service's memory -----------------------------------------------------------------------------
 
 
-class Transaction(Protocol):
+class Transaction(Hearing, Rounds, Protocol):
     """One unit of work: all of it is stored, or nothing."""
 
     def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
@@ -244,8 +246,13 @@ class Transaction(Protocol):
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
         """Queue a numbered build (or store it as finished) as part of a run."""
 
-    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
-        """Make the newest build of a sequence that has or will have a result a part of a run; None: none."""
+    def adopt_build(
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+    ) -> BuildRecord | None:
+        """Make the newest build of a sequence that has or will have a result a part of a run; None: none.
+
+        It is of the run's branch, and has at least so much time left.
+        """
 
     def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
         """The builds of a run in their order."""
@@ -278,8 +285,10 @@ class Transaction(Protocol):
     def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         """What is known of these series on a machine; those without a session are left out."""
 
-    def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
-        """End a build; the runs that wait for it."""
+    def finish_build(
+        self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
+    ) -> Sequence[int]:
+        """End a build; the runs that wait for it. ``blamed`` are the benchmarks for which it is slower."""
 
     def add_decision(self, decision: NewDecision) -> int:
         """Store a decision; its number (counted per patch set, else per run)."""

@@ -23,6 +23,9 @@ class ReviewServer(Protocol):
     def account(self) -> str:
         """The account under which this service posts: only what it posted can be recognised as ours."""
 
+    def now(self) -> datetime:
+        """The server's clock, to the second: two clocks are never compared."""
+
     def change(self, key: ChangeKey) -> Change:
         """The change as it stands now."""
 

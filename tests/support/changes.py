@@ -7,10 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.links import Links
 from service.domain.review import Change, ChangeStatus, PatchSet, Person
-from service.steps.cast_vote import Links, cast_vote
-from service.steps.look_at_change import look_at_change
+from service.steps.cast_vote import cast_vote
+from service.steps.look_at_change import handle_event, look_at_change
+from service.steps.obey import obey
 from service.steps.plan_run import plan_run
+from service.steps.reconcile import reconcile
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory import NOW
 from tests.support.memory_store import MemoryStore
@@ -80,6 +83,22 @@ class Service:
 
     def vote(self, run_id: int = 1) -> None:
         cast_vote(self.store, LINKS, run_id)
+
+    def reconcile(self, *, is_full: bool = False) -> int:
+        """Ask the server what moved, and look at it."""
+        seen = reconcile(self.store, self.server, is_full=is_full)
+        for number, event in enumerate(self.store.memory.events, 1):
+            if not event.is_handled:
+                handle_event(self.store, self.server, number)
+        return seen
+
+    def obey(self) -> list[str]:
+        """Obey what was heard; the reviews that are queued since, labels and all."""
+        memory, before = self.store.memory, len(self.store.memory.reviews)
+        for heard in [each for each in memory.heard if each.is_pending]:
+            obey(self.store, self.server, self.source, LINKS, heard.id)
+        queued = [each.review for each in memory.reviews.values()][before:]
+        return [f"{dict(review.labels)} {review.message}" for review in queued]
 
     def runs(self, kind: RunKind = RunKind.CHECK) -> list[tuple[str, RunState]]:
         """Revision and state of the runs of a kind."""

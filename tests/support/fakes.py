@@ -34,6 +34,9 @@ class FakeReviewServer:
         self.changes[change.key] = change
         self.revisions.setdefault(change.key, {})[change.current.revision] = change.current.number
 
+    def now(self) -> datetime:
+        return WRITTEN
+
     def change(self, key: ChangeKey) -> Change:
         if key not in self.changes:
             raise NotFound(f"change {key.number} does not exist")

@@ -17,6 +17,7 @@ from service.domain.records import (
 )
 from service.domain.run import BuildEvent, BuildState, RunState, state_after
 from service.domain.vote import LASTING, Outcome
+from tests.support.memory_hearing import MemoryHearing, MemoryRounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,17 @@ if TYPE_CHECKING:
     from service.domain.calibration import IdleJob
     from service.domain.evidence import Session
     from service.domain.identity import SeriesKey
-    from service.domain.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
+    from service.domain.records import (
+        Heard,
+        NewBuild,
+        NewDecision,
+        NewRun,
+        Position,
+        StoredComparison,
+        StoredResult,
+    )
     from service.domain.review import Change
+    from service.domain.rulings import Ruling
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 UNFINISHED = (RunState.PLANNING, RunState.RUNNING)
@@ -85,9 +95,15 @@ class Memory:
     idle: list[tuple[str, int]] = field(default_factory=list)
     idle_jobs: list[IdleJob] = field(default_factory=list)
     in_the_way: list[int] = field(default_factory=list)
+    positions: dict[str, Position] = field(default_factory=dict)
+    heard: list[Heard] = field(default_factory=list)
+    said: set[object] = field(default_factory=set)
+    answers: dict[int, str] = field(default_factory=dict)
+    rulings: list[tuple[int, Ruling]] = field(default_factory=list)
+    reused: set[tuple[int, int]] = field(default_factory=set)
 
 
-class MemoryTransaction:
+class MemoryTransaction(MemoryHearing, MemoryRounds):
     """A unit of work on the memory."""
 
     def __init__(self, memory: Memory) -> None:
@@ -210,12 +226,15 @@ class MemoryTransaction:
         self._m.run_builds.append((run_id, number))
         return number
 
-    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
+    def adopt_build(
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+    ) -> BuildRecord | None:
         for build in reversed(self._m.builds):
             is_done = build.state is BuildState.FINISHED
             is_fit = build.outcome in LASTING if is_done else not build.cancel_requested
-            if is_fit and self._m.sequences[(build.sequence_id or 0) - 1] == sequence:
-                self._m.run_builds.append((run_id, build.id))
+            is_here = build.spec["branch"] == run.branch
+            if is_fit and is_here and self._m.sequences[(build.sequence_id or 0) - 1] == sequence:
+                self._m.run_builds.append((run.id, build.id))
                 return build
         return None
 
@@ -258,11 +277,15 @@ class MemoryTransaction:
                 found.setdefault(key, []).append(session)
         return {key: History.of(sessions) for key, sessions in found.items()}
 
-    def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
+    def finish_build(
+        self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
+    ) -> Sequence[int]:
         build = self.lock_build(build_id)
         is_analysed = build.state is BuildState.EXECUTED
         state = state_after(build.state, BuildEvent.ANALYSED if is_analysed else BuildEvent.GIVEN_UP)
-        self._put(replace(build, state=state, outcome=Outcome(outcome), causes=tuple(causes)))
+        self._put(
+            replace(build, state=state, outcome=Outcome(outcome), causes=tuple(causes), blamed=tuple(blamed))
+        )
         return self._waiting(build_id)
 
     def next_decision(self, run: RunRecord) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from service.domain.records import NewBuild
+    from service.domain.records import NewBuild, RunRecord
 
 
 _LASTING = sorted(outcome.value for outcome in LASTING)
@@ -52,7 +52,9 @@ class Builds(Connected):
         )
         return int(added)
 
-    def adopt_build(self, run_id: int, position: int, sequence: str) -> BuildRecord | None:
+    def adopt_build(
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+    ) -> BuildRecord | None:
         """Make the newest build of a sequence a part of a run as well; None where none is fit."""
         is_fit = (t.build.c.state != BuildState.FINISHED.value) & ~t.build.c.cancel_requested
         has_result = (t.build.c.state == BuildState.FINISHED.value) & t.build.c.outcome.in_(_LASTING)
@@ -61,17 +63,20 @@ class Builds(Connected):
             select(t.build)
             .join(t.sequence)
             .where(t.sequence.c.digest == sequence, is_fit | has_result)
+            .where(t.build.c.spec["branch"].astext == run.branch)
             .order_by(t.build.c.id.desc())
             .limit(1)
             .with_for_update(of=t.build, key_share=True)
         ).first()
         if row is None:
             return None
+        later = func.greatest(t.build.c.deadline_at, func.now() + timedelta(seconds=deadline_seconds))
+        self._connection.execute(update(t.build).where(t.build.c.id == row.id).values(deadline_at=later))
         taken = insert(t.run_build).values(
-            run_id=run_id, job=row.job, build_id=row.id, position=position, is_reused=True
+            run_id=run.id, job=row.job, build_id=row.id, position=position, is_reused=True
         )
         self._connection.execute(taken)
-        return _record(row)
+        return build_record(row)
 
     def _next_number(self, job: str) -> int:
         counted = insert(t.job_number).values(job=job, number=1)
@@ -106,11 +111,11 @@ class Builds(Connected):
             .where(t.run_build.c.run_id == run_id)
             .order_by(t.run_build.c.position, t.build.c.id)
         )
-        return [_record(row) for row in found]
+        return [build_record(row) for row in found]
 
     def lock_build(self, build_id: int) -> BuildRecord:
         """A build, locked until the transaction ends. NotFound without such a build."""
-        return _record(
+        return build_record(
             self._one(
                 select(t.build).where(t.build.c.id == build_id).with_for_update(key_share=True),
                 f"build {build_id}",
@@ -134,7 +139,9 @@ class Builds(Connected):
         ).scalar()
         return fixed or []
 
-    def finish_build(self, build_id: int, outcome: str, result: str, causes: Sequence[str]) -> Sequence[int]:
+    def finish_build(
+        self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
+    ) -> Sequence[int]:
         """End a build, once; the runs that wait for it. Whoever holds a lease on it has lost it."""
         self._connection.execute(delete(t.lease).where(t.lease.c.build_id == build_id))
         self._connection.execute(
@@ -146,6 +153,7 @@ class Builds(Connected):
                 outcome=Outcome(outcome).value,
                 result=result,
                 causes=causes,
+                blamed=list(blamed),
                 finished_at=func.now(),
             )
         )
@@ -172,7 +180,8 @@ def _state(outcome: Outcome | None) -> dict[str, object]:
     }
 
 
-def _record(row: Row[Any]) -> BuildRecord:
+def build_record(row: Row[Any]) -> BuildRecord:
+    """A row of the table as the steps know it."""
     return BuildRecord(
         id=row.id,
         job=row.job,
@@ -188,4 +197,5 @@ def _record(row: Row[Any]) -> BuildRecord:
         sequence_id=row.sequence_id,
         machine=row.machine or "",
         created_at=row.created_at,
+        blamed=tuple(row.blamed),
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.domain.records import NewRun
 
 _UNFINISHED = t.run.c.state.in_(t.UNFINISHED_RUN)
-_RUNS = select(
+RUNS = select(
     t.run,
     t.patch_set.c.ref,
     t.change.c.instance.label("change_instance"),
@@ -35,9 +35,9 @@ class Runs(Connected):
     def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
         """The runs of a patch set, oldest first."""
         found = self._connection.execute(
-            _RUNS.where(t.run.c.patch_set_id == patch_set_id).order_by(t.run.c.id)
+            RUNS.where(t.run.c.patch_set_id == patch_set_id).order_by(t.run.c.id)
         )
-        return [_record(row) for row in found]
+        return [run_record(row) for row in found]
 
     def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
         """Cancel unfinished check runs of a change, but for one patch set; their builds are left alone."""
@@ -89,10 +89,17 @@ class Runs(Connected):
         return None if added is None else int(added)
 
     def lock_run(self, run_id: int) -> RunRecord:
-        """A run, locked until the transaction ends. NotFound without such a run."""
-        return _record(
+        """A run, locked until the transaction ends, its change before it. NotFound without such a run."""
+        # In this order everywhere: what people say locks the change first, too.
+        self._connection.execute(
+            select(t.change.c.id)
+            .select_from(t.run.join(t.patch_set).join(t.change))
+            .where(t.run.c.id == run_id)
+            .with_for_update(of=t.change, key_share=True)
+        )
+        return run_record(
             self._one(
-                _RUNS.where(t.run.c.id == run_id).with_for_update(of=t.run, key_share=True), f"run {run_id}"
+                RUNS.where(t.run.c.id == run_id).with_for_update(of=t.run, key_share=True), f"run {run_id}"
             )
         )
 
@@ -117,7 +124,8 @@ class Runs(Connected):
         )
 
 
-def _record(row: Row[Any]) -> RunRecord:
+def run_record(row: Row[Any]) -> RunRecord:
+    """A row of :data:`RUNS` as the steps know it."""
     return RunRecord(
         id=row.id,
         kind=RunKind(row.kind),
@@ -132,4 +140,5 @@ def _record(row: Row[Any]) -> RunRecord:
         change=None if row.change_number is None else ChangeKey(row.change_instance, row.change_number),
         ref=row.ref,
         pool=row.pool,
+        is_called_off=row.ended_by != "",
     )

@@ -23,6 +23,7 @@ from service.adapters.postgres.clean import CleanJson, CleanText
 from service.adapters.postgres.columns import EMPTY, MOMENT, NOW, created, identity, metadata, text_column
 from service.adapters.postgres.outbox_tables import outbox, pulse, setback
 from service.adapters.postgres.result_tables import comparison, evidence, result, series
+from service.adapters.postgres.review_tables import heard, replaced_build, ruling, server
 
 __all__ = [
     "UNFINISHED_RUN",
@@ -33,6 +34,7 @@ __all__ = [
     "environment",
     "event",
     "evidence",
+    "heard",
     "job_number",
     "kept_binary",
     "launch",
@@ -43,11 +45,14 @@ __all__ = [
     "outbox",
     "patch_set",
     "pulse",
+    "replaced_build",
     "result",
+    "ruling",
     "run",
     "run_build",
     "sequence",
     "series",
+    "server",
     "setback",
 ]
 
@@ -126,6 +131,9 @@ run: Final = Table(
     created(),
     Column("finished_at", MOMENT),
     Column("pool", CleanText, nullable=False, server_default=EMPTY),
+    Column("previous_id", ForeignKey("run.id")),
+    Column("asked_by", ForeignKey(heard.c.id)),
+    Column("ended_by", CleanText, nullable=False, server_default=EMPTY),
     Index(
         "run_one_calibration",
         "pool",
@@ -228,6 +236,9 @@ build: Final = Table(
     Column("started_at", MOMENT),
     Column("executed_at", MOMENT),
     Column("finished_at", MOMENT),
+    Column("url", CleanText, nullable=False, server_default=EMPTY),
+    Column("external_number", Integer),
+    Column("blamed", CleanJson, nullable=False, server_default=text("'[]'::jsonb")),
     UniqueConstraint("job", "number"),
     Index("build_queue", "pool", "priority", "id", postgresql_where=text("state = 'queued'")),
     Index("build_unfinished", "id", postgresql_where=text("state <> 'finished'")),

@@ -58,6 +58,7 @@ EXISTS (
     WHERE run_build.build_id = build.id AND (run.state IN ('planning', 'running') OR EXISTS (
         SELECT FROM run AS other JOIN patch_set AS newer ON newer.id = other.patch_set_id
         WHERE other.state = 'planning' AND newer.change_id = patch_set.change_id
+          AND other.created_at > now() - interval '5 minutes'  -- a plan that keeps failing holds nobody up
     ))
 )
 """
@@ -75,6 +76,8 @@ WITH waiting (task, entity, since) AS (
     SELECT 'handle_event', id, received_at FROM event WHERE handled_at IS NULL
     UNION ALL
     SELECT 'plan', id, created_at FROM run WHERE state = 'planning'
+    UNION ALL
+    SELECT 'obey', id, created_at FROM heard WHERE state = 'pending'
     UNION ALL
     SELECT 'analyse', id, executed_at FROM build WHERE state = 'executed'
     UNION ALL

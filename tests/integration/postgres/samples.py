@@ -32,7 +32,7 @@ BUILD = NewBuild(
     pool="perf",
     priority=5,
     is_voting=True,
-    spec={"suites": ["executor"]},
+    spec={"suites": ["executor"], "branch": "master"},
     sequence="d" * 64,
     deadline_seconds=3600,
 )

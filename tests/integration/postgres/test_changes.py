@@ -226,7 +226,7 @@ class TestAdoption:
             new = tx.upsert_change(change(patch_set=2, minutes=1))
             tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
             run = start(tx, check_run(new.patch_set_id))
-            adopted = tx.adopt_build(run, 0, "trees")
+            adopted = tx.adopt_build(tx.lock_run(run), 0, "trees", 60.0)
         upkeep.drop_unwanted_builds()
         with store.transaction() as tx:
             assert adopted == tx.lock_build(build)
@@ -242,8 +242,8 @@ class TestAdoption:
         with store.transaction() as tx:
             tx.finish_build(build, outcome, "FAILURE", [])
             run = start(tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id))
-            assert (tx.adopt_build(run, 0, "trees") is not None) == is_adopted
-            assert tx.adopt_build(run, 0, "other trees") is None
+            assert (tx.adopt_build(tx.lock_run(run), 0, "trees", 60.0) is not None) == is_adopted
+            assert tx.adopt_build(tx.lock_run(run), 0, "other trees", 60.0) is None
 
     def test_a_build_that_was_called_off_is_not_revived(
         self, store: PostgresStore, upkeep: PostgresUpkeep
@@ -254,7 +254,7 @@ class TestAdoption:
         upkeep.drop_unwanted_builds()
         with store.transaction() as tx:
             run = start(tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id))
-            assert tx.adopt_build(run, 0, "trees") is None
+            assert tx.adopt_build(tx.lock_run(run), 0, "trees", 60.0) is None
 
 
 def test_a_build_that_another_run_waits_for_is_not_cancelled(

@@ -1,0 +1,106 @@
+"""How rounds of builds follow each other, in a unit of work."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import func, insert, literal, select, update
+
+from service.adapters.postgres import tables as t
+from service.adapters.postgres.builds import Builds
+from service.adapters.postgres.runs import RUNS, run_record
+from service.domain.identity import RunKind
+from service.domain.rounds import Place
+from service.domain.run import BuildState, RunState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.records import BuildRecord, RunRecord
+
+_COPIED: Final = (
+    *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),
+    *("subject", "author", "label", "pool"),
+)
+_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "spec", "sequence_id")
+
+
+class RoundsOfBuilds(Builds):
+    """Builds that are run again, with those that stay."""
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        """The last check of a patch set, locked; None where there was none."""
+        row = self._connection.execute(
+            RUNS.where(t.run.c.patch_set_id == patch_set_id, t.run.c.kind == RunKind.CHECK.value)
+            .order_by(t.run.c.id.desc())
+            .limit(1)
+            .with_for_update(of=t.run, key_share=True)
+        ).first()
+        return None if row is None else run_record(row)
+
+    def places(self, run_id: int) -> Sequence[Place]:
+        """The places of a run's builds in their order."""
+        found = self._connection.execute(
+            select(t.run_build.c.job, t.run_build.c.build_id, t.run_build.c.is_reused)
+            .where(t.run_build.c.run_id == run_id)
+            .order_by(t.run_build.c.position, t.run_build.c.build_id)
+        )
+        return [Place(row.job, row.build_id, row.is_reused) for row in found]
+
+    def follow_run(self, previous: RunRecord, heard_id: int | None) -> int:
+        """A running run without builds that follows a finished one of the same revision."""
+        copied = select(
+            *(t.run.c[name] for name in _COPIED),
+            literal(RunState.RUNNING.value),
+            literal(previous.id),
+            literal(heard_id),
+        ).where(t.run.c.id == previous.id)
+        statement = insert(t.run).from_select([*_COPIED, "state", "previous_id", "asked_by"], copied)
+        return int(self._connection.execute(statement.returning(t.run.c.id)).scalar_one())
+
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        """Make a build of an earlier round a part of a run."""
+        taken = select(literal(run_id), t.build.c.job, t.build.c.id, literal(position), literal(True)).where(  # noqa: FBT003
+            t.build.c.id == build_id
+        )
+        columns = ["run_id", "job", "build_id", "position", "is_reused"]
+        self._connection.execute(insert(t.run_build).from_select(columns, taken))
+
+    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
+        """Queue a new build that does what another did, as a part of no run."""
+        values = [
+            literal(self._next_number(build.job)),
+            literal(BuildState.QUEUED.value),
+            func.now() + timedelta(seconds=deadline_seconds),
+        ]
+        copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
+        statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
+        return int(self._connection.execute(statement.returning(t.build.c.id)).scalar_one())
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
+        """Give a job's place in a run to a new build; the one that stood there is remembered."""
+        place = (t.run_build.c.run_id == run_id) & (t.run_build.c.job == job)
+        stood = self._connection.execute(
+            select(t.run_build.c.build_id, t.run_build.c.position).where(place)
+        ).first()
+        if stood is None:
+            new = insert(t.run_build).values(run_id=run_id, job=job, build_id=build_id, position=position)
+            self._connection.execute(new)
+            return
+        self._connection.execute(
+            insert(t.replaced_build).values(
+                run_id=run_id, build_id=stood.build_id, position=stood.position, heard_id=heard_id
+            )
+        )
+        self._connection.execute(
+            update(t.run_build).where(place).values(build_id=build_id, position=position, is_reused=False)
+        )
+
+    def cancel_check(self, run_id: int) -> None:
+        """A person ends an unfinished run; it is not made anew by itself."""
+        self._connection.execute(
+            update(t.run)
+            .where(t.run.c.id == run_id, t.run.c.state.in_(t.UNFINISHED_RUN))
+            .values(state=RunState.CANCELLED.value, finished_at=func.now(), ended_by="person")
+        )

@@ -1,0 +1,64 @@
+"""What the steps remember of a review server: how far it was read, what people said and what they decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from service.domain.records import BuildRecord, ChangeRecord, Heard, NewRuling, Position, RunRecord
+    from service.domain.review import PostedMessage
+    from service.domain.rounds import Place
+    from service.domain.rulings import Ruling
+
+
+class Hearing(Protocol):
+    """The part of a unit of work that is about people."""
+
+    def position(self, instance: str) -> Position | None:
+        """How far a server was read; None before the first contact."""
+
+    def move_position(self, instance: str, seen_until: datetime) -> None:
+        """Every change updated before then is stored as a hint; never moves back."""
+
+    def hear(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+        """Store messages on the current patch set in their order; those that were not heard before."""
+
+    def lock_heard(self, heard_id: int) -> Heard:
+        """A message that was heard, with its change locked until the transaction ends."""
+
+    def answer(self, heard_id: int, text: str) -> None:
+        """It was obeyed or refused, and this was said to it."""
+
+    def add_ruling(self, patch_set_id: int, ruling: NewRuling) -> int:
+        """Append to the log of what people decided."""
+
+    def rulings(self, patch_set_id: int) -> Sequence[Ruling]:
+        """What people decided about a patch set, oldest first; those in force and those taken back."""
+
+
+class Rounds(Protocol):
+    """The part of a unit of work in which rounds follow each other."""
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        """The last check of a patch set, locked; None where there was none."""
+
+    def places(self, run_id: int) -> Sequence[Place]:
+        """The places of a run's builds in their order."""
+
+    def follow_run(self, previous: RunRecord, heard_id: int | None) -> int:
+        """A running run without builds that follows a finished one of the same revision."""
+
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        """Make a build of an earlier round a part of a run."""
+
+    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
+        """Queue a new build that does what another did, as a part of no run."""
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
+        """Give a job's place in a run to a new build; the one that stood there is remembered."""
+
+    def cancel_check(self, run_id: int) -> None:
+        """A person ends an unfinished run; it is not made anew by itself."""

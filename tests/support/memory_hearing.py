@@ -1,0 +1,134 @@
+"""The parts of the memory's unit of work that are about people and about rounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.identity import RunKind
+from service.domain.records import Heard, Position
+from service.domain.rounds import Place
+from service.domain.rulings import Ruling
+from service.domain.run import BuildState, RunState
+from tests.support.fakes import WRITTEN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from service.domain.records import BuildRecord, ChangeRecord, NewRuling, RunRecord
+    from service.domain.review import PostedMessage
+    from tests.support.memory import Memory
+
+
+class MemoryHearing:
+    """What people said and decided."""
+
+    _m: Memory
+
+    def position(self, instance: str) -> Position | None:
+        return self._m.positions.get(instance)
+
+    def move_position(self, instance: str, seen_until: datetime) -> None:
+        known = self._m.positions.get(instance, Position(seen_until, seen_until))
+        self._m.positions[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
+
+    def hear(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+        new = []
+        for message in said:
+            key = (record.change_id, message.author.account, message.written, message.text)
+            if key not in self._m.said:
+                self._m.said.add(key)
+                new.append(len(self._m.heard) + 1)
+                self._m.heard.append(
+                    Heard(
+                        id=new[-1],
+                        change_id=record.change_id,
+                        patch_set_id=record.patch_set_id,
+                        change=self._m.change_ids[record.change_id - 1],
+                        patch_set=message.patch_set,
+                        account=message.author.account,
+                        person=message.author.shown,
+                        text=message.text,
+                        is_pending=True,
+                    )
+                )
+        return new
+
+    def lock_heard(self, heard_id: int) -> Heard:
+        return self._m.heard[heard_id - 1]
+
+    def answer(self, heard_id: int, text: str) -> None:
+        self._m.heard[heard_id - 1] = replace(self._m.heard[heard_id - 1], is_pending=False)
+        self._m.answers[heard_id] = text
+
+    def add_ruling(self, patch_set_id: int, ruling: NewRuling) -> int:
+        number = len(self._m.rulings) + 1
+        change, patch_set = self._m.patch_sets[patch_set_id - 1]
+        current = self._m.changes[self._m.change_ids[change - 1]].current
+        assert current.number == patch_set, "of the current patch set"
+        made = Ruling(
+            id=number,
+            kind=ruling.kind,
+            revision=current.revision,
+            filter=ruling.pattern,
+            bug=ruling.bug,
+            reason=ruling.reason,
+            who=ruling.person,
+            account=ruling.account,
+            at=WRITTEN,
+            builds=frozenset(ruling.builds),
+        )
+        self._m.rulings.append((patch_set_id, made))
+        return number
+
+    def rulings(self, patch_set_id: int) -> Sequence[Ruling]:
+        return [ruling for where, ruling in self._m.rulings if where == patch_set_id]
+
+
+class MemoryRounds:
+    """How rounds follow each other."""
+
+    _m: Memory
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        runs = [r for r in self._m.runs if r.patch_set_id == patch_set_id and r.kind is RunKind.CHECK]
+        return runs[-1] if runs else None
+
+    def places(self, run_id: int) -> Sequence[Place]:
+        return [
+            Place(self._m.builds[build - 1].job, build, (run, build) in self._m.reused)
+            for run, build in self._m.run_builds
+            if run == run_id
+        ]
+
+    def follow_run(self, previous: RunRecord, heard_id: int | None) -> int:
+        assert previous.state is RunState.FINISHED
+        self._m.runs.append(replace(previous, id=len(self._m.runs) + 1, state=RunState.RUNNING))
+        return len(self._m.runs)
+
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        assert position == len(self.places(run_id))
+        self._m.run_builds.append((run_id, build_id))
+        self._m.reused.add((run_id, build_id))
+
+    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
+        assert deadline_seconds > 0
+        number = 1 + sum(each.job == build.job for each in self._m.builds)
+        again = replace(
+            build, id=len(self._m.builds) + 1, number=number, state=BuildState.QUEUED, outcome=None, causes=()
+        )
+        self._m.builds.append(replace(again, execution=None, attempt=0, machine="", blamed=()))
+        return again.id
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
+        for index, (run, build) in enumerate(self._m.run_builds):
+            if run == run_id and self._m.builds[build - 1].job == job:
+                self._m.run_builds[index] = (run_id, build_id)
+                return
+        assert position == len(self.places(run_id))
+        self._m.run_builds.append((run_id, build_id))
+
+    def cancel_check(self, run_id: int) -> None:
+        run = self._m.runs[run_id - 1]
+        self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
