@@ -62,7 +62,17 @@ class ControlSettings(_Settings):
     webhook_secrets: list[SecretStr] = Field(
         default_factory=list, description="the accepted secrets in the webhook's path; two during rotation"
     )
-    reconcile_seconds: float = Field(60.0, gt=0.0, description="between two looks at all open changes")
+    gerrit_url: str = Field("", description="Gerrit's address; empty: the console review server")
+    gerrit_user: str = Field("", description="the account that asks and posts")
+    gerrit_password: SecretStr = Field(SecretStr(""), description="its HTTP password or auth token")
+    gerrit_bearer: SecretStr = Field(SecretStr(""), description="a bearer token in place of both")
+    gerrit_projects: list[str] = Field(default_factory=list, description="empty: all that the account sees")
+    gerrit_ssh_host: str = Field("", description="where events are streamed from; empty: nowhere")
+    gerrit_ssh_port: int = Field(29418, ge=1, le=65535)
+    gerrit_ssh_user: str = Field("", description="empty: as gerrit_user")
+    gerrit_ssh_key: Path | None = Field(None, description="its private key, without a passphrase")
+    gerrit_known_hosts: Path | None = Field(None, description="the file that holds the server's host key")
+    reconcile_seconds: float = Field(60.0, gt=0.0, description="between two looks at the changes that moved")
 
     @field_validator("webhook_secrets")
     @classmethod

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from service.adapters import built_files, packing, relink
 from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.console.review import ConsoleReview
+from service.adapters.gerrit.connection import Bearer, Password
+from service.adapters.gerrit.review import GerritReview
+from service.adapters.gerrit.stream import GerritStream
 from service.adapters.git import GitSource
 from service.adapters.machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
@@ -26,8 +29,9 @@ from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
 from service.domain.errors import BadInput
+from service.domain.events import ABOUT_CHANGES
+from service.domain.links import Links
 from service.steps.build_sides import Workshop
-from service.steps.cast_vote import Links
 from service.steps.preflight import what_hinders
 
 if TYPE_CHECKING:
@@ -38,6 +42,12 @@ if TYPE_CHECKING:
 
     from service.config import ControlSettings, MachineSettings
     from service.ports import Artifacts, Progress, Sandbox
+    from service.ports.reviewing import ReviewServer
+
+
+_EMBEDDED: Final = "`benchgate up` starts a server of its own and sets it"
+_WITHOUT_STREAM: Final = "without a stream of events the webhook and the look at what moved tell of changes"
+_WITHOUT_ACCOUNT: Final = "Gerrit knows nobody else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +58,25 @@ class Control:
     upkeep: PostgresUpkeep
     reading: PostgresReading
     queue: CeleryQueue
-    server: ConsoleReview
+    server: ReviewServer
     source: GitSource
     artifacts: Artifacts
     links: Links
     listener: OutboxListener
     engine: Engine
+
+    @property
+    def console(self) -> ConsoleReview:
+        """The console review server.
+
+        Raises:
+            BadInput: a Gerrit is reviewed on.
+        """
+        if not isinstance(self.server, ConsoleReview):
+            raise BadInput(
+                "this needs the console review server, and BENCHGATE_GERRIT_URL is set", "settings"
+            )
+        return self.server
 
     def close(self) -> None:
         """Give every connection back."""
@@ -94,13 +117,47 @@ def build_control(settings: ControlSettings) -> Control:
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
         queue=CeleryQueue(settings.redis_url),
-        server=ConsoleReview(settings.review_path, settings.instance),
+        server=_review_server(settings),
         source=GitSource(settings.home / "control" / "git", settings.remote),
         artifacts=DirectoryArtifacts(settings.artifacts_path),
         links=Links(settings.base_url),
         listener=OutboxListener(settings.database_url),
         engine=engine,
     )
+
+
+def build_stream(settings: ControlSettings) -> GerritStream:
+    """Where Gerrit's events come from.
+
+    Raises:
+        BadInput: it is not said where, or with what.
+    """
+    _need(settings.gerrit_ssh_host, "BENCHGATE_GERRIT_SSH_HOST", _WITHOUT_STREAM)
+    user = settings.gerrit_ssh_user or settings.gerrit_user
+    _need(user, "BENCHGATE_GERRIT_SSH_USER", _WITHOUT_STREAM)
+    key, known_hosts = settings.gerrit_ssh_key, settings.gerrit_known_hosts
+    if key is None or known_hosts is None:
+        raise BadInput("BENCHGATE_GERRIT_SSH_KEY and BENCHGATE_GERRIT_KNOWN_HOSTS are needed", "settings")
+    host, port = settings.gerrit_ssh_host, settings.gerrit_ssh_port
+    return GerritStream(host, port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES)))
+
+
+def _review_server(settings: ControlSettings) -> ReviewServer:
+    if not settings.gerrit_url:
+        return ConsoleReview(settings.review_path, settings.instance)
+    bearer = settings.gerrit_bearer.get_secret_value()
+    if not bearer:
+        _need(settings.gerrit_user, "BENCHGATE_GERRIT_USER", _WITHOUT_ACCOUNT)
+    password = Password(settings.gerrit_user, settings.gerrit_password.get_secret_value())
+    try:
+        return GerritReview(
+            settings.instance,
+            settings.gerrit_url,
+            Bearer(bearer) if bearer else password,
+            projects=settings.gerrit_projects,
+        )
+    except ValueError as error:
+        raise BadInput(str(error), "settings") from None
 
 
 def build_machine(settings: MachineSettings) -> Machine:
@@ -172,8 +229,6 @@ def build_workshop(
     )
 
 
-def _need(value: str, name: str) -> None:
+def _need(value: str, name: str, otherwise: str = _EMBEDDED) -> None:
     if not value:
-        raise BadInput(
-            f"{name} is not set; `benchgate up` starts a server of its own and sets it", "settings"
-        )
+        raise BadInput(f"{name} is not set; {otherwise}", "settings")

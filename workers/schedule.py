@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from service.wiring import Control
 
 log = structlog.get_logger()
+_ALL_SECONDS: Final = 1800.0
 
 
 def main() -> None:
@@ -38,6 +39,7 @@ def main() -> None:
         Chore("relay", 0.0, lambda: _relay(plane)),
         Chore("poke", 2.0, lambda: _poke(plane)),
         Chore("reconcile", settings.reconcile_seconds, lambda: plane.queue.send("reconcile", 0, "")),
+        Chore("reconcile all", _ALL_SECONDS, lambda: plane.queue.send("reconcile", 1, "")),
         Chore("calibrate", 60.0, lambda: plane.queue.send("calibrate", 0, "")),
         Chore("ask", 30.0, lambda: ask_for_signs_of_life(plane.upkeep, plane.queue)),
         Chore("partitions", 3600.0, plane.upkeep.ensure_partitions),

@@ -18,6 +18,7 @@ from service.steps.deliver import deliver_reviews
 from service.steps.execute import execute_build
 from service.steps.look_at_change import handle_event
 from service.steps.note_failure import note_failure
+from service.steps.obey import obey
 from service.steps.plan_run import plan_run
 from service.steps.reconcile import reconcile
 from service.wiring import Control, Machine, build_control, build_machine
@@ -92,6 +93,13 @@ def vote_task(entity: int) -> None:
     _step("vote", entity, lambda: cast_vote(plane.store, plane.links, entity))
 
 
+@app.task(name="benchgate.obey")
+def obey_task(entity: int) -> None:
+    """Obey the commands of a message."""
+    plane = control()
+    _step("obey", entity, lambda: obey(plane.store, plane.server, plane.source, plane.links, entity))
+
+
 @app.task(name="benchgate.deliver")
 def deliver_task(entity: int) -> None:
     """Post the reviews that are due."""
@@ -101,11 +109,11 @@ def deliver_task(entity: int) -> None:
 
 @app.task(name="benchgate.reconcile")
 def reconcile_task(entity: int) -> None:
-    """Look at every open change."""
+    """Look which changes moved; 1: at every open one."""
     plane = control()
 
     def work() -> None:
-        seen = reconcile(plane.store, plane.server, None)
+        seen = reconcile(plane.store, plane.server, is_full=entity == 1)
         plane.upkeep.beat("reconcile", f"{seen} changes")
 
     _step("reconcile", entity, work)

@@ -30,6 +30,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "serve": ("serve", "The web part alone: webhooks, API and pages."),
         "worker": ("worker", "A worker alone: of the control plane or of a pool of machines."),
         "schedule": ("schedule", "The schedule alone: relays hints, wakes what was lost."),
+        "listen": ("listen", "Gerrit's event stream alone: stores what it says."),
         "migrate": ("migrate", "Bring the database's schema up to date."),
         "reconcile": ("reconcile", "Look at every open change once, now."),
         "replay": ("replay", "Feed recorded Gerrit events."),

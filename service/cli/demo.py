@@ -143,18 +143,19 @@ class _Review:
         )
         self._say(f"{name} is uploaded: {upload.text.splitlines()[0]}")
         feed(self._plane, "demo", patchset_created(commit, int(time.time())))
-        self._wait(self._has_new_message, f"the vote on {name}")
-        votes = self._plane.server.votes(ChangeKey("demo", upload.change))
+        self._wait(lambda: self._has_new_message(upload.change), f"the vote on {name}")
+        votes = self._plane.console.votes(ChangeKey("demo", upload.change))
         found = [value for by_user in votes.values() for value in by_user.values()]
         return found[0] if found else None
 
-    def _has_new_message(self) -> bool:
-        messages = self._plane.server.rendered(self._shown)
+    def _has_new_message(self, change: int) -> bool:
+        """Show what is new; whether something is on that change."""
+        messages = self._plane.console.rendered(self._shown)
         for number, text in messages:
             click.echo(text)
             click.echo()
             self._shown = number
-        return bool(messages)
+        return any(text.startswith(f"Change {change}:") for _, text in messages)
 
     def _is_branch_measured(self, change: int) -> bool:
         runs = self._plane.reading.patch_set(change, 1).runs

@@ -22,6 +22,7 @@ _PASSED_ON: Final = (
     # How a mirror reaches the repositories.
     *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
 )
+_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_")
 # A drained worker hands its build back within a second; a compiler that hangs on a disk is not waited for.
 _WORKER_STOP_SECONDS: Final = 15.0
 
@@ -49,12 +50,12 @@ class Site:
 
 
 def parts_of(site: Site) -> tuple[Child, ...]:
-    """Web, workers and schedule, in the order in which they are started."""
+    """Web, workers, schedule and what listens, in the order in which they are started."""
     control = _environment(site, {"BENCHGATE_DATABASE_URL": site.database_url})
     machine = _environment(site, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url})
     # The settings of the review server belong to the control plane alone.
-    for name in ("BENCHGATE_WEBHOOK_SECRETS",):
-        machine.pop(name, None)
+    for name in [each for each in machine if each.startswith(_OF_CONTROL)]:
+        del machine[name]
 
     def child(
         name: str, *words: str, env: Mapping[str, str], ready: Callable[[], bool] | None = None
@@ -69,11 +70,13 @@ def parts_of(site: Site) -> tuple[Child, ...]:
             stop_seconds=_WORKER_STOP_SECONDS,
         )
 
+    listener = child("listen", "listen", env=control)
     return (
         child("web", "serve", "--port", str(site.port), env=control, ready=lambda: _answers(site.port)),
         child("control", "worker", "--pool", "control", env=control),
         child("machine", "worker", "--pool", site.pool, env=machine),
         child("schedule", "schedule", env=control),
+        *([listener] if site.settings.get("BENCHGATE_GERRIT_SSH_HOST") else []),
     )
 
 

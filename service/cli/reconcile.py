@@ -20,5 +20,5 @@ if TYPE_CHECKING:
 def command(home: Path) -> None:
     """Compare the review server's open changes with the stored runs once, now."""
     with closing(build_control(settings_of_running_site(home))) as plane:
-        seen = reconcile(plane.store, plane.server, None)
-    click.echo(f"looked at {seen} changes", err=True)
+        seen = reconcile(plane.store, plane.server, is_full=True)
+    click.echo(f"{seen} changes are looked at", err=True)

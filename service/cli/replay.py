@@ -49,7 +49,7 @@ def feed(plane: Control, instance: str, body: bytes) -> None:
         BadEvent: the line is no Gerrit event.
     """
     document: dict[str, Any] = parse_document(body)
-    plane.server.apply_event(document)
+    plane.console.apply_event(document)
     receive_event(plane.store, instance, body)
 
 

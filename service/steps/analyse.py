@@ -37,7 +37,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
         execution = Execution.from_mapping(build.execution)
         if execution.outcome is None:
             found = _compare(tx, artifacts, build)
-            judgement = Judgement(found.outcome, (*found.causes, *execution.causes))
+            judgement = replace(found, causes=(*found.causes, *execution.causes))
         else:
             judgement = Judgement(execution.outcome, execution.causes)
         finish(tx, build_id, judgement)
@@ -55,7 +55,8 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
     """End a build and wake the runs that wait for it."""
     result = CONSEQUENCES[judgement.outcome].result
-    for run_id in tx.finish_build(build_id, judgement.outcome, result, judgement.causes):
+    causes, blamed = judgement.causes, judgement.blamed
+    for run_id in tx.finish_build(build_id, judgement.outcome, result, causes, blamed):
         tx.queue_task("vote", run_id)
 
 

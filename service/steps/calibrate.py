@@ -10,7 +10,7 @@ from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.identity import RunKind
 from service.domain.project_file import parse_project_file
 from service.domain.records import NewRun
-from service.steps.plan_run import PROJECT_FILE
+from service.steps.project_file import PROJECT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -112,6 +112,7 @@ def listen(
     ear = _Ear(receive, ask_to_reconcile, beat, silence, clock)
     failures = 0
     while not stop.is_set():
+        ear.tend()
         try:
             _hear(stream, ear, stop)
         except Transient as error:
@@ -152,7 +153,7 @@ class _Ear:
         self._clock = clock
         self._is_connected = False
         self._since = self._heard_at = self._beat_at = self._ask_at = clock()
-        self._why = "not connected yet"
+        self._why = "no connection was made yet"
         self._is_stored = True  # whether the database took what it was last given
         self._is_owed = False
         self._events = self._lost = 0
@@ -240,7 +241,7 @@ class _Ear:
     def _note(self) -> str:
         lasting = duration(self._clock() - self._since)
         if self._is_connected:
-            return f"connected for {lasting}: {self._events} events, {self._lost} lost"
+            return f"connected for {lasting}: {self._events} heard, {self._lost} lost"
         return f"disconnected for {lasting}: {self._why}"
 
     def _settle(self) -> None:

@@ -9,6 +9,7 @@ from service.domain.identity import RunKind
 from service.domain.records import NewRun
 from service.domain.review import Change, ChangeStatus
 from service.domain.run import RunState
+from service.steps.hear import hear
 
 if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
@@ -34,12 +35,20 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     """
     try:
         change = server.change(key)
+        # After the change: what is said about a patch set is read with it, or with the next look.
+        said = server.messages(key) if change.is_open else ()
     except NotFound:
         return
     with store.transaction() as tx:
         record = tx.upsert_change(change)
         if record.is_current:
             _follow(tx, change, record)
+            hear(tx, change, record, said, server.account)
+
+
+def check_of(change: Change, patch_set_id: int) -> NewRun:
+    """The check of a change's current patch set."""
+    return _run_of(change, RunKind.CHECK, patch_set_id, change.current.revision)
 
 
 def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
@@ -47,17 +56,24 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
         is_wanted = not (change.is_wip or change.is_private)
         if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
-            _start(tx, _run_of(change, RunKind.CHECK, record.patch_set_id, change.current.revision))
+            _start(tx, check_of(change, record.patch_set_id))
         return
     tx.cancel_runs(record.change_id, keep_patch_set=None)
-    if change.status is ChangeStatus.MERGED and change.merged_as:
+    if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx, change):
         # Kept apart from the patch set: it measures the branch, and casts no vote.
         _start(tx, _run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 
+def _is_news(tx: Transaction, change: Change) -> bool:
+    """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
+    position = tx.position(change.key.instance)
+    return change.submitted is None or position is None or change.submitted >= position.first_contact
+
+
 def _is_check(run: RunRecord) -> bool:
-    # A check that was cancelled when the change was abandoned is made anew once it is restored.
-    return run.kind is RunKind.CHECK and run.state is not RunState.CANCELLED
+    # A check that was cancelled when the change was abandoned is made anew once it is restored; one that a
+    # person called off is not.
+    return run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
 
 
 def _start(tx: Transaction, run: NewRun) -> None:

@@ -10,8 +10,8 @@ from service.steps.analyse import give_up
 from service.steps.plan_run import refuse
 
 if TYPE_CHECKING:
+    from service.domain.links import Links
     from service.ports import Store, Upkeep
-    from service.steps.cast_vote import Links
 
 # About eight minutes, since each wait is twice as long as the one before: a defect will go on failing.
 DEFECT_ATTEMPTS: Final = 8

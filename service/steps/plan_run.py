@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.calibration import is_calibrated
@@ -9,21 +10,20 @@ from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.message import compose
 from service.domain.plan import PlannedBuild, plan_builds
-from service.domain.project_file import ProjectFile, parse_project_file
 from service.domain.records import NewBuild, QueuedReview, RunRecord
 from service.domain.run import BuildState, RunState
 from service.domain.spec import BuildSpec, Revision
 from service.domain.text import plain
 from service.domain.vote import Outcome
+from service.steps.project_file import NoProjectFile, read_project_file
 
 if TYPE_CHECKING:
     from service.ports import Source, Store, Transaction
 
-PROJECT_FILE: Final = "benchgate.yaml"
 # A person waits for a check; nobody waits for the others.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
 # Waiting for a machine included; beyond, the change should hear that nothing came of it.
-_DEADLINE: Final = 24 * 3600.0
+DEADLINE: Final = 24 * 3600.0
 
 
 def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
@@ -35,30 +35,45 @@ def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
         run = tx.lock_run(run_id)
     if run.state is not RunState.PLANNING:
         return
-    branch_ref = f"refs/heads/{run.branch}"
-    source.fetch(run.project, branch_ref, run.ref or run.revision)
+    source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)
     try:
-        text = source.read(run.project, branch_ref, PROJECT_FILE)
-        if text is None:
-            _refuse(store, run, f"there is no {PROJECT_FILE} on branch {run.branch}", run_url, is_told=False)
-            return
-        project_file = parse_project_file(text)
-        base, patch = _revisions(source, run)
-        planned = _plan(source, run, project_file, base, patch)
+        plan = _plan(source, run)
+    except NoProjectFile as error:
+        _refuse(store, run, error.what, run_url, is_told=False)
+        return
     except BadInput as error:  # also a project file that is no text, or far too large
         _refuse(store, run, str(error), run_url, is_told=True)
         return
-    _store(store, run, project_file, planned, base, patch)
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is RunState.PLANNING:
+            _store(tx, run, plan)
+            _tell_of_start(tx, run, plan, run_url)
 
 
-def _plan(
-    source: Source, run: RunRecord, project_file: ProjectFile, base: Revision | None, patch: Revision
-) -> tuple[PlannedBuild, ...]:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a run compares, and by which builds."""
+
+    label: str
+    base: Revision | None
+    patch: Revision
+    builds: tuple[PlannedBuild, ...]
+
+    @property
+    def voters(self) -> int:
+        """How many of the builds can vote."""
+        return sum(each.is_needed and each.job.voting for each in self.builds)
+
+
+def _plan(source: Source, run: RunRecord) -> _Plan:
+    project_file = read_project_file(source, run.project, run.branch)
+    base, patch = _revisions(source, run)
     if run.kind is RunKind.CALIBRATION:
         planned = plan_builds(project_file, None)
-        return tuple(each for each in planned if is_calibrated(each.job, run.pool))
+        chosen = tuple(each for each in planned if is_calibrated(each.job, run.pool))
+        return _Plan(project_file.label, base, patch, chosen)
     paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
-    return plan_builds(project_file, paths)
+    return _Plan(project_file.label, base, patch, plan_builds(project_file, paths))
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -79,41 +94,45 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
     return revision(parent, ref, "reviewed" if is_merged else "unreviewed"), patch
 
 
-def _store(
-    store: Store,
-    run: RunRecord,
-    project_file: ProjectFile,
-    planned: tuple[PlannedBuild, ...],
-    base: Revision | None,
-    patch: Revision,
-) -> None:
-    with store.transaction() as tx:
-        if tx.lock_run(run.id).state is not RunState.PLANNING:
-            return
-        tx.start_run(
-            run.id,
-            tree=patch.tree,
-            parent=base.commit if base else None,
-            parent_tree=base.tree if base else None,
-            label=project_file.label,
+def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
+    base = plan.base
+    tx.start_run(
+        run.id,
+        tree=plan.patch.tree,
+        parent=base.commit if base else None,
+        parent_tree=base.tree if base else None,
+        label=plan.label,
+    )
+    session = run.id if run.kind is RunKind.CALIBRATION else 0
+    waits = False
+    for position, each in enumerate(plan.builds):
+        spec = BuildSpec(
+            run.kind, run.instance, run.project, run.branch, base, plan.patch, each.job, plan.voters, session
         )
-        has_work = False
-        jobs = sum(each.is_needed and each.job.voting for each in planned)
-        session = run.id if run.kind is RunKind.CALIBRATION else 0
-        for position, each in enumerate(planned):
-            spec = BuildSpec(
-                run.kind, run.instance, run.project, run.branch, base, patch, each.job, jobs, session
-            )
-            adopted = tx.adopt_build(run.id, position, spec.sequence) if each.is_needed else None
-            if adopted is not None:
-                has_work |= adopted.state is not BuildState.FINISHED
-                continue
-            build_id = tx.add_build(run.id, position, _build(spec, is_needed=each.is_needed))
-            if each.is_needed:
-                has_work = True
-                tx.queue_task("execute", build_id)
-        if not has_work:
-            tx.queue_task("vote", run.id)
+        waits |= _place(tx, run, position, spec, is_needed=each.is_needed)
+    if not waits:
+        tx.queue_task("vote", run.id)
+
+
+def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
+    """Adopt or queue the build of a place; whether it is still to come to an end."""
+    if is_needed and run.kind is RunKind.CHECK:
+        adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
+        if adopted is not None:
+            return adopted.state is not BuildState.FINISHED
+    build_id = tx.add_build(run.id, position, _build(spec, is_needed=is_needed))
+    if is_needed:
+        tx.queue_task("execute", build_id)
+    return is_needed
+
+
+def _tell_of_start(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
+    """Of a branch's builds nobody waits for a vote: who reads the merged change shall know of them."""
+    if run.kind is not RunKind.POST_SUBMIT or run.change is None:
+        return
+    if any(each.is_needed for each in plan.builds):
+        started = f"Build Started {run_url}"
+        tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
 
 
 def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
@@ -125,7 +144,7 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
         sequence=spec.sequence,
-        deadline_seconds=_DEADLINE,
+        deadline_seconds=DEADLINE,
         outcome=None if is_needed else Outcome.NOT_BUILT,
         causes=() if is_needed else ("none of its paths is touched",),
     )

@@ -1,31 +1,51 @@
-"""Compares the review server's changes with ours: what no event told is found here."""
+"""Reads from the review server which changes moved: what no event told is found here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from service.steps.look_at_change import look_at_change
+import hashlib
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
-    from service.ports import Store
+    from service.domain.identity import ChangeKey
+    from service.ports import Store, Transaction
     from service.ports.reviewing import ReviewServer
 
+# Of the server's clock. A server that shows a change in its lists later than this is caught up with by the
+# look at everything.
+OVERLAP: Final = timedelta(minutes=5)
+KIND: Final = "reconciled"
 
-def reconcile(store: Store, server: ReviewServer, since: datetime | None) -> int:
-    """Look at every change updated since then; how many were looked at.
 
-    None: at all that are open, there or as we know them. One that was merged or abandoned unheard is
-    open only here.
+def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int:
+    """Store a hint for every change that moved since the last time; how many.
+
+    ``is_full``, and where nobody knows how far the server was read: for all that are open, there or as we
+    know them, since one that was merged or abandoned unheard is open only here. How far the server was read
+    is stored with the hints, by the server's own clock, and only when its list was read to the end.
     """
     with store.exclusive("reconcile") as is_ours:
         if not is_ours:
             return 0
-        keys = {change.key: None for change in server.changes_since(since)}
-        if since is None:
-            with store.transaction() as tx:
-                keys |= dict.fromkeys(tx.open_changes(server.instance))
-        for key in keys:
-            look_at_change(store, server, key)
-    return len(keys)
+        now = server.now()
+        with store.transaction() as tx:
+            position = tx.position(server.instance)
+        since = None if is_full or position is None else position.seen_until - OVERLAP
+        moved: dict[ChangeKey, datetime] = {each.key: each.updated for each in server.changes_since(since)}
+        with store.transaction() as tx:
+            known = () if since else tx.open_changes(server.instance)
+            seen = dict.fromkeys(known, now) | moved
+            _hint(tx, seen)
+            tx.move_position(server.instance, max(moved.values(), default=now) if position else now)
+    return len(seen)
+
+
+def _hint(tx: Transaction, seen: Mapping[ChangeKey, datetime]) -> None:
+    for key, updated in seen.items():
+        # The same state of a change is one hint, looked at again.
+        digest = hashlib.sha256(f"{KIND} {key.number} {updated.isoformat()}".encode()).digest()
+        event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
+        tx.queue_task("handle_event", event_id)

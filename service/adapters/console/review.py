@@ -77,6 +77,10 @@ class ConsoleReview:
         """Who posts here."""
         return self._account
 
+    def now(self) -> datetime:
+        """This server's clock."""
+        return self._now()
+
     def apply_event(self, document: Mapping[str, Any]) -> None:
         """Take in an event as Gerrit's stream or its webhooks send it; other kinds are ignored.
 

@@ -6,10 +6,10 @@ import pytest
 
 from service.domain.execution import Execution
 from service.domain.identity import BuildName, RunKind
+from service.domain.links import Links
 from service.domain.review import ChangeStatus
 from service.domain.run import RunState
 from service.domain.vote import Outcome
-from service.steps.cast_vote import Links
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.finished import Farm
 
@@ -105,7 +105,7 @@ def test_a_run_that_was_cancelled_casts_no_vote_and_says_nothing(tmp_path: Path)
     assert farm.service.store.memory.reviews == {}
 
 
-def test_a_run_of_the_branch_is_decided_without_vote_or_message(tmp_path: Path) -> None:
+def test_a_run_of_the_branch_is_told_on_its_change_without_a_vote(tmp_path: Path) -> None:
     farm = Farm(tmp_path)
     farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
     farm.service.source.refs["refs/heads/master"] = "patch1"
@@ -116,7 +116,10 @@ def test_a_run_of_the_branch_is_decided_without_vote_or_message(tmp_path: Path) 
 
     assert farm.service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
     assert [(each.vote, each.header) for each in memory.decisions] == [(None, "Build Failed")]
-    assert memory.reviews == {}
+    started, ended = (stored.review for stored in memory.reviews.values())
+    assert started.message == "Build Started https://bench.example.com/runs/1"
+    assert ended.message.startswith("Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
+    assert started.labels == ended.labels == {}
 
 
 @pytest.mark.parametrize(("policy", "labels"), [("pass", {"Performance": 1}), ("none", {})])

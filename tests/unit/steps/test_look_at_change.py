@@ -8,9 +8,7 @@ from service.domain.identity import ChangeKey, RunKind
 from service.domain.review import ChangeStatus
 from service.domain.run import BuildState, RunState
 from service.steps.look_at_change import look_at_change
-from service.steps.reconcile import reconcile
 from tests.support.changes import KEY, Service, change_at
-from tests.support.memory import NOW
 
 if TYPE_CHECKING:
     from typing import Any
@@ -157,15 +155,15 @@ class TestReconciling:
         service.server.put(change_at(1))
         service.server.put(change_at(1, key=ChangeKey("gerrit", 8), **ABANDONED))
 
-        assert reconcile(service.store, service.server, None) == 1
+        assert service.reconcile(is_full=True) == 1
         assert service.runs() == [("patch1", RunState.PLANNING)]
-        assert reconcile(service.store, service.server, NOW) == 2
+        assert service.reconcile(is_full=True) == 1
         assert len(service.runs()) == 1
 
     def test_one_process_does_it_at_a_time(self) -> None:
         service = Service()
         service.server.put(change_at(1))
         with service.store.exclusive("reconcile"):
-            assert reconcile(service.store, service.server, None) == 0
+            assert service.reconcile(is_full=True) == 0
 
         assert service.runs() == []

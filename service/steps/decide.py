@@ -1,0 +1,69 @@
+"""Makes the decision of a round whose builds are all in: the vote, and the message that says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.identity import BuildName, RunKind
+from service.domain.message import BuildReport, compose
+from service.domain.project_file import OnUndecided
+from service.domain.records import BuildRecord, NewDecision, QueuedReview, RunRecord
+from service.domain.rulings import JudgedBuild, Ruling, excused, sentence
+from service.domain.spec import BuildSpec
+from service.domain.vote import CONSEQUENCES, Ballot, Outcome, header_of, vote_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from service.domain.links import Links
+    from service.ports import Transaction
+
+
+def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
+    """Store the decision of a run and queue its review; called anew when people decided otherwise."""
+    outcomes = [outcome_of(build) for build in builds]
+    rulings = rulings_on(tx, run, builds)
+    ballots = [
+        Ballot(outcome, is_voting=build.is_voting, is_excused=ruling is not None)
+        for outcome, build, ruling in zip(outcomes, builds, rulings, strict=True)
+    ]
+    vote = vote_of(ballots, _on_nothing_to_build(builds))
+    header = header_of(vote, outcomes)
+    if run.kind is not RunKind.CHECK:
+        vote = None  # it measures the branch; there is nothing left to vote on
+    number = tx.next_decision(run)
+    marker = links.decision(run.id, number)
+    reports = [_report(build, ruling, links.build) for build, ruling in zip(builds, rulings, strict=True)]
+    message = compose(header, reports, marker)
+    tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
+    if run.change is not None and run.kind is not RunKind.CALIBRATION:
+        labels = {} if vote is None else {run.label: vote}
+        review = QueuedReview(run.change, run.revision, message, marker, labels)
+        tx.queue_review(f"run/{run.id}/decision/{number}", review)
+
+
+def rulings_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Ruling | None, ...]:
+    """For each finished build the ruling that excuses its failure."""
+    made = tx.rulings(run.patch_set_id) if run.patch_set_id is not None else ()
+    judged = [JudgedBuild(build.id, build.job, outcome_of(build), build.blamed) for build in builds]
+    return excused(judged, made, run.revision)
+
+
+def outcome_of(build: BuildRecord) -> Outcome:
+    """The outcome of a finished build."""
+    if build.outcome is None:
+        raise ValueError(f"build {build.job}/{build.number} is finished without an outcome")
+    return build.outcome
+
+
+def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> OnUndecided:
+    """The jobs' answer; one that wants no vote is enough."""
+    policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
+    withheld = any(policy.on_nothing_to_build is OnUndecided.NONE for policy in policies)
+    return OnUndecided.NONE if withheld else OnUndecided.PASS
+
+
+def _report(build: BuildRecord, ruling: Ruling | None, link: Callable[[BuildName], str]) -> BuildReport:
+    result = CONSEQUENCES[outcome_of(build)].result
+    said = () if ruling is None else (sentence(ruling),)
+    return BuildReport(link(BuildName(build.job, build.number)), result, (*said, *build.causes))

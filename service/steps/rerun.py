@@ -1,0 +1,79 @@
+"""Runs builds of a patch set again because a person asked for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.rounds import Place, failed_jobs, next_round
+from service.domain.run import BuildState, RunState
+from service.domain.vote import Ballot, Counts, Outcome
+from service.steps.decide import outcome_of, rulings_on
+from service.steps.plan_run import DEADLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.commands import Recheck
+    from service.domain.records import BuildRecord, RunRecord
+    from service.ports import Transaction
+
+NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
+
+
+def recheck(tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int) -> str:
+    """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
+
+    In a finished round they open the next one, which reuses the other builds; in a running one they take
+    the places of those that are finished. One that is still on its way is left to arrive.
+    """
+    builds = tx.builds_of(run.id)
+    finished = [build for build in builds if build.state is BuildState.FINISHED]
+    targets = _targets(tx, run, finished, wanted)
+    if not targets:
+        return "it is still running" if len(finished) < len(builds) else NOTHING_FAILED
+    if run.state is RunState.FINISHED:
+        _next_round(tx, run, builds, targets, heard_id)
+    else:
+        for build in (each for each in finished if each.job in targets):
+            _put(tx, run.id, _position(tx, run.id, build), build, heard_id)
+    return ""
+
+
+def _targets(
+    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: Recheck
+) -> tuple[str, ...]:
+    """The jobs to run again: those that were named, all that ran, or those that keep the round from a +1."""
+    if wanted.jobs:
+        there = {build.job for build in finished}
+        return tuple(job for job in wanted.jobs if job in there)
+    if wanted.is_all:
+        return tuple(build.job for build in finished if build.outcome is not Outcome.NOT_BUILT)
+    excused = rulings_on(tx, run, finished)
+    counted = {
+        build.job: outcome_of(build)
+        for build, ruling in zip(finished, excused, strict=True)
+        if Ballot(outcome_of(build), is_excused=ruling is not None).counts is not Counts.PASS
+    }
+    return failed_jobs(counted)
+
+
+def _next_round(
+    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], targets: Sequence[str], heard_id: int
+) -> None:
+    by_job = {build.job: build for build in builds}
+    following = tx.follow_run(run, heard_id)
+    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], targets)):
+        if place.build_id is not None:
+            tx.take_build(following, position, place.build_id)
+        else:
+            _put(tx, following, position, by_job[place.job], heard_id)
+
+
+def _put(tx: Transaction, run_id: int, position: int, build: BuildRecord, heard_id: int) -> None:
+    again = tx.repeat_build(build, DEADLINE)
+    tx.put_build(run_id, position, build.job, again, heard_id)
+    tx.queue_task("execute", again)
+
+
+def _position(tx: Transaction, run_id: int, build: BuildRecord) -> int:
+    return [place.job for place in tx.places(run_id)].index(build.job)
