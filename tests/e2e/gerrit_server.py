@@ -1,0 +1,200 @@
+"""A real Gerrit for a test: started by `tools/gerrit-dev`, and spoken to as any of its people."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tools.gerrit_dev.java import installed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TOOL = Path(__file__).parents[2] / "tools" / "gerrit-dev"
+OLDEST_JAVA = 17
+GUARD = ")]}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A patch set that was pushed for review."""
+
+    number: int
+    patch_set: int
+    revision: str
+    parent: str
+    change_id: str
+
+
+class GerritServer:
+    """A started server, its project, and what its people can do there."""
+
+    def __init__(self, said: Mapping[str, Any], scratch: Path) -> None:
+        self.url: str = said["url"]
+        self.project: str = said["project"]
+        self.branch: str = said["branch"]
+        self.reviewers: str = said["reviewers"]
+        self.pid: int = said["pid"]
+        self.said = said
+        self._clone = scratch
+        self._people = {
+            user: httpx.Client(
+                base_url=f"{self.url}/a", auth=(user, who["password"]), timeout=60, trust_env=False
+            )
+            for user, who in said["accounts"].items()
+        }
+
+    def __enter__(self) -> Self:
+        self._git("init", "-q", str(self._clone))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._people.values():
+            client.close()
+
+    def ask(self, user: str, method: str, path: str, body: object = None) -> httpx.Response:
+        """Whatever the server answers to an account."""
+        return self._people[user].request(method, path, json=body)
+
+    def rest(self, user: str, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
+        """What the server answers to an account that may do this."""
+        answer = self.ask(user, method, path, body)
+        assert answer.is_success, f"{method} {path} as {user}: {answer.status_code} {answer.text}"
+        text = answer.text.removeprefix(GUARD)
+        return json.loads(text) if text.strip() else None
+
+    def propose(
+        self, files: Mapping[str, str], *, user: str = "alice", message: str = "A change"
+    ) -> Proposal:
+        """Push a new change on top of the branch."""
+        self._fetch(user, f"refs/heads/{self.branch}")
+        change_id = f"I{secrets.token_hex(20)}"
+        self._commit(user, files, f"{message}\n\nChange-Id: {change_id}\n")
+        return self._push(user, change_id)
+
+    def amend(
+        self,
+        proposal: Proposal,
+        files: Mapping[str, str],
+        *,
+        user: str = "alice",
+        message: str = "A change",
+    ) -> Proposal:
+        """Push the next patch set: these files and this message, on the same parent."""
+        number = proposal.number
+        self._fetch(user, f"refs/changes/{number % 100:02d}/{number}/{proposal.patch_set}")
+        text = f"{message}\n\nChange-Id: {proposal.change_id}\n"
+        self._commit(user, files, text, "--amend", "--reset-author")
+        return self._push(user, proposal.change_id)
+
+    def review(
+        self, user: str, proposal: Proposal, labels: Mapping[str, int], message: str = ""
+    ) -> httpx.Response:
+        """Vote and comment on a patch set."""
+        path = f"/changes/{proposal.number}/revisions/{proposal.revision}/review"
+        return self.ask(user, "POST", path, {"labels": labels, "message": message})
+
+    def votes(self, number: int, label: str) -> dict[str, int]:
+        """Who voted what on the current patch set; no vote is left out."""
+        found = self.rest("admin", "GET", f"/changes/{number}/detail")["labels"][label]
+        return {each["username"]: each["value"] for each in found.get("all", []) if each.get("value")}
+
+    def ssh(self, user: str, *words: str) -> list[str]:
+        """What runs a Gerrit command over SSH."""
+        ssh = self.said["ssh"]
+        options = {
+            "BatchMode": "yes",
+            "IdentitiesOnly": "yes",
+            "StrictHostKeyChecking": "yes",
+            "UserKnownHostsFile": ssh["known_hosts"],
+        }
+        argv = ["ssh", "-F", os.devnull, "-p", str(ssh["port"]), "-i", self.said["accounts"][user]["key"]]
+        argv += [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        return [*argv, f"{user}@{ssh['host']}", "gerrit", *words]
+
+    def git_url(self, user: str) -> str:
+        """Where an account fetches from and pushes to."""
+        password = self.said["accounts"][user]["password"]
+        return f"{self.url.replace('://', f'://{user}:{password}@')}/a/{self.project}"
+
+    def _fetch(self, user: str, ref: str) -> None:
+        self._git("fetch", "-q", self.git_url(user), ref)
+        self._git("checkout", "-q", "--detach", "FETCH_HEAD")
+
+    def _commit(self, user: str, files: Mapping[str, str], message: str, *words: str) -> None:
+        for name, text in files.items():
+            (self._clone / name).parent.mkdir(parents=True, exist_ok=True)
+            (self._clone / name).write_text(text, encoding="utf-8")
+        self._git("add", "-A")
+        who = self.said["accounts"][user]
+        identity = ("-c", f"user.name={who['name']}", "-c", f"user.email={who['email']}")
+        self._git(*identity, "commit", "-q", "--allow-empty", *words, "-m", message)
+
+    def _push(self, user: str, change_id: str) -> Proposal:
+        self._git("push", "-q", self.git_url(user), f"HEAD:refs/for/{self.branch}")
+        triple = "~".join(quote(part, safe="") for part in (self.project, self.branch, change_id))
+        change = self.rest(user, "GET", f"/changes/{triple}?o=CURRENT_REVISION")
+        revision, parent = self._git("rev-parse", "HEAD", "HEAD^").split()
+        assert change["current_revision"] == revision
+        patch_set = change["revisions"][revision]["_number"]
+        return Proposal(change["_number"], patch_set, revision, parent, change_id)
+
+    def _git(self, *words: str) -> str:
+        alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+        place = ("-C", str(self._clone)) if self._clone.exists() else ()
+        argv = ["git", "-c", "http.proxy=", *place, *words]
+        done = subprocess.run(argv, env={**os.environ, **alone}, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, f"git {words}: {done.stderr}"
+        return done.stdout.strip()
+
+
+def gerrit_dev(
+    *words: str | Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the tool as a person would."""
+    argv = [sys.executable, str(TOOL), *(str(word) for word in words)]
+    passed = {**os.environ, **(environment or {})}
+    return subprocess.run(argv, env=passed, capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def running_gerrit(directory: Path, *words: str | Path) -> Iterator[GerritServer]:
+    """A server in a new directory, which is gone with its process at the end."""
+    try:
+        done = gerrit_dev("up", directory, *words)
+        assert done.returncode == 0, done.stderr
+        with GerritServer(json.loads(done.stdout), directory / "clone") as server:
+            yield server
+    finally:
+        gone = gerrit_dev("down", directory, "--wipe")
+        assert gone.returncode == 0, gone.stderr
+
+
+def what_is_missing() -> str:
+    """What a Gerrit needs and is not here; empty if all is."""
+    if shutil.which("mvn") is None:
+        return "Gerrit is fetched by Maven, and no mvn is on PATH"
+    if installed(OLDEST_JAVA) is None:
+        return f"Gerrit needs Java {OLDEST_JAVA} or later, and there is none on PATH or at JAVA_HOME"
+    return ""
+
+
+@pytest.fixture(scope="session")
+def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
+    """A server for the tests; what they make there stays, so each works on changes of its own."""
+    if missing := what_is_missing():
+        pytest.skip(missing)
+    with running_gerrit(tmp_path_factory.mktemp("gerrit")) as server:
+        yield server

@@ -1,0 +1,46 @@
+"""Keeps what was downloaded between servers, whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def cache_directory() -> Path:
+    """The directory for downloads, made if it is not there."""
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = Path(root) / "benchgate" / "gerrit"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def kept(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], None]) -> Path:
+    """The directory ``path``; ``make`` fills a new one where there is none that ``is_whole``.
+
+    Two that ask at the same time make it once.
+    """
+    with locked(path.with_name(f"{path.name}.lock")):
+        if not is_whole(path):
+            with tempfile.TemporaryDirectory(prefix="new.", dir=path.parent) as parent:
+                new = Path(parent) / path.name
+                new.mkdir()
+                make(new)
+                shutil.rmtree(path, ignore_errors=True)
+                new.rename(path)
+    return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until nobody else holds this file."""
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,89 @@
+"""Has Maven fetch the jars of a release, and checks that they are the ones that were pinned."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from typing import TYPE_CHECKING, Final
+
+from tools.gerrit_dev.cache import kept
+from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.programs import output_of
+from tools.gerrit_dev.progress import say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tools.gerrit_dev.releases import Jar, Release
+
+# Plug-ins are pinned too: what Maven takes by default differs between its packagers.
+COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+# Without a repository of its own, so that Maven asks the one that this machine is set up for. The jars are
+# complete in themselves; what they declare beside it would only be downloaded.
+POM: Final = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>gerrit.dev</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>{dependencies}
+  </dependencies>
+</project>
+"""
+DEPENDENCY: Final = """
+    <dependency>
+      <groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+    </dependency>"""
+
+
+def class_path(release: Release, java: Path, cache: Path) -> str:
+    """What Java's ``-cp`` takes to run a release.
+
+    Raises:
+        CannotServe: Maven is not there or cannot fetch a jar, or a jar is not the pinned one.
+    """
+    directory = kept(
+        cache / release.version,
+        lambda path: all(_is_pinned(path, jar) for jar in release.jars),
+        lambda path: _fetch(release, java, path),
+    )
+    entries = ["version", *(jar.file_name for jar in release.jars)]
+    return os.pathsep.join(str(directory / entry) for entry in entries)
+
+
+def _is_pinned(directory: Path, jar: Jar) -> bool:
+    path = directory / jar.file_name
+    return path.exists() and _sha256(path) == jar.sha256
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _fetch(release: Release, java: Path, directory: Path) -> None:
+    say(f"fetching Gerrit {release.version} by Maven")
+    pom = directory / "pom.xml"
+    wanted = (DEPENDENCY.format(group=j.group, artifact=j.artifact, version=j.version) for j in release.jars)
+    pom.write_text(POM.format(dependencies="".join(wanted)), encoding="utf-8")
+    _run_maven(["-f", str(pom), COPY, f"-DoutputDirectory={directory}"], java)
+    for jar in release.jars:
+        if not _is_pinned(directory, jar):
+            raise CannotServe(f"{jar.file_name} from Maven is not the pinned one: its SHA-256 differs")
+    _write_version(release, directory)
+
+
+def _run_maven(words: list[str], java: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise CannotServe("Maven is needed to fetch Gerrit: no mvn on PATH (Debian: apt install maven)")
+    has_java = "JAVA_HOME" in os.environ or shutil.which("java") is not None
+    environment = {} if has_java else {"JAVA_HOME": str(java.parents[1])}
+    output_of(maven, "-q", "-B", "-Dstyle.color=never", *words, environment=environment)
+
+
+def _write_version(release: Release, directory: Path) -> None:
+    """None of the jars holds the version: without it the server would call itself "(dev)"."""
+    path = directory / "version" / "com" / "google" / "gerrit" / "common" / "Version"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"{release.version}\n", encoding="utf-8")

@@ -1,0 +1,81 @@
+"""Starts, recognises and stops the process of a server."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tools.gerrit_dev.place import Place
+
+MAIN_CLASS: Final = "com.google.gerrit.launcher.GerritLauncher"
+# It lets requests end and writes out its search index, which takes two or three seconds.
+STOP_SECONDS: Final = 30.0
+
+
+def start(place: Place, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Run the server in a session of its own, so that no terminal ends it."""
+    with place.log.open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603  # words of our own
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    place.pid_file.write_text(f"{process.pid}\n", encoding="ascii")
+    return process
+
+
+def running(place: Place) -> int | None:
+    """The server's process, if it runs."""
+    with _held(place) as held:
+        return held[0] if held else None
+
+
+def stop(place: Place) -> int | None:
+    """End the server and wait for its end; the process that it was, None if it did not run."""
+    with _held(place) as held:
+        if held:
+            pid, handle = held
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+            if not select.select([handle], [], [], STOP_SECONDS)[0]:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                select.select([handle], [], [])
+    place.pid_file.unlink(missing_ok=True)
+    return pid if held else None
+
+
+def resident_megabytes(pid: int) -> int:
+    """The memory that a process holds now."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(kilobytes) // 1024
+
+
+@contextmanager
+def _held(place: Place) -> Iterator[tuple[int, int] | None]:
+    """The process and a handle on it; None if it is not this server any more.
+
+    The handle comes first and the look second: a number may have gone to another process, a handle cannot.
+    """
+    handle = None
+    try:
+        with suppress(OSError, ValueError):
+            pid = int(place.pid_file.read_text(encoding="ascii"))
+            handle = os.pidfd_open(pid)
+        yield (pid, handle) if handle is not None and _is_server(pid, place) else None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _is_server(pid: int, place: Place) -> bool:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return {MAIN_CLASS.encode(), b"daemon", os.fsencode(place.site)} <= set(words)
