@@ -8,6 +8,7 @@ import click
 
 from service.cli.up import stop_on_signals
 from service.config import ControlSettings
+from service.domain.health import LISTEN
 from service.logs import log_as_json
 from service.steps.listen import listen
 from service.steps.receive_event import receive_event
@@ -30,6 +31,6 @@ def command() -> None:
             receive=lambda body: receive_event(plane.store, settings.instance, body),
             ask_to_reconcile=lambda: plane.queue.send("reconcile", 0, ""),
             stop=stop,
-            beat=lambda note: plane.upkeep.beat("listen", note),
+            beat=lambda note: plane.upkeep.beat(LISTEN, note),
             sleep=stop.wait,
         )

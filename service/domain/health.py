@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from service.domain.views import Condition
+
+
+LISTEN: Final = "listen"  # the part that listens to a stream of events
+DISCONNECTED: Final = "disconnected"  # how its note begins while it cannot
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,7 @@ class Patience:
     queue: float = 3600.0  # as long as a few builds before it may take
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
+    listen: float = 60.0  # a sign of life comes every ten seconds
     pulses: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"schedule": 60.0, "reconcile": 300.0})
     )
@@ -46,7 +53,8 @@ def _reviews(condition: Condition, patience: Patience) -> Iterator[str]:
     if waiting > patience.review:
         count = condition.unsent_reviews
         votes = "One vote has" if count == 1 else f"{count} votes have"
-        yield f"{votes} not reached the review server, the oldest for {_in_words(waiting)}."
+        why = f": {plain(condition.why_unsent)}" if condition.why_unsent else ""
+        yield f"{votes} not reached the review server, the oldest for {_in_words(waiting)}{why}."
 
 
 def _setbacks(condition: Condition, _: Patience) -> Iterator[str]:
@@ -78,6 +86,18 @@ def _pulses(condition: Condition, patience: Patience) -> Iterator[str]:
             yield f"The {part} has not run yet."
         elif (silent := _age(condition, beats[part])) > allowed:
             yield f"The {part} has not run for {_in_words(silent)}."
+    yield from _listening(condition, patience)
+
+
+def _listening(condition: Condition, patience: Patience) -> Iterator[str]:
+    """Of a stream of events, where one is listened to: without it changes are heard of a minute later."""
+    for pulse in condition.pulses:
+        if pulse.part != LISTEN:
+            continue
+        if (silent := _age(condition, pulse.beat_at)) > patience.listen:
+            yield f"Nothing has listened to the review server's events for {_in_words(silent)}."
+        elif pulse.note.startswith(DISCONNECTED):
+            yield f"The stream of the review server's events is {plain(pulse.note)}."
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:

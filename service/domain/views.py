@@ -353,3 +353,4 @@ class Condition:
     dead_setbacks: int
     queues: tuple[PoolQueue, ...]
     pulses: tuple[Pulse, ...]
+    why_unsent: str = ""  # what the oldest unsent review last met

@@ -5,27 +5,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.person_override import is_vote_removed
+from service.domain.records import QueuedReview
 from service.domain.review import Change, PostedMessage, Review
+from service.steps.hear import person_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from service.domain.records import DueReview
     from service.ports import Store, Upkeep
     from service.ports.reviewing import ReviewServer
 
 _NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
+_ENOUGH: Final = 2  # failures in a row: then it is not the change
+_LONGEST: Final = 300.0  # seconds between two tries
 
 
 def deliver_reviews(store: Store, upkeep: Upkeep, server: ReviewServer) -> int:
-    """Post every review that is due, in the order of the decisions; how many were posted."""
-    posted = 0
+    """Post every review that is due, in the order of the decisions; how many were posted.
+
+    A server that cannot be reached twice in a row is not asked again for each of the others.
+    """
+    posted, failures = 0, 0
     for due in upkeep.due_reviews():
         with store.exclusive(f"review {due.review.change.instance}/{due.review.change.number}") as is_ours:
-            if is_ours:
-                posted += _deliver(upkeep, server, due)
+            if not is_ours:
+                continue
+            try:
+                posted += _deliver(store, upkeep, server, due)
+                failures = 0
+            except Transient as error:
+                wait = min(2.0**due.attempts, _LONGEST) if error.retry_after is None else error.retry_after
+                upkeep.postpone_review(due.outbox_id, wait, str(error))
+                failures += 1
+        if failures == _ENOUGH:
+            break
     return posted
 
 
-def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
+def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
     """No transaction is open while the server is talked to; the section is exclusive per change."""
     review = due.review
     try:
@@ -33,12 +52,13 @@ def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
         if _is_superseded(change, review.revision, has_vote=bool(review.labels)):
             upkeep.settle_review(due.outbox_id, "superseded", "the change moved on")
             return False
-        if any(_is_ours(message, review.marker, server) for message in server.messages(review.change)):
+        said = server.messages(review.change)
+        if any(_is_ours(message, review.marker, server) for message in said):
             # An earlier try was applied although its answer never arrived.
             upkeep.settle_review(due.outbox_id, "sent", "found on the change")
             return False
-        asked = Review(review.change, review.revision, review.message, review.labels)
-        granted = server.post(asked)
+        labels = _votes_to_cast(change, said, review.labels, server.account)
+        granted = server.post(Review(review.change, review.revision, review.message, labels))
     except NotFound as error:
         if due.waiting_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error))
@@ -48,12 +68,44 @@ def _deliver(upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
     except Permanent as error:
         upkeep.settle_review(due.outbox_id, "refused", str(error))
         return False
-    except Transient as error:
-        upkeep.postpone_review(due.outbox_id, min(2.0**due.attempts, 300.0), str(error))
-        return False
-    refused = sorted(name for name, value in review.labels.items() if granted.get(name) != value)
-    upkeep.settle_review(due.outbox_id, "sent", f"label not granted: {', '.join(refused)}" if refused else "")
+    _settle(store, upkeep, due, labels, granted)
     return True
+
+
+def _votes_to_cast(
+    change: Change, said: Sequence[PostedMessage], labels: Mapping[str, int], account: str
+) -> Mapping[str, int]:
+    """The votes but for those that a person removed from this patch set: these are never put back."""
+    bot = person_of(account, said)
+    if bot is None:
+        return labels
+    number = change.current.number
+    return {name: vote for name, vote in labels.items() if not is_vote_removed(said, number, name, bot)}
+
+
+def _settle(
+    store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, int], granted: Mapping[str, int]
+) -> None:
+    kept_back = sorted(due.review.labels.keys() - asked.keys())
+    refused = sorted(name for name, value in asked.items() if granted.get(name) != value)
+    notes = [f"not put back after a person removed it: {name}" for name in kept_back]
+    notes += [f"label not granted: {name}" for name in refused]
+    if refused:
+        # Only the answer tells: so it is said after the message that should have brought the vote.
+        _tell_of_refusal(store, due, refused)
+    upkeep.settle_review(due.outbox_id, "sent", "; ".join(notes))
+
+
+def _tell_of_refusal(store: Store, due: DueReview, refused: Sequence[str]) -> None:
+    review = due.review
+    marker = f"{review.marker}-not-granted"
+    votes = ", ".join(f"{name}{review.labels[name]:+}" for name in refused)
+    text = (
+        f"The server did not take the vote {votes}: it has no such label or value here, or this account may "
+        f"not use it.\n\n{marker}"
+    )
+    with store.transaction() as tx:
+        tx.queue_review(marker, QueuedReview(review.change, review.revision, text, marker))
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:

@@ -29,6 +29,8 @@ SELECT now() AS now,
        (SELECT count(*) FROM outbox WHERE state = 'pending' AND kind = 'review') AS unsent_reviews,
        (SELECT min(created_at) FROM outbox WHERE state = 'pending' AND kind = 'review')
            AS oldest_unsent_review_at,
+       coalesce((SELECT last_error FROM outbox WHERE state = 'pending' AND kind = 'review'
+                 ORDER BY created_at LIMIT 1), '') AS why_unsent,
        (SELECT count(*) FROM setback WHERE is_dead) AS dead_setbacks
 """)
 # Nobody waits for a calibration.

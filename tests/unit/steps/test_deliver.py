@@ -154,13 +154,67 @@ class TestChangesThatMovedOn:
         assert desk.deliver() == 1
 
 
+class TestRemovedVotes:
+    """A vote that a person removed is never put back."""
+
+    @pytest.fixture
+    def desk(self) -> Desk:
+        desk = Desk()
+        desk.server.say(KEY, desk.server.account, "Patch Set 1: Verified-1\n\nBuild Failed")
+        desk.queue()
+        return desk
+
+    def test_the_message_comes_without_it(self, desk: Desk) -> None:
+        desk.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
+
+        assert desk.deliver() == 1
+        assert desk.server.reviews[-1].labels == {}
+        assert desk.states == [("sent", "not put back after a person removed it: Verified")]
+
+    def test_somebody_elses_vote_is_no_matter(self, desk: Desk) -> None:
+        desk.server.say(KEY, "bob", "Removed Verified-1 by Alice")
+
+        assert desk.deliver() == 1
+        assert desk.server.reviews[-1].labels == {"Verified": 1}
+
+    def test_new_code_is_voted_on(self, desk: Desk) -> None:
+        desk.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
+        desk.server.put(change_at(2))
+        with desk.store.transaction() as tx:
+            tx.queue_review("new", QueuedReview(KEY, "patch2", "Build Failed", "new", {"Verified": -1}))
+
+        assert desk.deliver() + desk.deliver() == 1
+        assert desk.server.reviews[-1].labels == {"Verified": -1}
+
+
 class TestFaults:
-    def test_a_label_that_was_not_granted_is_noted(self) -> None:
+    def test_a_label_that_was_not_granted_is_noted_and_told_once(self) -> None:
         desk = Desk()
         desk.queue(labels={"Verified": 1, "Performance": 1})
 
         assert desk.deliver() == 1
-        assert desk.states == [("sent", "label not granted: Performance")]
+        assert desk.states[0] == ("sent", "label not granted: Performance")
+        assert desk.deliver() == 1
+        assert desk.server.reviews[-1].labels == {}
+        assert desk.server.reviews[-1].message.startswith("The server did not take the vote Performance+1: ")
+        assert desk.deliver() == 0
+
+    def test_a_server_that_says_when_to_come_again_is_obeyed(self, desk: Desk) -> None:
+        (review,) = desk.store.memory.reviews.values()
+        desk.server.before = [Transient("429 too many requests", retry_after=17.0)]
+
+        assert desk.deliver() == 0
+        assert review.postponed == 17.0
+
+    def test_a_server_that_is_away_is_not_asked_for_each_review(self, desk: Desk) -> None:
+        for number in (8, 9):
+            other = ChangeKey("gerrit", number)
+            desk.server.put(change_at(1, key=other))
+            desk.queue(f"https://bench.example.com/runs/{number}#v1", change=other)
+        desk.server.before = [Transient("down")] * 3
+
+        assert desk.deliver() == 0
+        assert len(desk.server.before) == 1
 
     def test_a_server_that_is_down_is_asked_again_less_and_less_often(self, desk: Desk) -> None:
         (review,) = desk.store.memory.reviews.values()
