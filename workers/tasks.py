@@ -76,7 +76,11 @@ def handle_event_task(entity: int) -> None:
 def plan_task(entity: int) -> None:
     """Plan a run."""
     plane = control()
-    _step("plan", entity, lambda: plan_run(plane.store, plane.source, entity, plane.links.run(entity)))
+    _step(
+        "plan",
+        entity,
+        lambda: plan_run(plane.store, plane.server, plane.source, entity, plane.links.run(entity)),
+    )
 
 
 @app.task(name="benchgate.analyse")

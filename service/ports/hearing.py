@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from service.domain.review import PostedMessage
     from service.domain.rounds import Place
     from service.domain.rulings import Ruling
+    from service.domain.run import RunState
 
 
 class Hearing(Protocol):
@@ -44,6 +45,9 @@ class Rounds(Protocol):
 
     def newest_check(self, patch_set_id: int) -> RunRecord | None:
         """The last check of a patch set, locked; None where there was none."""
+
+    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
+        """The states of the checks of a commit, whatever patch set it is."""
 
     def places(self, run_id: int) -> Sequence[Place]:
         """The places of a run's builds in their order."""

@@ -16,9 +16,11 @@ from service.domain.spec import BuildSpec, Revision
 from service.domain.text import plain
 from service.domain.vote import Outcome
 from service.steps.project_file import NoProjectFile, read_project_file
+from service.steps.trust import why_held
 
 if TYPE_CHECKING:
     from service.ports import Source, Store, Transaction
+    from service.ports.reviewing import ReviewServer
 
 # A person waits for a check; nobody waits for the others.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
@@ -26,7 +28,7 @@ _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATIO
 DEADLINE: Final = 24 * 3600.0
 
 
-def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
+def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
     """Plan a run that is still to be planned; any other run is left alone.
 
     ``run_url`` is where the run's page will be.
@@ -44,6 +46,10 @@ def plan_run(store: Store, source: Source, run_id: int, run_url: str) -> None:
     except BadInput as error:  # also a project file that is no text, or far too large
         _refuse(store, run, str(error), run_url, is_told=True)
         return
+    is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
+    if is_gated and (held := why_held(store, server, run, plan.base, plan.trusted)):
+        _refuse(store, run, held, run_url, is_told=True)
+        return
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
             _store(tx, run, plan)
@@ -55,6 +61,7 @@ class _Plan:
     """What a run compares, and by which builds."""
 
     label: str
+    trusted: str  # the group whose code may run; empty: everybody's
     base: Revision | None
     patch: Revision
     builds: tuple[PlannedBuild, ...]
@@ -67,13 +74,14 @@ class _Plan:
 
 def _plan(source: Source, run: RunRecord) -> _Plan:
     project_file = read_project_file(source, run.project, run.branch)
+    trusted = project_file.commands.get("trusted", "")
     base, patch = _revisions(source, run)
     if run.kind is RunKind.CALIBRATION:
         planned = plan_builds(project_file, None)
         chosen = tuple(each for each in planned if is_calibrated(each.job, run.pool))
-        return _Plan(project_file.label, base, patch, chosen)
+        return _Plan(project_file.label, trusted, base, patch, chosen)
     paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
-    return _Plan(project_file.label, base, patch, plan_builds(project_file, paths))
+    return _Plan(project_file.label, trusted, base, patch, plan_builds(project_file, paths))
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:

@@ -79,7 +79,7 @@ class Service:
         look_at_change(self.store, self.server, change.key)
 
     def plan(self, run_id: int = 1) -> None:
-        plan_run(self.store, self.source, run_id, LINKS.run(run_id))
+        plan_run(self.store, self.server, self.source, run_id, LINKS.run(run_id))
 
     def vote(self, run_id: int = 1) -> None:
         cast_vote(self.store, LINKS, run_id)

@@ -95,6 +95,10 @@ class MemoryRounds:
         runs = [r for r in self._m.runs if r.patch_set_id == patch_set_id and r.kind is RunKind.CHECK]
         return runs[-1] if runs else None
 
+    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
+        mine = (instance, revision, RunKind.CHECK)
+        return tuple(r.state for r in self._m.runs if (r.instance, r.revision, r.kind) == mine)
+
     def places(self, run_id: int) -> Sequence[Place]:
         return [
             Place(self._m.builds[build - 1].job, build, (run, build) in self._m.reused)

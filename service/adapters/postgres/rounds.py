@@ -39,6 +39,17 @@ class RoundsOfBuilds(Builds):
         ).first()
         return None if row is None else run_record(row)
 
+    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
+        """The states of the checks of a commit, whatever patch set it is."""
+        found = self._connection.execute(
+            select(t.run.c.state).where(
+                t.run.c.instance == instance,
+                t.run.c.revision == revision,
+                t.run.c.kind == RunKind.CHECK.value,
+            )
+        ).scalars()
+        return tuple(RunState(state) for state in found)
+
     def places(self, run_id: int) -> Sequence[Place]:
         """The places of a run's builds in their order."""
         found = self._connection.execute(

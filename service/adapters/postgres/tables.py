@@ -165,6 +165,7 @@ run: Final = Table(
         postgresql_where=text("kind = 'post-submit'"),
     ),
     Index("run_of_patch_set", "patch_set_id", "id"),
+    Index("run_of_revision", "revision", postgresql_where=text("kind = 'check'")),
     Index("run_unfinished", "id", postgresql_where=text("state IN ('planning', 'running')")),
 )
 

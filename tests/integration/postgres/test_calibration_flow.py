@@ -78,7 +78,7 @@ class Site:
 
     def _plan(self) -> None:
         for (number,) in self.database.rows("SELECT id FROM run WHERE state = 'planning'"):
-            plan_run(self.store, self.source, number, LINKS.run(number))
+            plan_run(self.store, FakeReviewServer(), self.source, number, LINKS.run(number))
 
 
 @pytest.fixture

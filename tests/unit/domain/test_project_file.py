@@ -219,7 +219,7 @@ class TestRefusals:
             ),
             (
                 f"{job_with(SUITES.strip())}commands: {{retry: all}}",
-                "6: commands.retry: 'retry' is not allowed as a name here; allowed are rerun, override, trusted",
+                "commands.retry: 'retry' is not allowed as a name here; allowed are rerun, override, trusted",
             ),
         ],
     )

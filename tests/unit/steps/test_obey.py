@@ -11,7 +11,7 @@ from service.domain.vote import Outcome
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 
-RIGHTS = "commands: {rerun: committers, override: reviewers, trusted: committers}\n"
+RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 HEAD, JOB = PROJECT_FILE.split("jobs:\n")
 TWO_JOBS = f"{HEAD}jobs:\n{JOB.replace('perf:', 'other:')}{JOB}"
 MAY = {("bob", "reviewers"), ("bob", "committers"), ("carol", "committers")}

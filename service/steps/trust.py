@@ -1,0 +1,55 @@
+"""Tells whether the code of a patch set may be run, or has to wait for a person's word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.errors import Permanent, Transient
+from service.domain.rulings import RulingKind
+from service.domain.run import RunState
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from service.domain.records import RunRecord
+    from service.domain.spec import Revision
+    from service.ports import Store
+    from service.ports.reviewing import ReviewServer
+
+
+def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision | None, group: str) -> str:
+    """Why the code of a check may not run; empty: it may.
+
+    It may where owner and uploader of the change are in the group, and a parent that is not merged was
+    allowed to run itself; or where one of the group said ``ok-to-test`` on exactly this patch set.
+
+    Raises:
+        Transient: the parent's own check is still to be planned.
+    """
+    if run.change is None or run.patch_set_id is None:
+        return ""
+    with store.transaction() as tx:
+        if any(each.kind is RulingKind.TRUST for each in tx.rulings(run.patch_set_id)):
+            return ""
+        parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
+    change = server.change(run.change)
+    # Who rebases somebody's change becomes its uploader, and answers for no line of it.
+    for person in (change.owner, change.current.uploader):
+        try:
+            may = server.is_member(person.account, group)
+        except Permanent as error:
+            return f"nobody's code runs: {error}"
+        if not may:
+            return _held(f"{plain(person.shown) or 'its uploader'} is not in the group {group}", group)
+    return "" if parents is None else _of_parent(parents, group)
+
+
+def _of_parent(states: tuple[RunState, ...], group: str) -> str:
+    if any(state is RunState.PLANNING for state in states):
+        raise Transient("the check of the parent is still to be planned")
+    if any(state in {RunState.RUNNING, RunState.FINISHED} for state in states):
+        return ""
+    return _held("its parent is not merged and was not allowed to run", group)
+
+
+def _held(why: str, group: str) -> str:
+    return f"nothing runs yet: {why}; one of {group} allows it by the comment `ok-to-test`"
