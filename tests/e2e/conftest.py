@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,6 @@ from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from service.adapters.embedded.children import Supervisor
     from service.cli.parts import Site
@@ -88,6 +88,18 @@ class RunningSite:
     def pid(self, name: str) -> int:
         """The process of a part."""
         return next(s.pid for s in self.supervisor.statuses() if s.name == name and s.pid is not None)
+
+
+def sleepers(seconds: str) -> list[str]:
+    """Processes that sleep exactly so long."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if words[:1] == [b"sleep"] and seconds.encode() in words:
+                    found.append(entry.name)
+    return found
 
 
 def start_settings(project: TinyProject) -> dict[str, str]:

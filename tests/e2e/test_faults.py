@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import redis
+
+from tests.e2e.conftest import sleepers
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import RunningSite
@@ -30,15 +30,13 @@ def test_a_build_whose_worker_is_killed_is_taken_up_again(running: RunningSite) 
 def test_nothing_of_a_killed_worker_goes_on_running(running: RunningSite) -> None:
     running.feed(running.project.propose(22, {"time.txt": "99", "slow.txt": "31.4159"}).event())
     running.wait_for_phase(22, "build patch")
-    running.wait(lambda: bool(_sleepers("31.4159")), "the compile")
+    running.wait(lambda: bool(sleepers("31.4159")), "the compile")
     os.kill(running.pid("machine"), signal.SIGKILL)
-    running.wait(
-        lambda: not _sleepers("31.4159") or _is_second_attempt(running, 22), "the end of the compile"
-    )
+    running.wait(lambda: not sleepers("31.4159") or _is_second_attempt(running, 22), "the end of the compile")
     # A newer patch set ends the second attempt, so that the others need not wait for it.
     running.feed(running.project.propose(22, {"time.txt": "99"}, patch_set=2).event())
     assert running.wait_for_vote(22) == 1
-    assert not _sleepers("31.4159")
+    assert not sleepers("31.4159")
 
 
 def test_losing_the_queue_loses_no_vote(running: RunningSite) -> None:
@@ -54,10 +52,10 @@ def test_losing_the_queue_loses_no_vote(running: RunningSite) -> None:
 
 def test_a_new_patch_set_ends_the_build_of_the_old_one(running: RunningSite) -> None:
     running.feed(running.project.propose(25, {"time.txt": "98", "slow.txt": "27.1828"}).event())
-    running.wait(lambda: bool(_sleepers("27.1828")), "the compile")
+    running.wait(lambda: bool(sleepers("27.1828")), "the compile")
     running.feed(running.project.propose(25, {"time.txt": "98"}, patch_set=2).event())
     assert running.wait_for_vote(25) == 1
-    assert not _sleepers("27.1828")
+    assert not sleepers("27.1828")
     assert len(running.messages(25)) == 1
     assert running.plane.reading.patch_set(25, 1).runs[0].state == "cancelled"
 
@@ -73,15 +71,3 @@ def test_any_part_may_be_killed(running: RunningSite, part: str) -> None:
 def _is_second_attempt(running: RunningSite, number: int) -> bool:
     build = running.build(number)
     return build is not None and build.attempt > 1
-
-
-def _sleepers(seconds: str) -> list[str]:
-    """Processes that sleep exactly so long."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-                if words[:1] == [b"sleep"] and seconds.encode() in words:
-                    found.append(entry.name)
-    return found

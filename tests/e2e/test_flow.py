@@ -75,7 +75,10 @@ def test_a_merged_change_is_measured_on_its_branch_and_casts_no_vote(running: Ru
     running.project.merge(proposal)
     running.feed(proposal.event("change-merged", newRev=proposal.revision))
     running.wait(lambda: _finished(running, 8, "post-submit"), "the branch's measurement")
-    assert len(running.messages(8)) == 1
+    running.wait(lambda: len(running.messages(8)) == 3, "what is said of the branch")
+    _, started, ended = running.messages(8)
+    assert started.startswith("Patch Set 1:\n\nBuild Started http")
+    assert ended.startswith("Patch Set 1:\n\nBuild Successful \n\n")
 
 
 def test_the_api_tells_what_the_message_told(running: RunningSite) -> None:

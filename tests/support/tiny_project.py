@@ -79,14 +79,14 @@ class Proposal:
 
 
 class TinyProject:
-    """Its repository."""
+    """Its repository. ``more`` is added to its project file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, more: str = "") -> None:
         self.path = path
         path.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
         files = {
-            "benchgate.yaml": PROJECT_FILE,
+            "benchgate.yaml": PROJECT_FILE + more,
             "compile.sh": COMPILE,
             "program.sh": PROGRAM,
             "time.txt": "100",
