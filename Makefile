@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts soak clean
+.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts bench-webhooks soak clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -49,6 +49,9 @@ bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY
 
 bench-verdicts: .venv/dev.stamp ## the rule that votes beside others, on recorded and on live measurements
 	@$(BIN)/python -m tests.bench.verdicts --live var/bench-verdicts
+
+bench-webhooks: .venv/dev.stamp ## events a second that the webhook takes in, and how long they wait
+	@$(BIN)/python -m tests.bench.webhooks
 
 soak: .venv/dev.stamp ## sixty patch sets that change nothing: how many are called slower (goes on where it ended)
 	@$(BIN)/python -m tests.bench.verdicts.soak
