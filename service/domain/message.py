@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import ELLIPSIS, plain
+from service.domain.text import padded, plain
 from service.domain.vote import Result
 
 if TYPE_CHECKING:
@@ -22,13 +22,15 @@ _ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS
 class BuildReport:
     """What the message says of one build.
 
-    The causes of an external build are in its CI's own words and end with its link, as the Build Bot's did.
+    ``remark`` is what people decided of it. The causes of an external build are in its CI's own words and end
+    with its link, as the Build Bot's did.
     """
 
     link: str
     result: Result
     causes: tuple[str, ...] = ()
     is_external: bool = False
+    remark: str = ""
 
 
 def compose(header: str, reports: Sequence[BuildReport], link: str) -> str:
@@ -55,21 +57,19 @@ class _Paragraph:
 
 
 def _paragraphs(report: BuildReport) -> list[_Paragraph]:
-    causes = [_Paragraph(_cause(cause, report), is_cause=True) for cause in report.causes]
-    return [_Paragraph(f"{report.link} : {report.result}", is_cause=False), *causes]
+    remarks = [report.remark] if report.remark else []
+    said = [
+        *(plain(remark, _MAX_CAUSE) for remark in remarks),
+        *(_cause(each, report) for each in report.causes),
+    ]
+    first = _Paragraph(f"{report.link} : {report.result}", is_cause=False)
+    return [first, *(_Paragraph(text, is_cause=True) for text in said)]
 
 
 def _cause(cause: str, report: BuildReport) -> str:
     if report.is_external:
-        return f"{_padded(cause)} ( {report.link} )"
+        return f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
     return plain(cause, _MAX_CAUSE)
-
-
-def _padded(cause: str) -> str:
-    """A line as harmless as :func:`plain` makes it, but with its runs of blanks, which CTest pads with."""
-    words = cause[: 4 * _MAX_CAUSE].split(" ")
-    line = " ".join(plain(word, _MAX_CAUSE) for word in words).strip()
-    return line if len(line) <= _MAX_CAUSE else line[: _MAX_CAUSE - 1] + ELLIPSIS
 
 
 def _fitting(paragraphs: Sequence[_Paragraph], room: int) -> list[int]:

@@ -26,10 +26,10 @@ def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) 
     """One build per job, in the order of the project file. ``changed_paths`` of None: all, for a root commit.
 
     Raises:
-        BadProjectFile: a job of a kind that this version cannot run.
+        BadProjectFile: a job of a kind that neither this version nor another CI runs.
     """
     for job in project_file.jobs:
-        if job.kind is not JobKind.BENCHMARK:
+        if job.kind not in {JobKind.BENCHMARK, JobKind.EXTERNAL}:
             raise BadProjectFile(
                 f"job {job.name}: this version runs jobs of kind benchmark, not {job.kind}", "benchgate.yaml"
             )

@@ -30,6 +30,7 @@ _LABEL: Final = Form(
 )
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 _COMMAND: Final = Form(r"rerun|override|trusted", "rerun, override, trusted")
+_FOR_OUR_MACHINES: Final = ("pool", "build", "suites", "instructions", "retries")
 
 
 class JobKind(StrEnum):
@@ -111,7 +112,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to run for a patch set."""
+    """Something to run for a patch set. ``pool`` is empty where another CI runs it."""
 
     name: str
     kind: JobKind
@@ -184,6 +185,8 @@ def parse_job(name: str, source: dict[str, Any]) -> Job:
 
 
 def _job(name: str, node: Node) -> Job:
+    if (given := node.get("kind")) is not None and given.value == JobKind.EXTERNAL:
+        return _external_job(name, node)
     node.only("kind", "pool", "paths", "build", "suites", "policy", "voting", "instructions", "retries")
     kind = JobKind(node.need("kind").one_of(*JobKind))
     suites = tuple(_suite(each) for each in node.list_at("suites"))
@@ -207,6 +210,28 @@ def _job(name: str, node: Node) -> Job:
     elif job.instructions is not Instructions.OFF:
         raise node.need("instructions").error(f"only jobs of kind benchmark count them, this is {kind}")
     return job
+
+
+def _external_job(name: str, node: Node) -> Job:
+    """Another CI runs it: here is only said what it concerns, and how it counts."""
+    for key in _FOR_OUR_MACHINES:
+        if (given := node.get(key)) is not None:
+            raise given.error(
+                "another CI runs jobs of kind external; allowed are kind, paths, policy, voting"
+            )
+    node.only("kind", "paths", "policy", "voting")
+    policy = node.get("policy")
+    if policy is not None:
+        policy.only("on_nothing_to_build")
+    return Job(
+        name=name,
+        kind=JobKind.EXTERNAL,
+        pool="",
+        paths=tuple(_pattern(each) for each in node.list_at("paths")),
+        policy=_policy(policy),
+        voting=node.flag_at("voting", default=True),
+        source=node.plain(),
+    )
 
 
 def _pattern(node: Node) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from service.domain.project_file import JobKind
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -65,7 +67,10 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class NewBuild:
-    """A build to be queued, or stored as finished at once where ``outcome`` is given."""
+    """A build to be queued, or stored as finished at once where ``outcome`` is given.
+
+    One of kind external is not queued, since another CI runs it. Without a ``sequence`` it shares nothing.
+    """
 
     job: str
     kind: str
@@ -81,11 +86,12 @@ class NewBuild:
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """A stored build."""
+    """A stored build. ``external_number`` and ``url`` are another CI's, once it told them."""
 
     id: int
     job: str
     number: int
+    kind: str
     state: BuildState
     attempt: int
     is_voting: bool
@@ -98,6 +104,13 @@ class BuildRecord:
     machine: str
     created_at: datetime
     blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
+    external_number: int | None = None
+    url: str = ""
+
+    @property
+    def is_external(self) -> bool:
+        """Whether another CI runs it."""
+        return self.kind == JobKind.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,10 @@ MAX_ATTEMPTS: Final = 3  # a machine may die once by accident, and once more; th
 
 
 class BuildState(StrEnum):
-    """Where a build stands. Only a machine moves queued → running → executed; control does the rest."""
+    """Where a build stands. Only a machine moves queued → running → executed; control does the rest.
+
+    A build of another CI is running from the beginning, until that CI tells its result.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -40,6 +43,7 @@ class BuildEvent(StrEnum):
     EXECUTED = "executed"
     GIVEN_UP = "given up"  # attempts used up or deadline passed
     ANALYSED = "analysed"
+    REPORTED = "reported"  # by another CI
 
 
 TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = MappingProxyType(
@@ -50,6 +54,7 @@ TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = Mapping
         (BuildState.RUNNING, BuildEvent.LEASE_EXPIRED): BuildState.QUEUED,
         (BuildState.RUNNING, BuildEvent.EXECUTED): BuildState.EXECUTED,
         (BuildState.RUNNING, BuildEvent.GIVEN_UP): BuildState.FINISHED,
+        (BuildState.RUNNING, BuildEvent.REPORTED): BuildState.FINISHED,
         (BuildState.EXECUTED, BuildEvent.ANALYSED): BuildState.FINISHED,
         (BuildState.EXECUTED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
     }

@@ -19,6 +19,13 @@ def plain(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
+def padded(text: str, limit: int = 200) -> str:
+    """As :func:`plain`, but with its runs of blanks: other programs pad their lines with them."""
+    words = text[: 4 * limit].split(" ")
+    line = " ".join(plain(word, limit) for word in words).strip()
+    return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
+
+
 def _is_plain(character: str) -> bool:
     # Cf holds the bidirectional overrides that make a text read as another.
     return character in " \t\n" or (

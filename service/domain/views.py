@@ -124,7 +124,10 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class BuildSummary:
-    """A build as part of a run; ``floor`` is the share below which its differences are no news."""
+    """A build as part of a run; ``floor`` is the share below which its differences are no news.
+
+    ``external_number`` and ``url`` are what another CI calls a build of kind external, once it told.
+    """
 
     id: int
     job: str
@@ -144,6 +147,8 @@ class BuildSummary:
     started_at: datetime | None
     finished_at: datetime | None
     floor: float
+    external_number: int | None = None
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from service.domain.identity import ChangeKey, RunKind
     from service.domain.records import BuildRecord, ChangeRecord, Heard, NewRuling, Position, RunRecord
     from service.domain.review import PostedMessage
     from service.domain.rounds import Place
@@ -59,10 +60,19 @@ class Rounds(Protocol):
         """Make a build of an earlier round a part of a run."""
 
     def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
-        """Queue a new build that does what another did, as a part of no run."""
+        """A new build that does what another did, as a part of no run; queued but for another CI's."""
 
     def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
         """Give a job's place in a run to a new build; the one that stood there is remembered."""
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        """The last run of a kind for a revision of a change, both locked; None where there is none."""
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        """A job's builds in every round that a revision had, the oldest first, also those replaced there."""
+
+    def name_build(self, build_id: int, external_number: int, url: str) -> None:
+        """Write down what another CI calls a build that it runs."""
 
     def cancel_check(self, run_id: int) -> None:
         """A person ends an unfinished run; it is not made anew by itself."""

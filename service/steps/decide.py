@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports import Transaction
 
+    _Ruled = tuple[BuildRecord, Ruling | None]
+
 
 def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called anew when people decided otherwise."""
@@ -28,12 +30,13 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
         for outcome, build, ruling in zip(outcomes, builds, rulings, strict=True)
     ]
     vote = vote_of(ballots, _on_nothing_to_build(builds))
-    header = header_of(vote, outcomes)
+    told = _told(list(zip(builds, rulings, strict=True)))
+    header = header_of(vote, [outcome_of(build) for build, _ in told])
     if run.kind is not RunKind.CHECK:
         vote = None  # it measures the branch; there is nothing left to vote on
     number = tx.next_decision(run)
     marker = links.decision(run.id, number)
-    reports = [_report(build, ruling, links.build) for build, ruling in zip(builds, rulings, strict=True)]
+    reports = [_report(build, ruling, links.build) for build, ruling in told]
     message = compose(header, reports, marker)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
@@ -56,6 +59,21 @@ def outcome_of(build: BuildRecord) -> Outcome:
     return build.outcome
 
 
+def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
+    """The builds that the message names: where nothing was executed, none of those that were withdrawn.
+
+    Beside others a withdrawn one is named: it keeps the round from a +1, and people shall see why.
+    """
+    begun = [(build, ruling) for build, ruling in ruled if not _is_withdrawn(build)]
+    is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
+    return begun if is_nothing_executed else ruled
+
+
+def _is_withdrawn(build: BuildRecord) -> bool:
+    # Of a round that is decided nothing else cancels another CI's build.
+    return build.is_external and build.outcome is Outcome.CANCELLED
+
+
 def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> OnUndecided:
     """The jobs' answer; one that wants no vote is enough."""
     policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
@@ -65,5 +83,6 @@ def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> OnUndecided:
 
 def _report(build: BuildRecord, ruling: Ruling | None, link: Callable[[BuildName], str]) -> BuildReport:
     result = CONSEQUENCES[outcome_of(build)].result
-    said = () if ruling is None else (sentence(ruling),)
-    return BuildReport(link(BuildName(build.job, build.number)), result, (*said, *build.causes))
+    remark = "" if ruling is None else sentence(ruling)
+    page = build.url or link(BuildName(build.job, build.number))
+    return BuildReport(page, result, build.causes, is_external=bool(build.url), remark=remark)

@@ -10,6 +10,7 @@ from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.message import compose
 from service.domain.plan import PlannedBuild, plan_builds
+from service.domain.project_file import JobKind
 from service.domain.records import NewBuild, QueuedReview, RunRecord
 from service.domain.run import BuildState, RunState
 from service.domain.spec import BuildSpec, Revision
@@ -68,8 +69,10 @@ class _Plan:
 
     @property
     def voters(self) -> int:
-        """How many of the builds can vote."""
-        return sum(each.is_needed and each.job.voting for each in self.builds)
+        """How many of the builds share the patch set's false alarms: the benchmarks that can vote."""
+        return sum(
+            each.is_needed and each.job.voting and each.job.kind is JobKind.BENCHMARK for each in self.builds
+        )
 
 
 def _plan(source: Source, run: RunRecord) -> _Plan:
@@ -123,13 +126,17 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
 
 
 def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
-    """Adopt or queue the build of a place; whether it is still to come to an end."""
-    if is_needed and run.kind is RunKind.CHECK:
+    """Adopt or queue the build of a place; whether it is still to come to an end.
+
+    Another CI's builds wait for their results: each belongs to its own run, and no machine is told.
+    """
+    is_external = spec.job.kind is JobKind.EXTERNAL
+    if is_needed and run.kind is RunKind.CHECK and not is_external:
         adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
     build_id = tx.add_build(run.id, position, _build(spec, is_needed=is_needed))
-    if is_needed:
+    if is_needed and not is_external:
         tx.queue_task("execute", build_id)
     return is_needed
 
@@ -151,7 +158,7 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         priority=_PRIORITY[spec.kind],
         is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
-        sequence=spec.sequence,
+        sequence="" if spec.job.kind is JobKind.EXTERNAL else spec.sequence,
         deadline_seconds=DEADLINE,
         outcome=None if is_needed else Outcome.NOT_BUILT,
         causes=() if is_needed else ("none of its paths is touched",),

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from service.ports import Queue, Store, Upkeep
 
 CONTROL: Final = "control"
+NO_MACHINE: Final = "no machine finished it before its deadline"
+NO_RESULT: Final = "no result came from the other CI"
 STALLED_AFTER: Final = 5.0  # seconds; a hint that arrives at all arrives within a fraction of one
 
 
@@ -31,7 +33,7 @@ def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_
         for build_id in upkeep.requeue_lost_builds(max_attempts):
             give_up(store, build_id, f"its machine fell silent {max_attempts} times")
         for build_id in upkeep.overdue_builds():
-            give_up(store, build_id, "no machine finished it before its deadline")
+            _give_up_overdue(store, build_id)
         upkeep.make_way()
         upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
@@ -40,6 +42,12 @@ def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_
             queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
             queue.send("execute", build_id, pool)
+
+
+def _give_up_overdue(store: Store, build_id: int) -> None:
+    with store.transaction() as tx:
+        is_external = tx.lock_build(build_id).is_external
+    give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
 
 
 def ask_for_signs_of_life(upkeep: Upkeep, queue: Queue) -> None:

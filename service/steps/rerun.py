@@ -1,4 +1,4 @@
-"""Runs builds of a patch set again because a person asked for it."""
+"""Runs builds of a revision again because a person or another CI asked for it."""
 
 from __future__ import annotations
 
@@ -23,20 +23,30 @@ NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
 def recheck(tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int) -> str:
     """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
 
-    In a finished round they open the next one, which reuses the other builds; in a running one they take
-    the places of those that are finished. One that is still on its way is left to arrive.
+    A build that is still on its way is left to arrive.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
         return "it is still running" if len(finished) < len(builds) else NOTHING_FAILED
-    if run.state is RunState.FINISHED:
-        _next_round(tx, run, builds, targets, heard_id)
-    else:
-        for build in (each for each in finished if each.job in targets):
-            _put(tx, run.id, _position(tx, run.id, build), build, heard_id)
+    run_again(tx, run, targets, heard_id)
     return ""
+
+
+def run_again(
+    tx: Transaction, run: RunRecord, jobs: Sequence[str], heard_id: int | None = None
+) -> Sequence[int]:
+    """Make new builds of jobs that have places in a running or finished round; these builds.
+
+    In a finished round they open the next one, which reuses the other builds; in a running one they take
+    the places of those that stood there.
+    """
+    builds = tx.builds_of(run.id)
+    if run.state is RunState.FINISHED:
+        return _next_round(tx, run, builds, jobs, heard_id)
+    places = {build.job: (position, build) for position, build in enumerate(builds)}
+    return [_put(tx, run.id, *places[job], heard_id) for job in dict.fromkeys(jobs)]
 
 
 def _targets(
@@ -58,22 +68,22 @@ def _targets(
 
 
 def _next_round(
-    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], targets: Sequence[str], heard_id: int
-) -> None:
+    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], jobs: Sequence[str], heard_id: int | None
+) -> Sequence[int]:
     by_job = {build.job: build for build in builds}
     following = tx.follow_run(run, heard_id)
-    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], targets)):
+    made = []
+    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], jobs)):
         if place.build_id is not None:
             tx.take_build(following, position, place.build_id)
         else:
-            _put(tx, following, position, by_job[place.job], heard_id)
+            made.append(_put(tx, following, position, by_job[place.job], heard_id))
+    return made
 
 
-def _put(tx: Transaction, run_id: int, position: int, build: BuildRecord, heard_id: int) -> None:
+def _put(tx: Transaction, run_id: int, position: int, build: BuildRecord, heard_id: int | None) -> int:
     again = tx.repeat_build(build, DEADLINE)
     tx.put_build(run_id, position, build.job, again, heard_id)
-    tx.queue_task("execute", again)
-
-
-def _position(tx: Transaction, run_id: int, build: BuildRecord) -> int:
-    return [place.job for place in tx.places(run_id)].index(build.job)
+    if not build.is_external:  # its CI runs it without being told by us
+        tx.queue_task("execute", again)
+    return again

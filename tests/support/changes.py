@@ -10,6 +10,7 @@ from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
 from service.domain.review import Change, ChangeStatus, PatchSet, Person
 from service.steps.cast_vote import cast_vote
+from service.steps.deliver import deliver_reviews
 from service.steps.look_at_change import handle_event, look_at_change
 from service.steps.obey import obey
 from service.steps.plan_run import plan_run
@@ -83,6 +84,10 @@ class Service:
 
     def vote(self, run_id: int = 1) -> None:
         cast_vote(self.store, LINKS, run_id)
+
+    def deliver(self) -> int:
+        """Post what is due; how many were posted."""
+        return deliver_reviews(self.store, self.store, self.server)
 
     def reconcile(self, *, is_full: bool = False) -> int:
         """Ask the server what moved, and look at it."""

@@ -20,7 +20,10 @@ WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @dataclass
 class FakeReviewServer:
-    """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too."""
+    """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too.
+
+    ``votes`` are by label and account; people are shown by their ``names``.
+    """
 
     instance: str = "gerrit"
     account: str = "benchgate"
@@ -29,6 +32,8 @@ class FakeReviewServer:
     posted: dict[ChangeKey, list[PostedMessage]] = field(default_factory=dict)
     reviews: list[Review] = field(default_factory=list)
     members: set[tuple[str, str]] = field(default_factory=set)
+    votes: dict[ChangeKey, dict[str, dict[str, int]]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
     def put(self, change: Change) -> None:
         self.changes[change.key] = change
@@ -56,7 +61,8 @@ class FakeReviewServer:
     def say(self, key: ChangeKey, account: str, text: str, patch_set: int = 1) -> PostedMessage:
         """Somebody writes a message."""
         said = self.posted.setdefault(key, [])
-        person = Person(name=account.capitalize(), username=account, account=account)
+        name = self.names.get(account, account.capitalize())
+        person = Person(name=name, username=account, account=account)
         said.append(PostedMessage(f"m{len(said) + 1}", patch_set, person, WRITTEN, text))
         return said[-1]
 
@@ -67,8 +73,18 @@ class FakeReviewServer:
         if review.labels and not change.is_open:
             raise Permanent("change is closed")
         self.reviews.append(review)
-        text = f"Patch Set {number}:\n\n{review.message}"
-        self.say(review.change, self.account, text, number)
-        return {
+        granted = {
             label: vote for label, vote in review.labels.items() if label == "Verified" and abs(vote) <= 1
         }
+        text = f"Patch Set {number}:{self._cast(review.change, granted)}\n\n{review.message}"
+        self.say(review.change, self.account, text, number)
+        return granted
+
+    def _cast(self, key: ChangeKey, granted: Mapping[str, int]) -> str:
+        """Set votes; what the message says of them: nothing of those that stay as they were."""
+        votes, shown = self.votes.setdefault(key, {}), ""
+        for label, vote in granted.items():
+            cast = votes.setdefault(label, {})
+            shown += "" if cast.get(self.account) == vote else f" {label}{vote:+}"
+            cast[self.account] = vote
+        return shown

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from service.domain.errors import NotFound
 from service.domain.evidence import History
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.project_file import JobKind
 from service.domain.records import (
     BuildRecord,
     ChangeRecord,
@@ -80,6 +81,7 @@ class Memory:
     reasons: dict[int, str] = field(default_factory=dict)
     builds: list[BuildRecord] = field(default_factory=list)
     run_builds: list[tuple[int, int]] = field(default_factory=list)
+    replaced: list[tuple[int, int]] = field(default_factory=list)
     sequences: list[str] = field(default_factory=list)
     listings: dict[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     pairs: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -202,15 +204,17 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
         self._m.reasons[run_id] = reason
 
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
-        if build.sequence not in self._m.sequences:
+        if build.sequence and build.sequence not in self._m.sequences:
             self._m.sequences.append(build.sequence)
+        waiting = BuildState.RUNNING if build.kind == JobKind.EXTERNAL else BuildState.QUEUED
         number = len(self._m.builds) + 1
         self._m.builds.append(
             BuildRecord(
                 id=number,
                 job=build.job,
                 number=1 + sum(each.job == build.job for each in self._m.builds),
-                state=BuildState.QUEUED if build.outcome is None else BuildState.FINISHED,
+                kind=build.kind,
+                state=waiting if build.outcome is None else BuildState.FINISHED,
                 attempt=0,
                 is_voting=build.is_voting,
                 cancel_requested=False,
@@ -218,7 +222,7 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
                 execution=None,
                 outcome=build.outcome,
                 causes=tuple(build.causes),
-                sequence_id=self._m.sequences.index(build.sequence) + 1,
+                sequence_id=self._m.sequences.index(build.sequence) + 1 if build.sequence else None,
                 machine="",
                 created_at=NOW,
             )
@@ -233,7 +237,8 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
             is_done = build.state is BuildState.FINISHED
             is_fit = build.outcome in LASTING if is_done else not build.cancel_requested
             is_here = build.spec["branch"] == run.branch
-            if is_fit and is_here and self._m.sequences[(build.sequence_id or 0) - 1] == sequence:
+            digest = self._m.sequences[build.sequence_id - 1] if build.sequence_id else ""
+            if is_fit and is_here and sequence and digest == sequence:
                 self._m.run_builds.append((run.id, build.id))
                 return build
         return None
@@ -281,8 +286,8 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
         self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
     ) -> Sequence[int]:
         build = self.lock_build(build_id)
-        is_analysed = build.state is BuildState.EXECUTED
-        state = state_after(build.state, BuildEvent.ANALYSED if is_analysed else BuildEvent.GIVEN_UP)
+        event = BuildEvent.REPORTED if build.external_number else BuildEvent.GIVEN_UP
+        state = state_after(build.state, BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else event)
         self._put(
             replace(build, state=state, outcome=Outcome(outcome), causes=tuple(causes), blamed=tuple(blamed))
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from service.domain.identity import ChangeKey
     from service.domain.records import BuildRecord, ChangeRecord, NewRuling, RunRecord
     from service.domain.review import PostedMessage
     from tests.support.memory import Memory
@@ -119,19 +120,37 @@ class MemoryRounds:
     def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
         assert deadline_seconds > 0
         number = 1 + sum(each.job == build.job for each in self._m.builds)
+        state = BuildState.RUNNING if build.is_external else BuildState.QUEUED
         again = replace(
-            build, id=len(self._m.builds) + 1, number=number, state=BuildState.QUEUED, outcome=None, causes=()
+            build, id=len(self._m.builds) + 1, number=number, state=state, outcome=None, causes=()
         )
-        self._m.builds.append(replace(again, execution=None, attempt=0, machine="", blamed=()))
+        fresh = replace(again, execution=None, attempt=0, machine="", blamed=())
+        self._m.builds.append(replace(fresh, external_number=None, url=""))
         return again.id
 
     def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
         for index, (run, build) in enumerate(self._m.run_builds):
             if run == run_id and self._m.builds[build - 1].job == job:
                 self._m.run_builds[index] = (run_id, build_id)
+                self._m.replaced.append((run_id, build))
                 return
         assert position == len(self.places(run_id))
         self._m.run_builds.append((run_id, build_id))
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        wanted = (change, kind, revision)
+        runs = [run for run in self._m.runs if (run.change, run.kind, run.revision) == wanted]
+        return runs[-1] if runs else None
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        wanted = (run.patch_set_id, run.kind, run.revision)
+        rounds = {r.id for r in self._m.runs if (r.patch_set_id, r.kind, r.revision) == wanted}
+        stood = {build for number, build in self._m.run_builds + self._m.replaced if number in rounds}
+        return [build for build in self._m.builds if build.id in stood and build.job == job]
+
+    def name_build(self, build_id: int, external_number: int, url: str) -> None:
+        build = self._m.builds[build_id - 1]
+        self._m.builds[build_id - 1] = replace(build, external_number=external_number, url=url)
 
     def cancel_check(self, run_id: int) -> None:
         run = self._m.runs[run_id - 1]

@@ -100,8 +100,9 @@ class MemoryStore:
                 self.update(build.id, cancel_requested=True)
 
     def cancelled_builds(self) -> Sequence[int]:
-        queued = (BuildState.QUEUED, BuildState.EXECUTED)
-        return [each.id for each in self.memory.builds if each.cancel_requested and each.state in queued]
+        held = (BuildState.RUNNING, BuildState.FINISHED)
+        unheld = (each for each in self.memory.builds if each.is_external or each.state not in held)
+        return [e.id for e in unheld if e.cancel_requested and e.state is not BuildState.FINISHED]
 
     def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
         return self.memory.stalled

@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
+from service.domain.project_file import JobKind
 from service.domain.records import BuildRecord
 from service.domain.run import BuildState
 from service.domain.vote import CONSEQUENCES, LASTING, Outcome
@@ -43,7 +44,7 @@ class Builds(Connected):
                 sequence_id=self._sequence(build.sequence),
                 deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),
                 causes=build.causes,
-                **_state(build.outcome),
+                **_state(build),
             )
             .returning(t.build.c.id)
         ).scalar_one()
@@ -169,13 +170,15 @@ class Builds(Connected):
         )
 
 
-def _state(outcome: Outcome | None) -> dict[str, object]:
-    if outcome is None:
-        return {"state": BuildState.QUEUED.value}
+def _state(build: NewBuild) -> dict[str, object]:
+    if build.outcome is None:
+        # Machines take what is queued, so they never see what another CI runs.
+        is_external = build.kind == JobKind.EXTERNAL
+        return {"state": BuildState.RUNNING.value if is_external else BuildState.QUEUED.value}
     return {
         "state": BuildState.FINISHED.value,
-        "outcome": outcome.value,
-        "result": CONSEQUENCES[outcome].result.value,
+        "outcome": build.outcome.value,
+        "result": CONSEQUENCES[build.outcome].result.value,
         "finished_at": func.now(),
     }
 
@@ -186,6 +189,7 @@ def build_record(row: Row[Any]) -> BuildRecord:
         id=row.id,
         job=row.job,
         number=row.number,
+        kind=row.kind,
         state=BuildState(row.state),
         attempt=row.attempt,
         is_voting=row.is_voting,
@@ -198,4 +202,6 @@ def build_record(row: Row[Any]) -> BuildRecord:
         machine=row.machine or "",
         created_at=row.created_at,
         blamed=tuple(row.blamed),
+        external_number=row.external_number,
+        url=row.url,
     )

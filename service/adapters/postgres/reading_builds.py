@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
-    b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.spec -> 'config' AS configuration
+    b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
+    b.spec -> 'config' AS configuration
 """
 _RUN_COLUMNS: Final = """
     SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,

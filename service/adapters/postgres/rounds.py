@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, insert, literal, select, update
+from sqlalchemy import func, insert, literal, select, union, update
 
 from service.adapters.postgres import tables as t
-from service.adapters.postgres.builds import Builds
+from service.adapters.postgres.builds import Builds, build_record
 from service.adapters.postgres.runs import RUNS, run_record
 from service.domain.identity import RunKind
 from service.domain.rounds import Place
@@ -17,6 +17,7 @@ from service.domain.run import BuildState, RunState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.identity import ChangeKey
     from service.domain.records import BuildRecord, RunRecord
 
 _COPIED: Final = (
@@ -79,10 +80,11 @@ class RoundsOfBuilds(Builds):
         self._connection.execute(insert(t.run_build).from_select(columns, taken))
 
     def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
-        """Queue a new build that does what another did, as a part of no run."""
+        """A new build that does what another did, as a part of no run; queued but for another CI's."""
+        state = BuildState.RUNNING if build.is_external else BuildState.QUEUED
         values = [
             literal(self._next_number(build.job)),
-            literal(BuildState.QUEUED.value),
+            literal(state.value),
             func.now() + timedelta(seconds=deadline_seconds),
         ]
         copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
@@ -107,6 +109,37 @@ class RoundsOfBuilds(Builds):
         self._connection.execute(
             update(t.run_build).where(place).values(build_id=build_id, position=position, is_reused=False)
         )
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        """The last run of a kind for a revision of a change, both locked; None where there is none."""
+        of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
+        self._connection.execute(select(t.change.c.id).where(of_change).with_for_update(key_share=True))
+        row = self._connection.execute(
+            RUNS.where(of_change, t.run.c.kind == kind.value, t.run.c.revision == revision)
+            .order_by(t.run.c.id.desc())
+            .limit(1)
+            .with_for_update(of=t.run, key_share=True)
+        ).first()
+        return None if row is None else run_record(row)
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        """A job's builds in every round that a revision had, the oldest first, also those replaced there."""
+        rounds = select(t.run.c.id).where(
+            t.run.c.patch_set_id == run.patch_set_id,
+            t.run.c.kind == run.kind.value,
+            t.run.c.revision == run.revision,
+        )
+        places = (t.run_build, t.replaced_build)
+        stood = union(*(select(each.c.build_id).where(each.c.run_id.in_(rounds)) for each in places))
+        found = self._connection.execute(
+            select(t.build).where(t.build.c.job == job, t.build.c.id.in_(stood)).order_by(t.build.c.id)
+        )
+        return [build_record(row) for row in found]
+
+    def name_build(self, build_id: int, external_number: int, url: str) -> None:
+        """Write down what another CI calls a build that it runs."""
+        named = update(t.build).where(t.build.c.id == build_id)
+        self._connection.execute(named.values(external_number=external_number, url=url))
 
     def cancel_check(self, run_id: int) -> None:
         """A person ends an unfinished run; it is not made anew by itself."""

@@ -44,6 +44,13 @@ def test_a_root_commit_concerns_every_job() -> None:
     assert concerns(job("perf", "docs/"), None)
 
 
+def test_what_another_ci_runs_is_planned_as_well() -> None:
+    elsewhere = Job("linux", JobKind.EXTERNAL, paths=("src/",))
+    planned = plan_builds(ProjectFile(jobs=(job(), elsewhere)), ["docs/x"])
+
+    assert [(each.job.name, each.is_needed) for each in planned] == [("perf", True), ("linux", False)]
+
+
 def test_a_kind_that_cannot_be_run_is_refused_by_name() -> None:
     with pytest.raises(
         BadProjectFile, match="job tests: this version runs jobs of kind benchmark, not ctest"
