@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts bench-webhooks soak clean
+.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -21,7 +21,7 @@ test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C+
 native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
 	@native/test measure tsan asan-ubsan
 
-check: lint types native ## everything that is checked without running it
+check: lint types native checks-plugin ## everything that is checked without running it
 
 lint: .venv/dev.stamp
 	@$(BIN)/ruff format --check .
@@ -56,6 +56,13 @@ bench-webhooks: .venv/dev.stamp ## events a second that the webhook takes in, an
 soak: .venv/dev.stamp ## sixty patch sets that change nothing: how many are called slower (goes on where it ended)
 	@$(BIN)/python -m tests.bench.verdicts.soak
 
+checks-plugin: ## tests and types of the plugin for Gerrit's Checks tab (skipped without Node.js)
+	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \
+	    cd dashboards/gerrit-checks \
+	    && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --loglevel=error; } \
+	    && npm test --silent && npm run --silent types; \
+	else echo "checks-plugin: skipped, it needs Node.js 20 or later and npm" >&2; fi
+
 lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
 	@$(BIN)/pip install -q uv
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -64,7 +71,7 @@ lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
 	    --no-header --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean: ## remove what was built here (not var/, which holds data)
-	@rm -rf .venv build native/build *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv build native/build dashboards/gerrit-checks/node_modules *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # uv is quick; where it cannot be had, pip does the same from the same lock file.
 define install

@@ -14,6 +14,7 @@ from service.logs import log_as_json
 from service.steps.receive_event import receive_event
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.gerrit_checks import create_gerrit_checks, origin_of
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
 from service.wiring import build_control
@@ -36,6 +37,7 @@ def create_app() -> FastAPI:
     routers = [
         create_webhooks(secrets, receive, registry),
         create_api(plane.reading),
+        create_gerrit_checks(plane.reading, plane.links, origin_of(settings.gerrit_url)),
         create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
         create_pages(plane.reading, read_log=plane.artifacts.get),
     ]

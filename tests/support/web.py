@@ -15,8 +15,10 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from service.domain.errors import NotFound
+from service.domain.links import Links
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.gerrit_checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from service.ports.reading import Reading
 
+GERRIT = "https://review.example.com"
 SECRETS = ("first-secret-of-the-hook", "second-secret-of-the-hook")
 
 
@@ -47,6 +50,7 @@ def build_app(
     registry = CollectorRegistry()
     routers = [
         create_api(reading),
+        create_gerrit_checks(reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
         create_pages(reading, read_log=read_log),

@@ -193,6 +193,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
         "/api/v1/standings": "listStandings",
+        "/api/v1/gerrit/checks": "getGerritChecks",
     }
     answers = document["paths"]["/api/v1/changes"]["get"]["responses"]
     assert all(PROBLEM in answers[status]["content"] for status in ("400", "404", "422", "503"))

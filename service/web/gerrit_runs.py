@@ -1,0 +1,209 @@
+"""How the builds of a patch set read in Gerrit's Checks tab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.identity import BuildName
+from service.domain.metric import Better, metric_named
+from service.domain.project_file import JobKind
+from service.domain.run import BuildState
+from service.domain.text import change, interval, plain
+from service.domain.verdict import Verdict
+from service.domain.vote import CONSEQUENCES, Ballot, Counts, Outcome
+from service.web.gerrit_rulings import MAX_CAUSE, page_of, rulings
+from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from service.domain.links import Links
+    from service.domain.views import BuildSummary, ComparisonView, RunDetail
+
+    ReadRows = Callable[[BuildSummary], Sequence[ComparisonView]]
+
+# What projects vote on unless they name another label; a view does not tell the run's own.
+LABEL: Final = "Verified"
+_MOST_CAUSES: Final = 50
+_STATUS: Final[Mapping[BuildState, RunStatus]] = MappingProxyType(
+    {
+        BuildState.QUEUED: RunStatus.SCHEDULED,
+        BuildState.RUNNING: RunStatus.RUNNING,
+        BuildState.EXECUTED: RunStatus.RUNNING,
+        BuildState.FINISHED: RunStatus.COMPLETED,
+    }
+)
+# Without a default on purpose, like the vote. None: there is nothing to tell.
+_CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
+    {
+        Outcome.PASSED: Category.SUCCESS,
+        Outcome.FAILED: Category.ERROR,
+        Outcome.SLOWER: Category.ERROR,
+        Outcome.MEASURED_NOTHING: Category.ERROR,
+        Outcome.BROKEN: Category.ERROR,
+        Outcome.REMOVED: Category.ERROR,
+        Outcome.UNDECIDED: Category.WARNING,
+        Outcome.UNDECIDED_WITHHELD: Category.WARNING,
+        Outcome.NO_PARENT: Category.INFO,
+        Outcome.MISCONFIGURED: Category.WARNING,
+        Outcome.INFRASTRUCTURE: Category.WARNING,
+        Outcome.CANCELLED: Category.INFO,
+        Outcome.NOT_BUILT: None,
+    }
+)
+
+
+def check_runs(rounds: Sequence[RunDetail], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
+    """A run for every build of a patch set's rounds, job by job, the attempts of each oldest first.
+
+    Args:
+        rounds: of the patch set, oldest first.
+        read_rows: the comparisons of a finished build.
+        links: where our pages are.
+    """
+    attempts: dict[str, dict[int, tuple[BuildSummary, RunDetail]]] = {}
+    for found in rounds:
+        for build in found.builds:
+            # It keeps its place among the attempts, and is read as its newest round has it.
+            attempts.setdefault(build.job, {})[build.id] = (build, found)
+    ruled = rulings(rounds, links)
+    return tuple(
+        _run(build, number, found, _findings(build, read_rows, ruled.get(build.id, "")), links)
+        for builds in attempts.values()
+        for number, (build, found) in enumerate(builds.values(), start=1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What is known of a build beside its summary: who excused it, and the largest changes either way."""
+
+    ruling: str
+    worst: ComparisonView | None
+    best: ComparisonView | None
+
+
+def _findings(build: BuildSummary, read_rows: ReadRows, ruling: str) -> _Findings:
+    is_measured = build.kind == JobKind.BENCHMARK and build.state == BuildState.FINISHED
+    rows = read_rows(build) if is_measured else ()
+    return _Findings(
+        ruling=ruling,
+        worst=_most(rows, Verdict.SLOWER, _worsening),
+        best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
+    )
+
+
+def _run(build: BuildSummary, attempt: int, found: RunDetail, findings: _Findings, links: Links) -> CheckRun:
+    return CheckRun(
+        change=found.run.change,
+        patchset=found.run.patch_set,
+        attempt=attempt,
+        external_id=str(BuildName(build.job, build.number)),
+        check_name=build.job,
+        check_link=page_of(build, links),
+        status=_STATUS[BuildState(build.state)],
+        status_description=_status(build),
+        label_name=LABEL if build.is_voting else None,
+        scheduled_timestamp=build.created_at,
+        started_timestamp=build.started_at,
+        finished_timestamp=build.finished_at,
+        results=_results(build, findings, _links(build, found.run.id, links)),
+    )
+
+
+def _status(build: BuildSummary) -> str:
+    where = f" on {plain(build.machine, 100)}" if build.machine else ""
+    match BuildState(build.state):
+        case BuildState.QUEUED:
+            return f"waits for a machine of the pool {plain(build.pool, 100)}"
+        case BuildState.RUNNING:
+            return f"{plain(build.phase, 100) or 'running'}{where}"
+        case BuildState.EXECUTED:
+            return f"measured{where}; the results are being analysed"
+        case BuildState.FINISHED:
+            return ": ".join(filter(None, (build.outcome, *_causes(build)[:1])))
+
+
+def _results(build: BuildSummary, findings: _Findings, links: tuple[Link, ...]) -> tuple[CheckResult, ...]:
+    if build.state != BuildState.FINISHED or build.outcome is None:
+        return ()
+    outcome = Outcome(build.outcome)
+    category = _category(outcome, build, findings)
+    if category is None:
+        return ()
+    causes = _causes(build)
+    summary = plain(causes[0] if causes else outcome, MAX_SUMMARY)
+    message = "\n\n".join(filter(None, (findings.ruling, *causes)))
+    return (
+        CheckResult(
+            external_id=str(BuildName(build.job, build.number)),
+            category=category,
+            summary=summary,
+            message=message if message not in {"", summary} else None,
+            tags=tuple(_tags(outcome, build, findings)),
+            links=links,
+        ),
+    )
+
+
+def _category(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Category | None:
+    """How much it matters: a failure that does not count keeps nobody from submitting."""
+    category = _CATEGORIES[outcome]
+    if CONSEQUENCES[outcome].counts is Counts.FAIL:
+        ballot = Ballot(outcome, is_voting=build.is_voting, is_excused=bool(findings.ruling))
+        return category if ballot.counts is Counts.FAIL else Category.WARNING
+    has_news = findings.worst is not None or findings.best is not None
+    # Gerrit folds away what succeeded; what changed is worth a look.
+    return Category.INFO if category is Category.SUCCESS and has_news else category
+
+
+def _tags(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Iterable[Tag]:
+    row = findings.worst or findings.best
+    if row is not None:
+        yield _change_tag(row)
+    if findings.ruling:
+        yield Tag(name="overridden", tooltip=findings.ruling, color="purple")
+    if outcome is Outcome.INFRASTRUCTURE:
+        yield Tag(name="infra", tooltip="not the change's fault", color="yellow")
+    if build.machine:
+        yield Tag(name=plain(build.machine, 40), tooltip="where it was measured")
+
+
+def _change_tag(row: ComparisonView) -> Tag:
+    ratio = row.ratio or 1.0
+    range_ = "" if row.low is None or row.high is None else f" {interval(row.low, row.high, ratio)}"
+    tooltip = f"{plain(row.benchmark)} {plain(metric_named(row.metric).label, 100)}{range_}"
+    is_slower = row.verdict == Verdict.SLOWER
+    return Tag(name=change(ratio), tooltip=tooltip, color="pink" if is_slower else "cyan")
+
+
+def _most(
+    rows: Iterable[ComparisonView], verdict: Verdict, size: Callable[[ComparisonView], float]
+) -> ComparisonView | None:
+    # Without a ratio, or with one of zero, there is no figure to show.
+    return max((row for row in rows if row.verdict == verdict and row.ratio), key=size, default=None)
+
+
+def _worsening(row: ComparisonView) -> float:
+    """How many times as bad it is."""
+    ratio = row.ratio or 1.0
+    return ratio if row.better == Better.LOWER else 1 / ratio
+
+
+def _links(build: BuildSummary, run_id: int, links: Links) -> tuple[Link, ...]:
+    page = page_of(build, links)
+    name = BuildName(build.job, build.external_number or build.number)
+    found = (
+        Link(url=page, tooltip=f"Build {name}", primary=True, icon="external"),
+        Link(url=links.run(run_id), tooltip="All builds of this round", icon="view_timeline"),
+    )
+    # The page of a build also says so where it left no log; another CI keeps its logs itself.
+    return found if build.url else (*found, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
+
+
+def _causes(build: BuildSummary) -> tuple[str, ...]:
+    kept = tuple(plain(cause, MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
+    left = len(build.causes) - len(kept)
+    return (*kept, f"… and {left} more") if left else kept

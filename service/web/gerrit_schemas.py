@@ -1,0 +1,88 @@
+"""The shapes that Gerrit's Checks tab takes: names and values as in its API for plugins."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from service.web.schemas import UtcTime  # noqa: TC001 - pydantic reads the annotation
+
+MAX_SUMMARY = 80  # more is cut off by Gerrit
+
+
+class RunStatus(StrEnum):
+    """How far an attempt is."""
+
+    RUNNABLE = "RUNNABLE"
+    SCHEDULED = "SCHEDULED"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+
+
+class Category(StrEnum):
+    """How much a result matters to who wants to submit; an error is what keeps from it."""
+
+    SUCCESS = "SUCCESS"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Tag(_Shape):
+    """A short word beside a result."""
+
+    name: str
+    tooltip: str | None = None
+    color: Literal["gray", "yellow", "pink", "purple", "cyan", "brown"] = "gray"
+
+
+class Link(_Shape):
+    """An icon that leads to one of our pages."""
+
+    url: str
+    tooltip: str
+    primary: bool = False
+    icon: Literal["external", "view_timeline", "file_present"]
+
+
+class CheckResult(_Shape):
+    """What a finished build found. ``message`` is plain text, a cause per paragraph."""
+
+    external_id: str
+    category: Category
+    summary: Annotated[str, Field(max_length=MAX_SUMMARY)]
+    message: str | None
+    tags: tuple[Tag, ...]
+    links: tuple[Link, ...]
+
+
+class CheckRun(_Shape):
+    """A build: one attempt of a job at a patch set."""
+
+    change: int | None
+    patchset: int | None
+    attempt: Annotated[int, Field(ge=1, description="the oldest is 1")]
+    external_id: Annotated[str, Field(examples=["kv-engine-cv-perf/5904"])]
+    check_name: Annotated[str, Field(description="the job")]
+    check_link: str
+    status: RunStatus
+    status_description: str
+    label_name: Annotated[str | None, Field(description="the label that the build may keep from a +1")]
+    scheduled_timestamp: UtcTime
+    started_timestamp: UtcTime | None
+    finished_timestamp: UtcTime | None
+    results: tuple[CheckResult, ...]
+
+
+class FetchResponse(_Shape):
+    """What the tab shows of a patch set; times are texts here, which the plugin turns into dates."""
+
+    response_code: Literal["OK"] = "OK"
+    runs: tuple[CheckRun, ...]

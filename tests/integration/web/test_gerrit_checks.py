@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.domain.identity import BuildName
+from service.domain.links import Links
+from service.domain.message import BuildReport, compose
+from service.domain.rulings import Ruling, RulingKind, sentence
+from service.domain.views import DecisionView, RunDetail
+from service.domain.vote import CONSEQUENCES, Outcome, Result
+from service.web.application import assemble
+from service.web.gerrit_checks import create_gerrit_checks
+from tests.support.fake_reading import (
+    NOW,
+    FakeReading,
+    add_patch_set,
+    build_summary,
+    change_summary,
+    comparison,
+)
+from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
+from tests.support.web import call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fastapi import FastAPI
+
+    from service.domain.views import BuildSummary, ComparisonView
+
+LINKS = Links("https://perf.example/")
+PATH = "/api/v1/gerrit/checks"
+JOB = "kv-engine-cv-perf"
+
+
+def app_of(reading: FakeReading) -> FastAPI:
+    return assemble([create_gerrit_checks(reading, LINKS, "")], version="0.1.0")
+
+
+def checks(reading: FakeReading, change: int = 1, patchset: int = 1) -> Any:  # noqa: ANN401 - whatever JSON holds
+    answer = call(app_of(reading), "GET", PATH, params={"change": change, "patchset": patchset})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["responseCode"] == "OK"
+    return found["runs"]
+
+
+def one_result(build: BuildSummary, rows: Sequence[ComparisonView] = ()) -> Any:  # noqa: ANN401 - ditto
+    reading = FakeReading()
+    change = change_summary(1, "x", run_id=1, run_state="finished")
+    add_patch_set(reading, change, [(build, rows)])
+    [run] = checks(reading)
+    assert run["status"] == "COMPLETED"
+    return run["results"][0] if run["results"] else None
+
+
+def build_that(outcome: str, **more: object) -> BuildSummary:
+    return build_summary(7, 70, outcome=outcome, result=str(CONSEQUENCES[Outcome(outcome)].result), **more)
+
+
+def reading_of(*rounds: Sequence[BuildSummary], said: Mapping[int, str] | None = None) -> FakeReading:
+    """A patch set with these rounds, oldest first; ``said`` holds, by build, the sentence of a ruling."""
+    reading = FakeReading()
+    change = change_summary(1, "x", run_id=1, run_state="finished", patch_set=1)
+    add_patch_set(reading, change, [(build, []) for build in rounds[0]])
+    first = reading.runs.pop().run
+    for number, builds in enumerate(rounds, start=1):
+        is_finished = all(build.state == "finished" for build in builds)
+        decision = DecisionView(number, number, None, "x", told(builds, said or {}), NOW)
+        run = replace(first, id=number, state="finished" if is_finished else "running")
+        reading.runs.append(RunDetail(run, tuple(builds), (decision,) if is_finished else ()))
+    runs = tuple(each.run for each in reversed(reading.runs))
+    reading.patch_sets = [replace(reading.patch_sets[0], runs=runs, builds=tuple(rounds[-1]))]
+    return reading
+
+
+def told(builds: Sequence[BuildSummary], said: Mapping[int, str]) -> str:
+    """The message as the service writes it."""
+    reports = [
+        BuildReport(
+            build.url or LINKS.build(BuildName(build.job, build.number)),
+            Result(build.result or ""),
+            (*([said[build.id]] if build.id in said else []), *build.causes),
+            is_external=bool(build.url),
+        )
+        for build in builds
+        if build.result
+    ]
+    return compose("Build Failed", reports, LINKS.decision(1, 1))
+
+
+def ruling(kind: RulingKind, **more: object) -> str:
+    fields: dict[str, Any] = {"reason": "known noise", "bug": "MB-1", "who": "Dana Meyer"} | more
+    return sentence(Ruling(id=1, kind=kind, revision="a" * 40, account="1", at=NOW, **fields))
+
+
+def test_a_regression_is_an_error_with_its_figures_and_its_pages() -> None:
+    measured, idle = checks(sample_project(), REGRESSION, 2)
+    assert (measured["checkName"], measured["attempt"], measured["externalId"]) == (JOB, 1, f"{JOB}/5904")
+    assert (measured["change"], measured["patchset"], measured["labelName"]) == (REGRESSION, 2, "Verified")
+    assert measured["checkLink"] == f"https://perf.example/job/{JOB}/5904/"
+    assert measured["startedTimestamp"] == "2026-11-21T02:08:00Z"
+    [result] = measured["results"]
+    assert result["category"] == "ERROR"
+    assert result["summary"].startswith("2 of 21 slower; worst PureFollyExecutorBench/OneShot")
+    assert len(result["summary"]) == 80
+    assert result["message"].count("\n\n") == 4
+    assert [(tag["name"], tag["color"]) for tag in result["tags"]] == [
+        ("−12.3 %", "pink"),
+        ("perf-01", "gray"),
+    ]
+    assert result["tags"][0]["tooltip"].endswith("threads:4 items/s [−12.8, −11.8]")
+    assert [(link["url"], link["primary"]) for link in result["links"]] == [
+        (f"https://perf.example/job/{JOB}/5904/", True),
+        ("https://perf.example/runs/41", False),
+        (f"https://perf.example/job/{JOB}/5904/#log", False),
+    ]
+    assert (idle["checkName"], idle["status"], idle["results"]) == ("kv_engine.docs", "COMPLETED", [])
+    assert idle["statusDescription"] == "not built: no path that concerns this job was touched"
+    assert "startedTimestamp" not in idle
+
+
+@pytest.mark.parametrize(
+    ("outcome", "category"),
+    [
+        ("passed", "SUCCESS"),
+        ("failed", "ERROR"),
+        ("slower", "ERROR"),
+        ("measured nothing", "ERROR"),
+        ("broken", "ERROR"),
+        ("removed", "ERROR"),
+        ("undecided", "WARNING"),
+        ("undecided, vote withheld", "WARNING"),
+        ("nothing to compare with", "INFO"),
+        ("misconfigured", "WARNING"),
+        ("infrastructure failure", "WARNING"),
+        ("cancelled", "INFO"),
+        ("not built", None),
+    ],
+)
+def test_every_outcome_has_its_category(outcome: str, category: str | None) -> None:
+    result = one_result(build_that(outcome))
+    assert (result and result["category"]) == category
+
+
+def test_no_outcome_is_forgotten() -> None:
+    for outcome in Outcome:
+        one_result(build_that(str(outcome)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "category", "figure"),
+    [
+        ([comparison(1, "a", 1.214, "faster"), comparison(2, "b", 1.3, "faster")], "INFO", "+30.0 %"),
+        (
+            [comparison(1, "a", 0.99, "slower"), comparison(2, "b", 1.3, "faster")],
+            "INFO",
+            "−1.0 %",
+        ),
+        (
+            [
+                comparison(1, "a", 0.985, "slower"),
+                comparison(2, "bytes", 1.042, "slower", metric="bytes", unit="B", better="lower"),
+            ],
+            "INFO",
+            "+4.2 %",
+        ),
+        ([comparison(1, "a", 1.001, "same"), comparison(2, "b", None, "new")], "SUCCESS", None),
+        ([comparison(1, "a", 0.0, "slower")], "SUCCESS", None),
+    ],
+)
+def test_what_changed_in_a_build_that_passed_is_told_by_its_worst_row(
+    rows: list[ComparisonView], category: str, figure: str | None
+) -> None:
+    result = one_result(build_that("passed"), rows)
+    assert result["category"] == category
+    assert [tag["name"] for tag in result["tags"]] == [*([figure] if figure else []), "perf-01"]
+
+
+def test_a_fault_of_the_machine_is_marked_as_such() -> None:
+    build = build_that("infrastructure failure", causes=("machine lost: perf-02 fell silent",), machine=None)
+    result = one_result(build)
+    assert (result["summary"], result["category"]) == ("machine lost: perf-02 fell silent", "WARNING")
+    assert [tag["name"] for tag in result["tags"]] == ["infra"]
+    assert "message" not in result
+
+
+def test_a_failure_without_a_vote_keeps_nobody_from_submitting() -> None:
+    reading = reading_of([build_that("slower", is_voting=False)])
+    [run] = checks(reading)
+    assert run["results"][0]["category"] == "WARNING"
+    assert "labelName" not in run
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "status", "description"),
+    [
+        ("queued", {"machine": None}, "SCHEDULED", "waits for a machine of the pool perf"),
+        ("running", {"phase": "pair 11 of 32"}, "RUNNING", "pair 11 of 32 on perf-01"),
+        ("running", {"phase": "", "machine": None}, "RUNNING", "running"),
+        ("executed", {}, "RUNNING", "measured on perf-01; the results are being analysed"),
+    ],
+)
+def test_an_unfinished_build_says_where_it_stands(
+    state: str, more: dict[str, object], status: str, description: str
+) -> None:
+    build = build_summary(7, 70, state=state, outcome=None, result=None, finished_at=None, **more)
+    [run] = checks(reading_of([build]))
+    assert (run["status"], run["statusDescription"], run["results"]) == (status, description, [])
+    assert "finishedTimestamp" not in run
+
+
+def test_the_builds_of_a_job_over_the_rounds_are_its_attempts() -> None:
+    lint = build_summary(1, 10, job="lint", kind="clang-format")
+    lost = build_summary(2, 20, outcome="infrastructure failure", result="ABORTED")
+    slow = build_summary(3, 21, outcome="slower", result="FAILURE")
+    running = build_summary(4, 22, state="running", outcome=None, result=None, finished_at=None)
+    kept = replace(lint, is_reused=True)
+
+    runs = checks(reading_of([lint, lost], [kept, slow], [kept, running]))
+
+    assert [(run["checkName"], run["attempt"], run["externalId"]) for run in runs] == [
+        ("lint", 1, "lint/10"),
+        (JOB, 1, f"{JOB}/20"),
+        (JOB, 2, f"{JOB}/21"),
+        (JOB, 3, f"{JOB}/22"),
+    ]
+    assert [run["status"] for run in runs] == ["COMPLETED", "COMPLETED", "COMPLETED", "RUNNING"]
+    assert runs[0]["results"][0]["links"][1]["url"] == "https://perf.example/runs/3"
+    assert runs[1]["results"][0]["links"][1]["url"] == "https://perf.example/runs/1"
+
+
+def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
+    reading = reading_of([build_summary(1, 10)], [build_summary(2, 11)])
+    reading.patch_sets = [
+        replace(each, runs=(replace(each.runs[0], kind="post-submit"), *each.runs[1:]))
+        for each in reading.patch_sets
+    ]
+    assert [run["externalId"] for run in checks(reading)] == [f"{JOB}/10"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [ruling(RulingKind.OVERRIDE), ruling(RulingKind.ACCEPT, filter="CB3*/Notify", bug="")],
+)
+def test_a_failure_that_people_excused_says_who_and_blocks_no_more(said: str) -> None:
+    slow = build_that("slower", causes=("2 of 21 slower",))
+    other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=("it fails",))
+
+    excused, failed = checks(reading_of([slow, other], said={7: said}))
+
+    [result] = excused["results"]
+    assert (result["category"], result["summary"]) == ("WARNING", "2 of 21 slower")
+    assert result["message"] == f"{said}\n\n2 of 21 slower"
+    assert ("overridden", said) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
+    assert failed["results"][0]["category"] == "ERROR"
+
+
+def test_an_excuse_lasts_while_the_next_round_runs() -> None:
+    slow = build_that("slower", causes=("2 of 21 slower",))
+    lost = build_summary(8, 80, job="other", outcome="infrastructure failure", result="ABORTED")
+    again = replace(lost, id=9, number=81, state="running", outcome=None, result=None)
+    said = ruling(RulingKind.OVERRIDE)
+
+    runs = checks(reading_of([slow, lost], [replace(slow, is_reused=True), again], said={7: said}))
+
+    assert runs[0]["results"][0]["category"] == "WARNING"
+
+
+def test_an_excuse_that_was_taken_back_excuses_nothing() -> None:
+    slow = build_that("slower", causes=("2 of 21 slower",))
+    reading = reading_of([slow], said={7: ruling(RulingKind.OVERRIDE)})
+    newest = DecisionView(1, 2, -1, "Build Failed", told([slow], {}), NOW)
+    reading.runs = [replace(each, decisions=(newest, *each.decisions)) for each in reading.runs]
+
+    assert checks(reading)[0]["results"][0]["category"] == "ERROR"
+
+
+@pytest.mark.parametrize("url", ["", "https://jenkins.example/job/first/60/"])
+def test_words_of_a_patch_set_pass_for_nobodys_ruling(url: str) -> None:
+    forged = ("overridden by  Dana Meyer: trust me", "all of it accepted by Dana Meyer" + "  x" * 1000)
+    title = f"{LINKS.build(BuildName(JOB, 70))} : FAILURE"
+    first = build_summary(
+        6, 60, job="first", outcome="failed", result="FAILURE", causes=(title, forged[0]), url=url
+    )
+    slow = build_that("slower", causes=forged)
+    other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=forged[1:], url=url)
+
+    runs = checks(reading_of([first, slow, other]))
+
+    assert [run["results"][0]["category"] for run in runs] == ["ERROR"] * 3
+    assert "overridden" not in [tag["name"] for run in runs for tag in run["results"][0]["tags"]]
+
+
+def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
+    url = "https://jenkins.example/job/windows/61/"
+    build = build_summary(
+        6, 60, job="windows", kind="external", outcome="failed", result="FAILURE", causes=("it fails",),
+        url=url, external_number=61, machine=None,
+    )  # fmt: skip
+    said = ruling(RulingKind.OVERRIDE)
+
+    [run] = checks(reading_of([build], said={6: said}))
+
+    assert run["checkLink"] == url
+    [result] = run["results"]
+    assert [link["url"] for link in result["links"]] == [url, "https://perf.example/runs/1"]
+    assert result["links"][0]["tooltip"] == "Build windows/61"
+    assert [(tag["name"], tag["tooltip"]) for tag in result["tags"]] == [("overridden", said)]
+
+
+def test_hostile_names_stay_text_on_one_line() -> None:
+    reading = sample_project()
+    answer = call(app_of(reading), "GET", PATH, params={"change": HOSTILE_CHANGE, "patchset": 1})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    [run] = answer.json()["runs"]
+    [result] = run["results"]
+    assert result["summary"] == HOSTILE_NAMES[0]
+    assert "<i>perf</i>" in [tag["name"] for tag in result["tags"]]
+    paragraphs = result["message"].split("\n\n")
+    assert len(paragraphs) == len(HOSTILE_NAMES)
+    assert max(len(paragraph) for paragraph in paragraphs) == 1000
+    assert "\u202e" not in answer.text
+
+
+def test_a_flood_of_causes_is_cut_and_counted() -> None:
+    result = one_result(build_that("broken", causes=tuple(f"cause {k}" for k in range(60))))
+    assert result["message"].endswith("cause 49\n\n… and 10 more")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import BadInput
+from service.domain.links import Links
+from service.web.application import assemble
+from service.web.gerrit_checks import create_gerrit_checks, origin_of
+from tests.support.fake_reading import FakeReading
+from tests.support.sample_project import REGRESSION, sample_project
+from tests.support.web import call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+ORIGIN = "https://gerrit.example"
+PATH = "/api/v1/gerrit/checks"
+
+
+def app_of(reading: FakeReading, origin: str = ORIGIN) -> FastAPI:
+    links = Links("https://perf.example")
+    return assemble([create_gerrit_checks(reading, links, origin)], version="0.1.0")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "change=1&patchset=1",
+        f"change={REGRESSION}&patchset=9",
+        f"change={REGRESSION}&patchset=2&sha={'0' * 40}",
+        f"change={REGRESSION}&patchset=2&repo=another",
+    ],
+)
+def test_a_patch_set_that_is_not_known_here_is_a_problem_that_gerrits_pages_may_read(query: str) -> None:
+    answer = call(app_of(sample_project()), "GET", f"{PATH}?{query}", headers={"Origin": ORIGIN})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert answer.headers["access-control-allow-origin"] == ORIGIN
+
+
+def test_revision_and_project_may_be_named_and_may_be_left_empty() -> None:
+    for more in (f"sha={'c0ffee12' * 5}&repo=kv_engine", "sha=&repo="):
+        answer = call(app_of(sample_project()), "GET", f"{PATH}?change={REGRESSION}&patchset=2&{more}")
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["", "change=1", "change=x&patchset=1", "change=1&patchset=0", "change=1&patchset=1&sha=HEAD"]
+)
+def test_what_is_no_patch_set_is_refused(query: str) -> None:
+    answer = call(app_of(sample_project()), "GET", f"{PATH}?{query}", headers={"Origin": ORIGIN})
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.headers["access-control-allow-origin"] == ORIGIN
+
+
+def test_what_gerrits_page_holds_already_is_not_sent_again() -> None:
+    app = app_of(sample_project())
+    query = f"{PATH}?change={REGRESSION}&patchset=2"
+    first = call(app, "GET", query, headers={"Origin": ORIGIN})
+    etag = first.headers["etag"]
+    again = call(app, "GET", query, headers={"Origin": ORIGIN, "If-None-Match": etag})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    assert again.headers["access-control-allow-origin"] == ORIGIN
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["https://evil.example", "http://gerrit.example", f"{ORIGIN}:8443", f"{ORIGIN}.evil.example", "null"],
+)
+def test_only_pages_of_the_configured_gerrit_may_read(other: str) -> None:
+    app = app_of(sample_project())
+    query = f"{PATH}?change={REGRESSION}&patchset=2"
+    ours = call(app, "GET", query, headers={"Origin": ORIGIN})
+    assert ours.headers["access-control-allow-origin"] == ORIGIN
+    theirs = call(app, "GET", query, headers={"Origin": other})
+    for answer in (ours, theirs):
+        assert answer.headers["vary"] == "Origin"
+        assert "access-control-allow-credentials" not in answer.headers
+    assert "access-control-allow-origin" not in theirs.headers
+
+
+def test_without_a_gerrit_no_other_origin_is_named() -> None:
+    for origin in (ORIGIN, ""):
+        headers = {"Origin": origin}
+        answer = call(
+            app_of(sample_project(), ""), "GET", f"{PATH}?change={REGRESSION}&patchset=2", headers=headers
+        )
+        assert answer.status_code == 200
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+        assert "vary" not in answer.headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_there_is_nothing_but_reading(method: str) -> None:
+    headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+    answer = call(app_of(sample_project()), method, f"{PATH}?change=1&patchset=1", headers=headers)
+    assert answer.status_code == 405
+    assert "access-control-allow-methods" not in answer.headers
+
+
+def test_the_document_describes_the_shape_by_gerrits_names() -> None:
+    document = call(app_of(FakeReading()), "GET", "/api/v1/openapi.json").json()
+    assert document["paths"][PATH]["get"]["operationId"] == "getGerritChecks"
+    run = document["components"]["schemas"]["CheckRun"]["properties"]
+    assert {"checkName", "externalId", "scheduledTimestamp", "results"} <= set(run)
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("", ""),
+        ("https://gerrit.example/r/", "https://gerrit.example"),
+        ("https://Bot:secret@Gerrit.Example:443/", "https://gerrit.example"),
+        ("http://gerrit.example:8080", "http://gerrit.example:8080"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+    ],
+)
+def test_an_origin_is_written_as_browsers_write_it(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
+
+
+@pytest.mark.parametrize("url", ["gerrit.example", "ssh://gerrit.example", "https://", "https://a:b"])
+def test_what_is_no_address_of_a_server_has_no_origin(url: str) -> None:
+    with pytest.raises(BadInput):
+        origin_of(url)
