@@ -1,4 +1,4 @@
-"""``python -m tests.bench.webhooks``: how many events a second the webhook takes in, and how long one takes."""
+"""``python -m tests.bench.webhooks``: how many events a second the webhook takes in, and how quickly."""
 
 from __future__ import annotations
 
