@@ -118,7 +118,8 @@ def reconcile_task(entity: int) -> None:
 
     def work() -> None:
         seen = reconcile(plane.store, plane.server, is_full=entity == 1)
-        plane.upkeep.beat("reconcile", f"{seen} changes")
+        if seen is not None:
+            plane.upkeep.beat("reconcile", f"{seen} changes")
 
     _step("reconcile", entity, work)
 

@@ -65,6 +65,8 @@ _COLUMNS = """
 ALTER TABLE run ADD COLUMN previous_id bigint REFERENCES run;
 ALTER TABLE run ADD COLUMN asked_by bigint REFERENCES heard;
 ALTER TABLE run ADD COLUMN ended_by text NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN missing_since timestamptz;
+CREATE INDEX build_of_sequence ON build (sequence_id, id);
 CREATE INDEX run_of_revision ON run (revision) WHERE kind = 'check';
 ALTER TABLE build ADD COLUMN url text NOT NULL DEFAULT '';
 ALTER TABLE build ADD COLUMN external_number integer;
@@ -79,7 +81,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("ALTER TABLE build DROP COLUMN blamed, DROP COLUMN external_number, DROP COLUMN url")
-    op.execute("DROP INDEX run_of_revision")
+    op.execute("DROP INDEX run_of_revision, build_of_sequence")
+    op.execute("ALTER TABLE outbox DROP COLUMN missing_since")
     op.execute("ALTER TABLE run DROP COLUMN ended_by, DROP COLUMN asked_by, DROP COLUMN previous_id")
     op.execute("DROP TABLE replaced_build, ruling, heard, server")
     op.execute("DROP FUNCTION ruling_stays()")

@@ -32,6 +32,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "schedule": ("schedule", "The schedule alone: relays hints, wakes what was lost."),
         "listen": ("listen", "Gerrit's event stream alone: stores what it says."),
         "migrate": ("migrate", "Bring the database's schema up to date."),
+        "report": ("report", "Tell what became of a build of another CI."),
         "reconcile": ("reconcile", "Look at every open change once, now."),
         "replay": ("replay", "Feed recorded Gerrit events."),
         "doctor": ("doctor", "What of this machine disturbs measuring, and how to mend it."),

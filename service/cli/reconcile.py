@@ -21,4 +21,5 @@ def command(home: Path) -> None:
     """Compare the review server's open changes with the stored runs once, now."""
     with closing(build_control(settings_of_running_site(home))) as plane:
         seen = reconcile(plane.store, plane.server, is_full=True)
-    click.echo(f"{seen} changes are looked at", err=True)
+    said = "another look is under way" if seen is None else f"{seen} changes are looked at"
+    click.echo(said, err=True)

@@ -218,11 +218,13 @@ def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]
 
 def _is_named(whose: str, person: Person) -> bool:
     """Whether ``Name <e-mail>``, a part of it, or the place holder that Gerrit's API leaves is the person."""
-    name, _, email = whose.rpartition(" <")
-    names = {whose, name} & {person.name, person.email} - {""}
-    has_email = bool(person.email) and email.removesuffix(">").casefold() == person.email.casefold()
-    has_account = bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
-    return bool(names) or has_email or has_account
+    if whose.startswith("<GERRIT_ACCOUNT_"):
+        return bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
+    name, has_email, email = whose.rpartition(" <")
+    if has_email and person.email:
+        # Anybody may take a name; an address belongs to one account.
+        return email.removesuffix(">").casefold() == person.email.casefold()
+    return (name if has_email else whose) in {person.name, person.email} - {""}
 
 
 def _is_same(one: Person, other: Person) -> bool:

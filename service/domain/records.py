@@ -150,6 +150,11 @@ class NewDecision:
     message: str
 
 
+def review_key(run_id: int, decision: int) -> str:
+    """The name under which the review of a decision is queued, once."""
+    return f"run/{run_id}/decision/{decision}"
+
+
 @dataclass(frozen=True, slots=True)
 class QueuedReview:
     """A review to be posted, and the link by which it is recognised once it is there."""
@@ -167,7 +172,7 @@ class DueReview:
 
     outbox_id: int
     attempts: int
-    waiting_seconds: float
+    missing_seconds: float  # since its change was first not there; 0: it was there, or was not asked for
     review: QueuedReview
 
 
@@ -192,6 +197,7 @@ class Heard:
     patch_set_id: int
     change: ChangeKey
     patch_set: int
+    revision: str
     account: str
     person: str
     text: str

@@ -299,6 +299,9 @@ class Transaction(Hearing, Rounds, Protocol):
     def queue_task(self, task: str, entity: int) -> None:
         """Send a hint once this transaction is committed."""
 
+    def revive_review(self, patch_set_id: int) -> None:
+        """Post the review of a patch set's last decision after all, where its change was closed or hidden."""
+
     def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
         """Post to the review server once this transaction is committed."""
 
@@ -328,8 +331,10 @@ class Upkeep(Protocol):
     def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
         """A review ended: sent, superseded, refused or dead."""
 
-    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
-        """A review could not be sent now."""
+    def postpone_review(
+        self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
+    ) -> None:
+        """A review could not be sent now; ``is_missing``: its change was not there."""
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
         """Builds whose machine fell silent: queued again, or given up (those are returned)."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from service.domain.rounds import Place
     from service.domain.rulings import Ruling
     from service.domain.run import RunState
+    from service.domain.spec import BuildSpec
 
 
 class Hearing(Protocol):
@@ -31,6 +32,9 @@ class Hearing(Protocol):
     def lock_heard(self, heard_id: int) -> Heard:
         """A message that was heard, with its change locked until the transaction ends."""
 
+    def pending_until(self, heard_id: int) -> Sequence[Heard]:
+        """What is still to be obeyed of its change up to a message, in the order in which it was said."""
+
     def answer(self, heard_id: int, text: str) -> None:
         """It was obeyed or refused, and this was said to it."""
 
@@ -45,10 +49,10 @@ class Rounds(Protocol):
     """The part of a unit of work in which rounds follow each other."""
 
     def newest_check(self, patch_set_id: int) -> RunRecord | None:
-        """The last check of a patch set, locked; None where there was none."""
+        """The last check of a patch set that nobody called off, locked; None where there was none."""
 
-    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
-        """The states of the checks of a commit, whatever patch set it is."""
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        """The states of the checks of a commit, whatever patch set it is, and whether each was planned."""
 
     def places(self, run_id: int) -> Sequence[Place]:
         """The places of a run's builds in their order."""
@@ -59,8 +63,11 @@ class Rounds(Protocol):
     def take_build(self, run_id: int, position: int, build_id: int) -> None:
         """Make a build of an earlier round a part of a run."""
 
-    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
-        """A new build that does what another did, as a part of no run; queued but for another CI's."""
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        """A new build that does what another did, as a part of no run; queued but for another CI's.
+
+        ``spec`` is what it does instead, where its job was configured otherwise since.
+        """
 
     def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
         """Give a job's place in a run to a new build; the one that stood there is remembered."""

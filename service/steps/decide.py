@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from service.domain.identity import BuildName, RunKind
 from service.domain.message import BuildReport, compose
 from service.domain.project_file import OnUndecided
-from service.domain.records import BuildRecord, NewDecision, QueuedReview, RunRecord
+from service.domain.records import BuildRecord, NewDecision, QueuedReview, RunRecord, review_key
 from service.domain.rulings import JudgedBuild, Ruling, excused, sentence
 from service.domain.spec import BuildSpec
 from service.domain.vote import CONSEQUENCES, Ballot, Outcome, header_of, vote_of
@@ -42,7 +42,7 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
         labels = {} if vote is None else {run.label: vote}
         review = QueuedReview(run.change, run.revision, message, marker, labels)
-        tx.queue_review(f"run/{run.id}/decision/{number}", review)
+        tx.queue_review(review_key(run.id, number), review)
 
 
 def rulings_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Ruling | None, ...]:

@@ -60,8 +60,8 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
         labels = _votes_to_cast(change, said, review.labels, server.account)
         granted = server.post(Review(review.change, review.revision, review.message, labels))
     except NotFound as error:
-        if due.waiting_seconds < _NOT_YET:
-            upkeep.postpone_review(due.outbox_id, 5.0, str(error))
+        if due.missing_seconds < _NOT_YET:
+            upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
         else:
             upkeep.settle_review(due.outbox_id, "dead", str(error))
         return False

@@ -37,13 +37,14 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         change = server.change(key)
         # After the change: what is said about a patch set is read with it, or with the next look.
         said = server.messages(key) if change.is_open else ()
+        account = server.account
     except NotFound:
         return
     with store.transaction() as tx:
         record = tx.upsert_change(change)
         if record.is_current:
             _follow(tx, change, record)
-            hear(tx, change, record, said, server.account)
+            hear(tx, change, record, said, account)
 
 
 def check_of(change: Change, patch_set_id: int) -> NewRun:
@@ -55,6 +56,8 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
         is_wanted = not (change.is_wip or change.is_private)
+        if is_wanted:
+            tx.revive_review(record.patch_set_id)
         if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
             _start(tx, check_of(change, record.patch_set_id))
         return
@@ -67,7 +70,9 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
 def _is_news(tx: Transaction, change: Change) -> bool:
     """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
     position = tx.position(change.key.instance)
-    return change.submitted is None or position is None or change.submitted >= position.first_contact
+    if change.submitted is None:
+        return True
+    return position is not None and change.submitted >= position.first_contact
 
 
 def _is_check(run: RunRecord) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import Transient
 from service.domain.run import RunState
 from service.steps.analyse import give_up
+from service.steps.obey import answer
 from service.steps.plan_run import refuse
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def note_failure(
         return False
     if task == "analyse":
         give_up(store, entity, "its results could not be analysed; the operators were told")
+    if task == "obey":
+        _tell(store, links, entity)
     if task == "plan":
         with store.transaction() as tx:
             run = tx.lock_run(entity)
@@ -36,3 +39,11 @@ def note_failure(
                 reason = f"could not be planned: {text}"
                 refuse(tx, run, reason, links.run(run.id), header="Build Aborted")
     return True
+
+
+def _tell(store: Store, links: Links, heard_id: int) -> None:
+    """Who said it waits for an answer."""
+    with store.transaction() as tx:
+        heard = tx.lock_heard(heard_id)
+    # On the revision it was said about: where that is outdated by now, nobody waits any more.
+    answer(store, heard, heard.revision, links, "this could not be obeyed; the operators were told")

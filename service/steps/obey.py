@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.commands import (
@@ -37,50 +38,87 @@ if TYPE_CHECKING:
     from service.ports import Source, Store, Transaction
     from service.ports.reviewing import ReviewServer
 
-# The key of `commands` in the project file that names the group for each command.
-_RIGHTS: Final[Mapping[type, str]] = {
-    Recheck: "rerun",
-    Cancel: "rerun",
-    MorePairs: "rerun",
-    Override: "override",
-    UndoOverride: "override",
-    Accept: "override",
-    OkToTest: "trusted",
-}
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """How a command is called, and the key of `commands` that names the group which may use it."""
+
+    word: str
+    right: str
+
+
+_USES: Final[Mapping[type, _Use]] = MappingProxyType(
+    {
+        Recheck: _Use("recheck", "rerun"),
+        Cancel: _Use("cancel", "rerun"),
+        MorePairs: _Use("benchmark", "rerun"),
+        Override: _Use("override", "override"),
+        UndoOverride: _Use("override undo", "override"),
+        Accept: _Use("accept", "override"),
+        OkToTest: _Use("ok-to-test", "trusted"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """A message with its change as it stands, and the answers found so far."""
+    """A message with its change as it stands, and the project file that says who may do what."""
 
     heard: Heard
     change: Change
+    project_file: ProjectFile
     links: Links
 
 
 def obey(store: Store, server: ReviewServer, source: Source, links: Links, heard_id: int) -> None:
-    """Obey the commands of a message that was not obeyed yet; any other message is left alone.
+    """Obey a message and all that were said on its change before it and are not obeyed yet, in their order.
 
     Who may do what is asked at that moment. No transaction is open while the server is talked to.
     """
     with store.transaction() as tx:
-        heard = tx.lock_heard(heard_id)
-    if not heard.is_pending:
-        return
+        key = tx.lock_heard(heard_id).change
+    with store.exclusive(f"obey {key.instance}/{key.number}") as is_ours:
+        if not is_ours:
+            return  # what is still to be obeyed then is hinted at again
+        with store.transaction() as tx:
+            waiting = tx.pending_until(heard_id)
+        for each in waiting:
+            _obey(store, server, source, links, each)
+
+
+def _obey(store: Store, server: ReviewServer, source: Source, links: Links, heard: Heard) -> None:
     change = server.change(heard.change)
-    order = _Order(heard, change, links)
     try:
         source.fetch(change.project, f"refs/heads/{change.branch}")
         project_file = read_project_file(source, change.project, change.branch)
     except NoProjectFile:
-        _answer(store, order, [])
+        answer(store, heard, change.current.revision, links, "")
         return
     except BadInput as error:
-        _answer(store, order, [str(error)])
+        answer(store, heard, change.current.revision, links, str(error))
         return
+    order = _Order(heard, change, project_file, links)
     commands = commands_in(heard.text, [job.name for job in project_file.jobs])
     refusals = [_refusal(server, project_file, heard, each) for each in commands]
-    _answer(store, order, refusals, commands)
+    with store.transaction() as tx:
+        if tx.lock_heard(heard.id).is_pending:
+            said = [refusal or _do(tx, order, each) for each, refusal in zip(commands, refusals, strict=True)]
+            _say(tx, heard, change.current.revision, links, "\n\n".join(filter(None, said)))
+
+
+def answer(store: Store, heard: Heard, revision: str, links: Links, text: str) -> None:
+    """End a message that is not obeyed, with an answer unless it is empty."""
+    with store.transaction() as tx:
+        if tx.lock_heard(heard.id).is_pending:
+            _say(tx, heard, revision, links, text)
+
+
+def _say(tx: Transaction, heard: Heard, revision: str, links: Links, text: str) -> None:
+    tx.answer(heard.id, text)
+    if text:
+        marker = links.reply(heard.change.number, heard.id)
+        review = QueuedReview(heard.change, revision, f"{text}\n\n{marker}", marker)
+        tx.queue_review(f"heard/{heard.id}", review)
 
 
 def _refusal(
@@ -89,59 +127,48 @@ def _refusal(
     """Why a person may not; empty: may."""
     if isinstance(command, Misspelt):
         return f"{command.line}: {command.expected}"
-    right = _RIGHTS[type(command)]
-    group = project_file.commands.get(right)
-    word = _word(command)
+    use = _USES[type(command)]
+    group = project_file.commands.get(use.right)
     if group is None:
-        return f"{word}: benchgate.yaml names no group that may; `commands: {{{right}: GROUP}}` does"
+        return (
+            f"`{use.word}`: benchgate.yaml names no group that may; `commands: {{{use.right}: GROUP}}` does"
+        )
     try:
         may = server.is_member(heard.account, group)
     except Permanent as error:
-        return f"{word}: refused, {error}"
-    return "" if may else f"{word}: refused, {plain(heard.person)} is not in the group {group}"
-
-
-def _answer(
-    store: Store, order: _Order, refusals: list[str], commands: tuple[ReviewCommand | Misspelt, ...] = ()
-) -> None:
-    """Do what is not refused and say what there is to say, all in one."""
-    with store.transaction() as tx:
-        heard = tx.lock_heard(order.heard.id)
-        if not heard.is_pending:
-            return
-        said = list(refusals) if not commands else []
-        for command, refusal in zip(commands, refusals, strict=bool(commands)):
-            said.append(refusal or _do(tx, order, command))
-        text = "\n\n".join(filter(None, said))
-        tx.answer(heard.id, text)
-        if text:
-            marker = order.links.reply(heard.change.number, heard.id)
-            review = QueuedReview(heard.change, order.change.current.revision, f"{text}\n\n{marker}", marker)
-            tx.queue_review(f"heard/{heard.id}", review)
+        return f"`{use.word}`: refused, {error}"
+    return "" if may else f"`{use.word}`: refused, {plain(heard.person)} is not in the group {group}"
 
 
 def _do(tx: Transaction, order: _Order, command: ReviewCommand | Misspelt) -> str:
     """Obey one command; what to answer, empty where what follows speaks for itself."""
-    change, heard, word = order.change, order.heard, _word(command)
+    change, heard, word = order.change, order.heard, _USES[type(command)].word
     if change.current.number != heard.patch_set or not change.is_open:
-        return f"{word}: patch set {heard.patch_set} is not open any more"
-    run = tx.newest_check(heard.patch_set_id)
+        return f"`{word}`: patch set {heard.patch_set} is not open any more"
+    told = _act(tx, order, command, tx.newest_check(heard.patch_set_id))
+    return f"`{word}`: {told}" if told else ""
+
+
+def _act(tx: Transaction, order: _Order, command: ReviewCommand | Misspelt, run: RunRecord | None) -> str:
+    heard, links = order.heard, order.links
     match command:
-        case Recheck():
-            answer = _recheck(tx, order, run, command)
-        case Cancel():
-            answer = _cancel(tx, run)
         case Override():
-            answer = override(tx, run, heard, command, order.links)
+            told = override(tx, run, heard, command, links)
         case Accept():
-            answer = accept(tx, run, heard, command, order.links)
-        case OkToTest():
-            answer = _allow(tx, order, run)
+            told = accept(tx, run, heard, command, links)
         case UndoOverride():
-            answer = undo(tx, run, heard, order.links)
-        case _:
-            answer = "longer measuring on request is not built yet; `recheck JOB` continues the same pairs"
-    return f"{word}: {answer}" if answer else ""
+            told = undo(tx, run, heard, links)
+        case Recheck():
+            told = _recheck(tx, order, run, command)
+        case Cancel():
+            told = _cancel(tx, run)
+        case OkToTest():
+            told = _allow(tx, order, run)
+        case MorePairs():
+            told = "longer measuring on request is not built yet; `recheck JOB` continues the same pairs"
+        case Misspelt():
+            told = command.expected
+    return told
 
 
 def _recheck(tx: Transaction, order: _Order, run: RunRecord | None, command: Recheck) -> str:
@@ -152,7 +179,7 @@ def _recheck(tx: Transaction, order: _Order, run: RunRecord | None, command: Rec
         return ""
     if run.state is RunState.PLANNING:
         return ""  # about to run, all of it
-    return recheck(tx, run, command, order.heard.id)
+    return recheck(tx, run, command, order.heard.id, order.project_file)
 
 
 def _allow(tx: Transaction, order: _Order, run: RunRecord | None) -> str:
@@ -170,9 +197,3 @@ def _cancel(tx: Transaction, run: RunRecord | None) -> str:
         return "nothing is running"
     tx.cancel_check(run.id)
     return ""
-
-
-def _word(command: ReviewCommand | Misspelt) -> str:
-    words = {Recheck: "recheck", Cancel: "cancel", MorePairs: "benchmark", Override: "override"}
-    more = {UndoOverride: "override undo", Accept: "accept", OkToTest: "ok-to-test", Misspelt: "command"}
-    return f"`{(words | more)[type(command)]}`"

@@ -12,6 +12,7 @@ from service.domain.message import compose
 from service.domain.plan import PlannedBuild, plan_builds
 from service.domain.project_file import JobKind
 from service.domain.records import NewBuild, QueuedReview, RunRecord
+from service.domain.rulings import RulingKind
 from service.domain.run import BuildState, RunState
 from service.domain.spec import BuildSpec, Revision
 from service.domain.text import plain
@@ -49,7 +50,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         return
     is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
     if is_gated and (held := why_held(store, server, run, plan.base, plan.trusted)):
-        _refuse(store, run, held, run_url, is_told=True)
+        _hold(store, run, held, run_url)
         return
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
@@ -169,6 +170,16 @@ def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_told:
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
             refuse(tx, run, reason, run_url, header="No Builds Executed", is_told=is_told)
+
+
+def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is not RunState.PLANNING or run.patch_set_id is None:
+            return
+        if any(each.kind is RulingKind.TRUST for each in tx.rulings(run.patch_set_id)):
+            tx.queue_task("plan", run.id)  # it was said while this was found out
+            return
+        refuse(tx, run, reason, run_url, header="No Builds Executed")
 
 
 def refuse(

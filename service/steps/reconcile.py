@@ -20,25 +20,29 @@ OVERLAP: Final = timedelta(minutes=5)
 KIND: Final = "reconciled"
 
 
-def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int:
-    """Store a hint for every change that moved since the last time; how many.
+def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | None:
+    """Store a hint for every change that moved since the last time; how many. None: another is at it.
 
-    ``is_full``, and where nobody knows how far the server was read: for all that are open, there or as we
-    know them, since one that was merged or abandoned unheard is open only here. How far the server was read
-    is stored with the hints, by the server's own clock, and only when its list was read to the end.
+    ``is_full``, and where nobody knows how far the server was read: also for all that are open, there or as
+    we know them, since one that was merged or abandoned unheard is open only here. How far the server was
+    read is stored with the hints, by the server's own clock, and only when its list was read to the end.
     """
     with store.exclusive("reconcile") as is_ours:
         if not is_ours:
-            return 0
+            return None
         now = server.now()
         with store.transaction() as tx:
             position = tx.position(server.instance)
-        since = None if is_full or position is None else position.seen_until - OVERLAP
+        since = None if position is None else position.seen_until - OVERLAP
         moved: dict[ChangeKey, datetime] = {each.key: each.updated for each in server.changes_since(since)}
+        seen = dict(moved)
+        if is_full and since is not None:
+            seen |= {each.key: each.updated for each in server.changes_since(None)}
         with store.transaction() as tx:
-            known = () if since else tx.open_changes(server.instance)
-            seen = dict.fromkeys(known, now) | moved
+            if is_full or since is None:
+                seen = dict.fromkeys(tx.open_changes(server.instance), now) | seen
             _hint(tx, seen)
+            # Only what was asked for by time says up to when everything is known.
             tx.move_position(server.instance, max(moved.values(), default=now) if position else now)
     return len(seen)
 

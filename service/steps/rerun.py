@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.rounds import Place, failed_jobs, next_round
 from service.domain.run import BuildState, RunState
+from service.domain.spec import BuildSpec
 from service.domain.vote import Ballot, Counts, Outcome
 from service.steps.decide import outcome_of, rulings_on
 from service.steps.plan_run import DEADLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.commands import Recheck
+    from service.domain.project_file import Job, ProjectFile
     from service.domain.records import BuildRecord, RunRecord
     from service.ports import Transaction
 
+ELSEWHERE: Final = "only what another CI builds failed; it has to be run again there"
 NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
 
 
-def recheck(tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int) -> str:
+def recheck(
+    tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int, project_file: ProjectFile
+) -> str:
     """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
 
-    A build that is still on its way is left to arrive.
+    A build that is still on its way is left to arrive. Each is configured as ``project_file`` has it now.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
-        return "it is still running" if len(finished) < len(builds) else NOTHING_FAILED
-    run_again(tx, run, targets, heard_id)
+        return _why_nothing(builds, finished)
+    run_again(tx, run, targets, heard_id, {job.name: job for job in project_file.jobs})
     return ""
 
 
+def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord]) -> str:
+    if len(finished) < len(builds):
+        return "it is still running"
+    is_elsewhere = any(each.is_external and each.outcome is Outcome.FAILED for each in finished)
+    return ELSEWHERE if is_elsewhere else NOTHING_FAILED
+
+
 def run_again(
-    tx: Transaction, run: RunRecord, jobs: Sequence[str], heard_id: int | None = None
+    tx: Transaction,
+    run: RunRecord,
+    jobs: Sequence[str],
+    heard_id: int | None = None,
+    configured: Mapping[str, Job] = MappingProxyType({}),
 ) -> Sequence[int]:
     """Make new builds of jobs that have places in a running or finished round; these builds.
 
@@ -43,10 +61,15 @@ def run_again(
     the places of those that stood there.
     """
     builds = tx.builds_of(run.id)
+    by_job = {build.job: build for build in builds}
+    # In the order of their names: two that repeat the same jobs then wait for each other.
+    new = {job: _repeat(tx, by_job[job], configured.get(job)) for job in sorted(set(jobs))}
     if run.state is RunState.FINISHED:
-        return _next_round(tx, run, builds, jobs, heard_id)
-    places = {build.job: (position, build) for position, build in enumerate(builds)}
-    return [_put(tx, run.id, *places[job], heard_id) for job in dict.fromkeys(jobs)]
+        return _next_round(tx, run, builds, dict.fromkeys(jobs), new, heard_id)
+    for position, build in enumerate(builds):
+        if build.job in new:
+            tx.put_build(run.id, position, build.job, new[build.job], heard_id)
+    return [new[job] for job in dict.fromkeys(jobs)]
 
 
 def _targets(
@@ -56,34 +79,43 @@ def _targets(
     if wanted.jobs:
         there = {build.job for build in finished}
         return tuple(job for job in wanted.jobs if job in there)
+    # What another CI builds is run again there; who names it here says that it is.
+    ours = [build for build in finished if not build.is_external]
     if wanted.is_all:
-        return tuple(build.job for build in finished if build.outcome is not Outcome.NOT_BUILT)
-    excused = rulings_on(tx, run, finished)
+        return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
+    excused = rulings_on(tx, run, ours)
     counted = {
         build.job: outcome_of(build)
-        for build, ruling in zip(finished, excused, strict=True)
+        for build, ruling in zip(ours, excused, strict=True)
         if Ballot(outcome_of(build), is_excused=ruling is not None).counts is not Counts.PASS
     }
     return failed_jobs(counted)
 
 
 def _next_round(
-    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], jobs: Sequence[str], heard_id: int | None
+    tx: Transaction,
+    run: RunRecord,
+    builds: Sequence[BuildRecord],
+    jobs: Iterable[str],
+    new: Mapping[str, int],
+    heard_id: int | None,
 ) -> Sequence[int]:
-    by_job = {build.job: build for build in builds}
     following = tx.follow_run(run, heard_id)
     made = []
-    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], jobs)):
+    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], [*jobs])):
         if place.build_id is not None:
             tx.take_build(following, position, place.build_id)
         else:
-            made.append(_put(tx, following, position, by_job[place.job], heard_id))
+            tx.put_build(following, position, place.job, new[place.job], heard_id)
+            made.append(new[place.job])
     return made
 
 
-def _put(tx: Transaction, run_id: int, position: int, build: BuildRecord, heard_id: int | None) -> int:
-    again = tx.repeat_build(build, DEADLINE)
-    tx.put_build(run_id, position, build.job, again, heard_id)
+def _repeat(tx: Transaction, build: BuildRecord, job: Job | None) -> int:
+    """A new build that does the same, or what the job has become since."""
+    spec = BuildSpec.from_mapping(build.spec)
+    changed = job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash
+    again = tx.repeat_build(build, replace(spec, job=job) if changed and job else None, DEADLINE)
     if not build.is_external:  # its CI runs it without being told by us
         tx.queue_task("execute", again)
     return again

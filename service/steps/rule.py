@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.records import NewRuling
-from service.domain.rulings import RulingKind, is_chosen
+from service.domain.rulings import RulingKind, is_chosen, standing
 from service.domain.run import BuildState, RunState
+from service.domain.text import plain
 from service.domain.vote import CONSEQUENCES, Counts, Outcome
 from service.steps.decide import decide, outcome_of
 
@@ -43,7 +44,7 @@ def accept(tx: Transaction, run: RunRecord | None, heard: Heard, command: Accept
     """The slow-downs that a filter chooses are wanted on this patch set; what to answer, as above."""
     blamed = [name for each in _finished(tx, run) if each.outcome is Outcome.SLOWER for name in each.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
-        slower = f"; slower are {', '.join(blamed[:5])}" if blamed else ""
+        slower = f"; slower are {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
         return f"it chooses nothing that is slower{slower}"
     ruling = NewRuling(
         RulingKind.ACCEPT,
@@ -58,9 +59,9 @@ def accept(tx: Transaction, run: RunRecord | None, heard: Heard, command: Accept
 
 def undo(tx: Transaction, run: RunRecord | None, heard: Heard, links: Links) -> str:
     """Every override and acceptance of this patch set is taken back."""
-    made = [each.kind for each in tx.rulings(heard.patch_set_id)]
-    last = next((kind for kind in reversed(made) if kind is not RulingKind.PERSON_VOTE), None)
-    if run is None or last not in {RulingKind.OVERRIDE, RulingKind.ACCEPT}:
+    in_force = () if run is None else standing(tx.rulings(heard.patch_set_id), run.revision)
+    is_overridden = any(each.kind in {RulingKind.OVERRIDE, RulingKind.ACCEPT} for each in in_force)
+    if run is None or not is_overridden:
         return "nothing is overridden"
     ruling = NewRuling(RulingKind.UNDO, heard.account, heard.person, heard_id=heard.id)
     return _rule(tx, run, heard, ruling, links)

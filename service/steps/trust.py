@@ -23,7 +23,7 @@ def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision 
     allowed to run itself; or where one of the group said ``ok-to-test`` on exactly this patch set.
 
     Raises:
-        Transient: the parent's own check is still to be planned.
+        Transient: the parent's own check is still to be planned, or there is a newer patch set.
     """
     if run.change is None or run.patch_set_id is None:
         return ""
@@ -32,6 +32,8 @@ def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision 
             return ""
         parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
     change = server.change(run.change)
+    if change.current.revision != run.revision:
+        raise Transient("a newer patch set is there, which is looked at first")
     # Who rebases somebody's change becomes its uploader, and answers for no line of it.
     for person in (change.owner, change.current.uploader):
         try:
@@ -43,11 +45,11 @@ def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision 
     return "" if parents is None else _of_parent(parents, group)
 
 
-def _of_parent(states: tuple[RunState, ...], group: str) -> str:
-    if any(state is RunState.PLANNING for state in states):
-        raise Transient("the check of the parent is still to be planned")
-    if any(state in {RunState.RUNNING, RunState.FINISHED} for state in states):
+def _of_parent(checks: tuple[tuple[RunState, bool], ...], group: str) -> str:
+    if any(was_planned for _, was_planned in checks):
         return ""
+    if any(state is RunState.PLANNING for state, _ in checks):
+        raise Transient("the check of the parent is still to be planned")
     return _held("its parent is not merged and was not allowed to run", group)
 
 

@@ -89,7 +89,7 @@ class Service:
         """Post what is due; how many were posted."""
         return deliver_reviews(self.store, self.store, self.server)
 
-    def reconcile(self, *, is_full: bool = False) -> int:
+    def reconcile(self, *, is_full: bool = False) -> int | None:
         """Ask the server what moved, and look at it."""
         seen = reconcile(self.store, self.server, is_full=is_full)
         for number, event in enumerate(self.store.memory.events, 1):

@@ -15,6 +15,7 @@ from service.domain.records import (
     ChangeRecord,
     QueuedReview,
     RunRecord,
+    review_key,
 )
 from service.domain.run import BuildEvent, BuildState, RunState, state_after
 from service.domain.vote import LASTING, Outcome
@@ -58,7 +59,7 @@ class StoredReview:
     state: str = "pending"
     note: str = ""
     attempts: int = 0
-    waiting_seconds: float = 0.0
+    missing_seconds: float = 0.0
     postponed: float = 0.0
 
 
@@ -306,6 +307,13 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
 
     def queue_task(self, task: str, entity: int) -> None:
         self._m.hints.append((task, entity))
+
+    def revive_review(self, patch_set_id: int) -> None:
+        decided = [each for each in self._m.decisions if each.patch_set_id == patch_set_id]
+        if decided:
+            stored = self._m.reviews.get(review_key(decided[-1].run_id, decided[-1].number))
+            if stored is not None and stored.state in {"superseded", "dead"}:
+                stored.state, stored.missing_seconds = "pending", 0.0
 
     def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
         self._m.reviews.setdefault(dedup_key, StoredReview(review))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
     from service.domain.records import BuildRecord, ChangeRecord, NewRuling, RunRecord
     from service.domain.review import PostedMessage
+    from service.domain.spec import BuildSpec
     from tests.support.memory import Memory
 
 
@@ -48,6 +49,7 @@ class MemoryHearing:
                         patch_set_id=record.patch_set_id,
                         change=self._m.change_ids[record.change_id - 1],
                         patch_set=message.patch_set,
+                        revision=self._m.changes[self._m.change_ids[record.change_id - 1]].current.revision,
                         account=message.author.account,
                         person=message.author.shown,
                         text=message.text,
@@ -58,6 +60,11 @@ class MemoryHearing:
 
     def lock_heard(self, heard_id: int) -> Heard:
         return self._m.heard[heard_id - 1]
+
+    def pending_until(self, heard_id: int) -> Sequence[Heard]:
+        change = self._m.heard[heard_id - 1].change_id
+        earlier = self._m.heard[:heard_id]
+        return [each for each in earlier if each.change_id == change and each.is_pending]
 
     def answer(self, heard_id: int, text: str) -> None:
         self._m.heard[heard_id - 1] = replace(self._m.heard[heard_id - 1], is_pending=False)
@@ -94,11 +101,13 @@ class MemoryRounds:
 
     def newest_check(self, patch_set_id: int) -> RunRecord | None:
         runs = [r for r in self._m.runs if r.patch_set_id == patch_set_id and r.kind is RunKind.CHECK]
-        return runs[-1] if runs else None
+        return next((run for run in reversed(runs) if not run.is_called_off), None)
 
-    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
-        mine = (instance, revision, RunKind.CHECK)
-        return tuple(r.state for r in self._m.runs if (r.instance, r.revision, r.kind) == mine)
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        wanted = (instance, revision, RunKind.CHECK)
+        mine = [run for run in self._m.runs if (run.instance, run.revision, run.kind) == wanted]
+        built = {run for run, _ in self._m.run_builds}
+        return tuple((run.state, run.id in built) for run in mine)
 
     def places(self, run_id: int) -> Sequence[Place]:
         return [
@@ -117,7 +126,7 @@ class MemoryRounds:
         self._m.run_builds.append((run_id, build_id))
         self._m.reused.add((run_id, build_id))
 
-    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         assert deadline_seconds > 0
         number = 1 + sum(each.job == build.job for each in self._m.builds)
         state = BuildState.RUNNING if build.is_external else BuildState.QUEUED
@@ -125,6 +134,9 @@ class MemoryRounds:
             build, id=len(self._m.builds) + 1, number=number, state=state, outcome=None, causes=()
         )
         fresh = replace(again, execution=None, attempt=0, machine="", blamed=())
+        if spec is not None:
+            self._m.sequences.append(spec.sequence)
+            fresh = replace(fresh, spec=spec.to_mapping(), sequence_id=len(self._m.sequences))
         self._m.builds.append(replace(fresh, external_number=None, url=""))
         return again.id
 

@@ -63,7 +63,7 @@ class MemoryStore:
         first: dict[ChangeKey, DueReview] = {}
         for number, each in enumerate(self.memory.reviews.values()):
             if each.state == "pending":
-                due = DueReview(number, each.attempts, each.waiting_seconds, each.review)
+                due = DueReview(number, each.attempts, each.missing_seconds, each.review)
                 first.setdefault(each.review.change, due)
         return list(first.values())
 
@@ -72,8 +72,11 @@ class MemoryStore:
         assert review.state == "pending", "a review ends once"
         review.state, review.note = state, note
 
-    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
+    def postpone_review(
+        self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
+    ) -> None:
         review = self._review(outbox_id)
+        review.missing_seconds = max(review.missing_seconds, 1.0) if is_missing else 0.0
         review.attempts += 1
         review.postponed, review.note = seconds, error
 

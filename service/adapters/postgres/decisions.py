@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
+from service.domain.records import review_key
 
 if TYPE_CHECKING:
     from service.domain.records import NewDecision, QueuedReview, RunRecord
@@ -60,6 +61,23 @@ class Decisions(Connected):
         self._connection.execute(
             insert(t.outbox).values(kind="task", payload={"task": task, "entity": entity, "pool": pool})
         )
+
+    def revive_review(self, patch_set_id: int) -> None:
+        """Post the review of a patch set's last decision after all, where its change was closed or hidden."""
+        last = (
+            select(t.decision.c.run_id, t.decision.c.number)
+            .where(t.decision.c.patch_set_id == patch_set_id)
+            .order_by(t.decision.c.number.desc())
+            .limit(1)
+        )
+        row = self._connection.execute(last).first()
+        if row is not None:
+            key = review_key(row.run_id, row.number)
+            self._connection.execute(
+                update(t.outbox)
+                .where(t.outbox.c.dedup_key == key, t.outbox.c.state.in_(("superseded", "dead")))
+                .values(state="pending", next_at=func.now(), missing_since=None)
+            )
 
     def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
         """Post to the review server once this transaction is committed; once for each key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -18,8 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from sqlalchemy import Row
+
     from service.domain.records import ChangeRecord, NewRuling
     from service.domain.review import PostedMessage
+
+
+_HEARD = select(
+    t.heard,
+    t.change.c.instance,
+    t.change.c.number,
+    t.patch_set.c.number.label("patch_set"),
+    t.patch_set.c.revision,
+).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
 
 
 class PeopleSaid(Connected):
@@ -61,24 +72,24 @@ class PeopleSaid(Connected):
 
     def lock_heard(self, heard_id: int) -> Heard:
         """A message that was heard, with its change locked. NotFound without such a message."""
-        row = self._one(
-            select(t.heard, t.change.c.instance, t.change.c.number, t.patch_set.c.number.label("patch_set"))
-            .select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
+        # First the lock, then the look: what was obeyed while this waited is seen.
+        self._connection.execute(
+            select(t.change.c.id)
+            .join(t.heard)
             .where(t.heard.c.id == heard_id)
-            .with_for_update(of=t.change, key_share=True),
-            f"message {heard_id}",
+            .with_for_update(of=t.change, key_share=True)
         )
-        return Heard(
-            id=row.id,
-            change_id=row.change_id,
-            patch_set_id=row.patch_set_id,
-            change=ChangeKey(row.instance, row.number),
-            patch_set=row.patch_set,
-            account=row.account,
-            person=row.person,
-            text=row.text,
-            is_pending=row.state == "pending",
+        return _heard(self._one(_HEARD.where(t.heard.c.id == heard_id), f"message {heard_id}"))
+
+    def pending_until(self, heard_id: int) -> Sequence[Heard]:
+        """What is still to be obeyed of its change up to a message, in the order in which it was said."""
+        of_change = select(t.heard.c.change_id).where(t.heard.c.id == heard_id).scalar_subquery()
+        found = self._connection.execute(
+            _HEARD.where(
+                t.heard.c.change_id == of_change, t.heard.c.state == "pending", t.heard.c.id <= heard_id
+            ).order_by(t.heard.c.id)
         )
+        return [_heard(row) for row in found]
 
     def answer(self, heard_id: int, text: str) -> None:
         """It was obeyed or refused, and this was said to it."""
@@ -124,3 +135,18 @@ class PeopleSaid(Connected):
             )
             for row in found
         ]
+
+
+def _heard(row: Row[Any]) -> Heard:
+    return Heard(
+        id=row.id,
+        change_id=row.change_id,
+        patch_set_id=row.patch_set_id,
+        change=ChangeKey(row.instance, row.number),
+        patch_set=row.patch_set,
+        revision=row.revision,
+        account=row.account,
+        person=row.person,
+        text=row.text,
+        is_pending=row.state == "pending",
+    )

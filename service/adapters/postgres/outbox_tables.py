@@ -22,6 +22,7 @@ outbox: Final = Table(
     created(),
     Column("sent_at", MOMENT),
     Column("last_error", CleanText),
+    Column("missing_since", MOMENT),
     Index("outbox_pending", "next_at", postgresql_where=text("state = 'pending'")),
 )
 

@@ -26,7 +26,8 @@ ORDER BY id LIMIT :batch
 """)
 # A later decision on a change never overtakes an earlier one: the earlier would then have the last word.
 _REVIEWS = text("""
-SELECT id, attempts, payload, extract(epoch FROM now() - created_at)::float8 AS waiting_seconds
+SELECT id, attempts, payload,
+       coalesce(extract(epoch FROM now() - missing_since), 0)::float8 AS missing_seconds
 FROM outbox AS due
 WHERE kind = 'review' AND state = 'pending' AND next_at <= now() AND NOT EXISTS (
     SELECT FROM outbox AS earlier
@@ -43,7 +44,8 @@ WHERE id = :id AND state = 'pending'
 """).bindparams(bindparam("note", type_=CleanText), bindparam("state", type_=CleanText))
 _POSTPONE = text("""
 UPDATE outbox SET attempts = attempts + 1, last_error = :error,
-    next_at = now() + make_interval(secs => :seconds)
+    next_at = now() + make_interval(secs => :seconds),
+    missing_since = CASE WHEN :is_missing THEN coalesce(missing_since, now()) END
 WHERE id = :id AND state = 'pending'
 """).bindparams(bindparam("error", type_=CleanText))
 
@@ -76,10 +78,13 @@ class Relay(Session):
         with self._begin() as connection:
             connection.execute(_SETTLE, {"id": outbox_id, "state": state, "note": note})
 
-    def postpone_review(self, outbox_id: int, seconds: float, error: str) -> None:
-        """A review could not be sent now."""
+    def postpone_review(
+        self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
+    ) -> None:
+        """A review could not be sent now; ``is_missing``: its change was not there."""
+        values = {"id": outbox_id, "seconds": seconds, "error": error, "is_missing": is_missing}
         with self._begin() as connection:
-            connection.execute(_POSTPONE, {"id": outbox_id, "seconds": seconds, "error": error})
+            connection.execute(_POSTPONE, values)
 
 
 def _due(row: Row[Any]) -> DueReview:
@@ -87,7 +92,7 @@ def _due(row: Row[Any]) -> DueReview:
     return DueReview(
         outbox_id=row.id,
         attempts=row.attempts,
-        waiting_seconds=row.waiting_seconds,
+        missing_seconds=row.missing_seconds,
         review=QueuedReview(
             change=ChangeKey(payload["instance"], payload["number"]),
             revision=payload["revision"],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from service.domain.identity import ChangeKey
     from service.domain.records import BuildRecord, RunRecord
+    from service.domain.spec import BuildSpec
 
 _COPIED: Final = (
     *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),
@@ -31,25 +32,26 @@ class RoundsOfBuilds(Builds):
     """Builds that are run again, with those that stay."""
 
     def newest_check(self, patch_set_id: int) -> RunRecord | None:
-        """The last check of a patch set, locked; None where there was none."""
+        """The last check of a patch set that nobody called off, locked; None where there was none."""
+        is_check = (t.run.c.kind == RunKind.CHECK.value) & (t.run.c.ended_by == "")
         row = self._connection.execute(
-            RUNS.where(t.run.c.patch_set_id == patch_set_id, t.run.c.kind == RunKind.CHECK.value)
+            RUNS.where(t.run.c.patch_set_id == patch_set_id, is_check)
             .order_by(t.run.c.id.desc())
             .limit(1)
             .with_for_update(of=t.run, key_share=True)
         ).first()
         return None if row is None else run_record(row)
 
-    def checks_of(self, instance: str, revision: str) -> tuple[RunState, ...]:
-        """The states of the checks of a commit, whatever patch set it is."""
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        """The states of the checks of a commit, whatever patch set it is, and whether each was planned."""
         found = self._connection.execute(
-            select(t.run.c.state).where(
+            select(t.run.c.state, t.run.c.tree).where(
                 t.run.c.instance == instance,
                 t.run.c.revision == revision,
                 t.run.c.kind == RunKind.CHECK.value,
             )
-        ).scalars()
-        return tuple(RunState(state) for state in found)
+        )
+        return tuple((RunState(row.state), row.tree is not None) for row in found)
 
     def places(self, run_id: int) -> Sequence[Place]:
         """The places of a run's builds in their order."""
@@ -79,8 +81,11 @@ class RoundsOfBuilds(Builds):
         columns = ["run_id", "job", "build_id", "position", "is_reused"]
         self._connection.execute(insert(t.run_build).from_select(columns, taken))
 
-    def repeat_build(self, build: BuildRecord, deadline_seconds: float) -> int:
-        """A new build that does what another did, as a part of no run; queued but for another CI's."""
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        """A new build that does what another did, as a part of no run; queued but for another CI's.
+
+        ``spec`` is what it does instead, where its job was configured otherwise since.
+        """
         state = BuildState.RUNNING if build.is_external else BuildState.QUEUED
         values = [
             literal(self._next_number(build.job)),
@@ -89,7 +94,15 @@ class RoundsOfBuilds(Builds):
         ]
         copied = select(*(t.build.c[name] for name in _REPEATED), *values).where(t.build.c.id == build.id)
         statement = insert(t.build).from_select([*_REPEATED, "number", "state", "deadline_at"], copied)
-        return int(self._connection.execute(statement.returning(t.build.c.id)).scalar_one())
+        again = int(self._connection.execute(statement.returning(t.build.c.id)).scalar_one())
+        if spec is not None:
+            changed = {
+                "spec": spec.to_mapping(),
+                "pool": spec.job.pool,
+                "sequence_id": self._sequence(spec.sequence),
+            }
+            self._connection.execute(update(t.build).where(t.build.c.id == again).values(**changed))
+        return again
 
     def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
         """Give a job's place in a run to a new build; the one that stood there is remembered."""

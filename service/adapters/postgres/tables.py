@@ -241,6 +241,7 @@ build: Final = Table(
     Column("external_number", Integer),
     Column("blamed", CleanJson, nullable=False, server_default=text("'[]'::jsonb")),
     UniqueConstraint("job", "number"),
+    Index("build_of_sequence", "sequence_id", "id"),
     Index("build_queue", "pool", "priority", "id", postgresql_where=text("state = 'queued'")),
     Index("build_unfinished", "id", postgresql_where=text("state <> 'finished'")),
 )

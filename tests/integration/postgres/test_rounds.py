@@ -29,7 +29,7 @@ def test_a_build_is_repeated_with_the_next_number_and_the_same_sequence(
 ) -> None:
     with store.transaction() as tx:
         first = tx.lock_build(builds[0])
-        again = tx.lock_build(tx.repeat_build(first, 3600.0))
+        again = tx.lock_build(tx.repeat_build(first, None, 3600.0))
     assert (again.job, again.number, again.state) == ("a", 2, BuildState.QUEUED)
     assert (again.spec, again.sequence_id, again.is_voting) == (
         first.spec,
@@ -46,7 +46,7 @@ def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
         tx.end_run(1, "finished")
         following = tx.follow_run(tx.lock_run(1), None)
         tx.take_build(following, 0, builds[1])
-        again = tx.repeat_build(tx.lock_build(builds[0]), 3600.0)
+        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
         tx.put_build(following, 1, "a", again, None)
         run, first = tx.lock_run(following), tx.lock_run(1)
         assert (run.revision, run.label, run.parent) == (first.revision, first.label, first.parent)
@@ -60,7 +60,7 @@ def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
-        again = tx.repeat_build(tx.lock_build(builds[0]), 3600.0)
+        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
         tx.put_build(1, 0, "a", again, None)
         assert tx.places(1) == [Place("a", again), Place("b", builds[1])]
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]

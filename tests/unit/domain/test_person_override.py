@@ -79,12 +79,11 @@ def test_the_order_of_the_acts_does_not_matter(acts: Sequence[tuple[Person, str]
     "removal",
     [
         "Removed Verified-1 by Build Bot <buildbot@example.com>",
-        "Removed Verified-1 by Build Bot <old@example.com>\n",
         "Removed Verified-1 by The Builder <BuildBot@example.com>\n",
         "Removed Verified-1 by Build Bot\n",
         "Removed Verified-1 by buildbot@example.com\n",
         "Removed Verified-1 by <GERRIT_ACCOUNT_1000001>\n",
-        f"{BOT_REMOVED}* Code-Review-1 by Build Bot <b@x.example>\n* Verified-1 by Build Bot <b@x.example>\n",
+        f"{BOT_REMOVED}* Code-Review-1 by Build Bot\n* Verified-1 by Build Bot <buildbot@example.com>\n",
         f"{BOT_REMOVED} * Verified-1 by <GERRIT_ACCOUNT_1000001>\n",
     ],
 )
@@ -102,6 +101,7 @@ def test_each_way_in_which_gerrit_tells_a_removal_is_read(removal: str) -> None:
         "Removed Code-Review-1 by Build Bot <buildbot@example.com>\n",
         "Removed Verified-1 by <GERRIT_ACCOUNT_10000012>\n",
         "Removed Verified-1 by Build Bot <buildbot@example.com> <evil@example.com>\n",
+        "Removed Verified-1 by Build Bot <who-took-its-name@example.com>\n",
         "Removed reviewer Build Bot.",
         f"{BOT_REMOVED}* Code-Review-1 by Build Bot <x@example.com>\n",
         "Patch Set 3:\n\nRemoved Verified-1 by Build Bot <buildbot@example.com>",

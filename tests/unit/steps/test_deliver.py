@@ -237,7 +237,7 @@ class TestFaults:
 
     def test_a_change_that_stays_away_is_given_up(self, desk: Desk) -> None:
         (review,) = desk.store.memory.reviews.values()
-        review.waiting_seconds = 61
+        review.missing_seconds = 61
         desk.server.changes.clear()
 
         assert desk.deliver() == 0

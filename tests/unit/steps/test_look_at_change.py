@@ -7,6 +7,8 @@ import pytest
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.review import ChangeStatus
 from service.domain.run import BuildState, RunState
+from service.domain.vote import Outcome
+from service.steps.deliver import deliver_reviews
 from service.steps.look_at_change import look_at_change
 from tests.support.changes import KEY, Service, change_at
 
@@ -149,6 +151,36 @@ def test_a_change_that_is_not_there_is_left_alone() -> None:
     assert service.runs() == [("patch1", RunState.PLANNING)]
 
 
+class TestDueVotes:
+    """A vote that met a closed change is cast once the change is open again."""
+
+    @pytest.fixture
+    def service(self) -> Service:
+        service = Service()
+        service.see(change_at(1))
+        service.plan()
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.PASSED)
+        service.vote()
+        service.see(change_at(1, minutes=1, **ABANDONED))
+        assert deliver_reviews(service.store, service.store, service.server) == 0
+        return service
+
+    def test_after_it_was_restored(self, service: Service) -> None:
+        service.see(change_at(1, minutes=2))
+        assert deliver_reviews(service.store, service.store, service.server) == 1
+        assert service.server.reviews[-1].labels == {"Performance": 1}
+
+    def test_but_not_after_new_code(self, service: Service) -> None:
+        service.see(change_at(2))
+        assert deliver_reviews(service.store, service.store, service.server) == 0
+
+    def test_and_not_twice(self, service: Service) -> None:
+        for minutes in (2, 3):
+            service.see(change_at(1, minutes=minutes))
+            deliver_reviews(service.store, service.store, service.server)
+        assert len([review for review in service.server.reviews if review.labels]) == 1
+
+
 class TestReconciling:
     def test_what_no_event_told_is_found(self) -> None:
         service = Service()
@@ -164,6 +196,6 @@ class TestReconciling:
         service = Service()
         service.server.put(change_at(1))
         with service.store.exclusive("reconcile"):
-            assert service.reconcile(is_full=True) == 0
+            assert service.reconcile(is_full=True) is None
 
         assert service.runs() == []

@@ -219,6 +219,11 @@ class TestLaterRounds:
     def test_an_earlier_round_is_known_in_the_next_one_too(self, failed: Service) -> None:
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
         failed.see(failed.server.changes[KEY])
+        (answer,) = failed.obey()
+        assert "only what another CI builds failed" in answer
+
+        failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck macos")
+        failed.see(failed.server.changes[KEY])
         assert failed.obey() == []
 
         assert names(failed, 2) == [("linux", 5), ("macos", None)]

@@ -7,8 +7,10 @@ import pytest
 from service.domain.review import ChangeStatus
 from service.domain.rulings import RulingKind
 from service.domain.run import BuildState, RunState
+from service.domain.spec import BuildSpec
 from service.domain.vote import Outcome
-from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
+from service.steps.obey import obey
+from tests.support.changes import KEY, LINKS, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
@@ -91,11 +93,29 @@ class TestRecheck:
         service.vote(2)
         assert [(each.number, each.vote) for each in service.store.memory.decisions] == [(1, -1), (2, 1)]
 
-    def test_a_check_that_was_called_off_begins_anew(self, service: Service) -> None:
+    def test_after_a_round_that_was_called_off_the_one_before_it_is_run_again(self, service: Service) -> None:
         say(service, "recheck")
         say(service, "cancel")
-        say(service, "recheck ")
-        assert service.runs()[-1] == ("patch1", RunState.PLANNING)
+        say(service, "recheck perf")
+        assert builds(service, 3) == [1, 4]
+        assert service.store.memory.builds[3].state is BuildState.QUEUED
+
+    def test_a_first_check_that_was_called_off_begins_anew(self) -> None:
+        service = Service(source=project(TWO_JOBS + RIGHTS))
+        service.server.members = set(MAY)
+        service.server.put(change_at(1, updated=WRITTEN))
+        service.reconcile()
+        service.plan()
+        say(service, "cancel")
+        say(service, "recheck all")
+        assert service.runs() == [("patch1", RunState.CANCELLED), ("patch1", RunState.PLANNING)]
+
+    def test_a_job_is_run_as_the_project_file_has_it_now(self, service: Service) -> None:
+        service.source = project((TWO_JOBS + RIGHTS).replace("make", "make -j"))
+        say(service, "recheck")
+        again = BuildSpec.from_mapping(service.store.memory.builds[2].spec)
+        assert again.job.build.compile == "make -j"
+        assert again.sequence != BuildSpec.from_mapping(service.store.memory.builds[1].spec).sequence
 
 
 class TestCancel:
@@ -147,6 +167,31 @@ class TestOverride:
         finish(service, 3, Outcome.PASSED)
         service.vote(2)
         assert service.store.memory.decisions[-1].vote == 1
+
+    def test_it_holds_while_another_round_is_called_off(self, service: Service) -> None:
+        say(service, "recheck")
+        say(service, "cancel")
+        (review,) = say(service, "override MB-1 known")
+        assert review.startswith("{'Performance': 1}")
+
+    def test_permission_to_run_said_in_between_does_not_keep_it_for_ever(self, service: Service) -> None:
+        service.source = project(TWO_JOBS + RIGHTS.replace("}", ", trusted: committers}"))
+        say(service, "override MB-1 known")
+        say(service, "ok-to-test")
+        (review,) = say(service, "override undo")
+        assert review.startswith("{'Performance': -1}")
+
+
+class TestOrder:
+    """What was said first is done first, whichever is hinted at first."""
+
+    def test_an_earlier_word_is_obeyed_before_a_later_one(self, service: Service) -> None:
+        service.server.say(KEY, "bob", "Patch Set 1:\n\noverride MB-1 known")
+        service.server.say(KEY, "bob", "Patch Set 1:\n\noverride undo")
+        service.see(service.server.changes[KEY])
+        obey(service.store, service.server, service.source, LINKS, 2)
+        obey(service.store, service.server, service.source, LINKS, 1)
+        assert [each.vote for each in service.store.memory.decisions] == [-1, 1, -1]
 
 
 class TestAccept:

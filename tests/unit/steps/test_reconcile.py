@@ -82,6 +82,22 @@ class TestPosition:
         service.server.put(change_at(2, updated=WRITTEN - timedelta(minutes=4)))
         assert service.reconcile() == 1
 
+    def test_a_look_at_everything_that_is_open_misses_nothing_that_is_closed(self, service: Service) -> None:
+        """One that was made and merged while nobody looked."""
+        service.reconcile()
+        merged = change_at(
+            1,
+            key=ChangeKey("gerrit", 9),
+            updated=WRITTEN + timedelta(minutes=1),
+            status=ChangeStatus.MERGED,
+            merged_as="parent",
+            submitted=WRITTEN + timedelta(minutes=1),
+        )
+        service.server.put(merged)
+        service.server.put(change_at(2, updated=WRITTEN + timedelta(hours=1)))
+        service.reconcile(is_full=True)
+        assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
+
     def test_it_moves_with_the_stored_work_only(self, service: Service) -> None:
         service.reconcile()
         service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))

@@ -6,7 +6,9 @@ import pytest
 
 from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
+from service.domain.records import NewRuling
 from service.domain.review import Change, PatchSet, Person
+from service.domain.rulings import RulingKind
 from service.domain.run import RunState
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN, FakeReviewServer
@@ -64,6 +66,39 @@ def test_nobody_lets_the_own_code_run() -> None:
     service.see(service.server.changes[KEY])
     (answer,) = service.obey()
     assert "refused, Mallory is not in the group committers" in answer
+
+
+def test_a_patch_set_is_judged_by_its_own_uploader() -> None:
+    """The newer one of a trusted person is there before the older one is planned."""
+    service = Service(source=project(f"{PROJECT_FILE}commands: {{trusted: committers}}\n"))
+    service.server.members = {("alice", "committers")}
+    service.see(change_of(ALICE, MALLORY))
+    newer = PatchSet(2, "patch2", "refs/changes/07/7/2", ("parent",), uploader=ALICE)
+    service.server.put(change_at(2, owner=ALICE, current=newer))
+    with pytest.raises(Transient, match="newer patch set"):
+        service.plan()
+    assert service.store.memory.builds == []
+
+
+def test_permission_that_comes_while_the_plan_is_made_is_heard() -> None:
+    service = Service(source=project(f"{PROJECT_FILE}commands: {{trusted: committers}}\n"))
+    service.server.members = {("bob", "committers")}
+    service.see(change_of(MALLORY, MALLORY))
+
+    def meanwhile() -> None:
+        with service.store.transaction() as tx:
+            tx.add_ruling(1, NewRuling(RulingKind.TRUST, "bob", "Bob"))
+
+    asked = service.server.is_member
+
+    def is_member(account: str, group: str) -> bool:
+        meanwhile()
+        return asked(account, group)
+
+    service.server.is_member = is_member  # type: ignore[method-assign]
+    service.plan()
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+    assert service.store.memory.hints[-1] == ("plan", 1)
 
 
 def test_a_recheck_does_not_get_around_it() -> None:
