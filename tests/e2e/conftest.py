@@ -15,6 +15,7 @@ from service.config import ControlSettings
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
 from service.wiring import Control, build_control
+from tests.e2e.gerrit_server import gerrit
 from tests.support.tiny_project import TinyProject
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from service.adapters.embedded.children import Supervisor
     from service.cli.parts import Site
     from service.domain.views import BuildSummary
+
+__all__ = ["gerrit"]  # a fixture of all modules: one server for them
 
 PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
 SECRET = "a-secret-of-the-tests-0123"

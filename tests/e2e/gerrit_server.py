@@ -17,6 +17,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.support.tiny_project import TinyProject
 from tools.gerrit_dev.java import installed
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ class GerritServer:
         self.project: str = said["project"]
         self.branch: str = said["branch"]
         self.reviewers: str = said["reviewers"]
-        self.pid: int = said["pid"]
         self.said = said
         self._clone = scratch
         self._people = {
@@ -63,6 +63,22 @@ class GerritServer:
     def __exit__(self, *_: object) -> None:
         for client in self._people.values():
             client.close()
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return int(self.said["pid"])
+
+    def stop(self) -> None:
+        """End the process; everything else stays."""
+        done = gerrit_dev("down", self.said["directory"])
+        assert done.returncode == 0, done.stderr
+
+    def start(self) -> None:
+        """Start it again, at the same addresses."""
+        done = gerrit_dev("up", self.said["directory"])
+        assert done.returncode == 0, done.stderr
+        self.said = json.loads(done.stdout)
 
     def ask(self, user: str, method: str, path: str, body: object = None) -> httpx.Response:
         """Whatever the server answers to an account."""
@@ -193,8 +209,14 @@ def what_is_missing() -> str:
 
 @pytest.fixture(scope="session")
 def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
-    """A server for the tests; what they make there stays, so each works on changes of its own."""
+    """A server for all tests; what they make there stays, so each works on changes of its own.
+
+    Its project is the tiny one, whose reviewers may rerun and override.
+    """
     if missing := what_is_missing():
         pytest.skip(missing)
-    with running_gerrit(tmp_path_factory.mktemp("gerrit")) as server:
+    root = tmp_path_factory.mktemp("gerrit")
+    tiny = TinyProject(root / "tiny", "commands: {rerun: tiny-reviewers, override: tiny-reviewers}\n")
+    words = ("--project", "tiny", "--branch", "main", "--seed", tiny.path)
+    with running_gerrit(root / "server", *words) as server:
         yield server

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import gerrit_server
-from tests.e2e.gerrit_server import GerritServer, gerrit_dev
+from tests.e2e.gerrit_server import gerrit_dev
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tests.e2e.gerrit_server import GerritServer, Proposal
+
 # The first run downloads a hundred megabytes.
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 PATIENCE = 30.0  # seconds; an event takes a tenth of one
-gerrit = gerrit_server.gerrit
 
 
 def test_up_again_keeps_the_server(gerrit: GerritServer) -> None:
@@ -111,7 +111,7 @@ def test_the_build_bot_hears_events_and_a_stranger_may_not(gerrit: GerritServer)
     }
 
 
-def first_comment(gerrit: GerritServer, proposal: gerrit_server.Proposal) -> dict[str, object]:
+def first_comment(gerrit: GerritServer, proposal: Proposal) -> dict[str, object]:
     """The event of a comment by alice; she repeats it, for a stream does not say when it has begun."""
     argv = gerrit.ssh("buildbot", "stream-events", "-s", "comment-added")
     deadline = time.monotonic() + PATIENCE
