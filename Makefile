@@ -16,7 +16,7 @@ demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends a
 test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
 	@native/test measure tsan
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
 	@native/test measure tsan asan-ubsan
