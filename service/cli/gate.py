@@ -16,9 +16,9 @@ from service.cli.progress import TerminalProgress
 from service.cli.tables import print_comparisons, print_reasons, to_json
 from service.domain.vote import CONSEQUENCES, Counts, Outcome
 from service.steps.gate import DeskVerdict, choose_jobs, desk_spec, gate
+from service.steps.project_file import PROJECT_FILE
 from service.wiring import build_workshop
 
-_PROJECT_FILE = "benchgate.yaml"
 # Nothing was measured, whatever a review server would make of it.
 _NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CANCELLED})
 
@@ -62,7 +62,7 @@ def command(
     shop = build_workshop(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
     project = _project_of(repo)
     shop.source.fetch(project, base_commit, patch_commit)
-    _, jobs = choose_jobs(shop.source.read(project, base_commit, _PROJECT_FILE), job_name, base)
+    _, jobs = choose_jobs(shop.source.read(project, base_commit, PROJECT_FILE), job_name, base)
     found: list[DeskVerdict] = []
     for job in jobs:
         spec = desk_spec(shop.source, project, base_commit, patch_commit, job, len(jobs))
