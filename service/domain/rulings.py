@@ -47,28 +47,24 @@ class Ruling:
         id: grows with every entry, from 1.
         kind: what was decided.
         revision: the commit id; nothing carries over to another.
-        job: the job whose builds it concerns; empty: every job.
         filter: of an accept, as :func:`is_chosen` reads it.
         bug: the bug id or URL; may be empty.
         reason: in the person's words.
         who: the person's display name.
         account: what the review server knows the person by.
         at: when.
-        build_id: the only build it concerns; None: all that job and builds allow.
-        builds: of an override, the builds that there were: a later failure needs a ruling of its own.
+        builds: of an override, the builds that it is about: a later failure needs a ruling of its own.
     """
 
     id: int
     kind: RulingKind
     revision: str
-    job: str = ""
     filter: str = ""
     bug: str = ""
     reason: str = ""
     who: str
     account: str
     at: datetime
-    build_id: int | None = None
     builds: frozenset[int] = frozenset()
 
 
@@ -77,7 +73,6 @@ class JudgedBuild:
     """A finished build; ``slower`` names the benchmarks with a slower row that would vote −1."""
 
     id: int
-    job: str
     outcome: Outcome
     slower: tuple[str, ...] = ()
 
@@ -128,19 +123,16 @@ def sentence(ruling: Ruling) -> str:
 def _excuse(build: JudgedBuild, newest_first: Sequence[Ruling]) -> Ruling | None:
     if CONSEQUENCES[build.outcome].counts is not Counts.FAIL:
         return None
-    concerned = [each for each in newest_first if _concerns(each, build)]
-    overrides = (each for each in concerned if each.kind is RulingKind.OVERRIDE and build.id in each.builds)
-    return next(overrides, None) or _acceptance(build, concerned)
+    overrides = (
+        each for each in newest_first if each.kind is RulingKind.OVERRIDE and build.id in each.builds
+    )
+    return next(overrides, None) or _acceptance(build, newest_first)
 
 
-def _concerns(ruling: Ruling, build: JudgedBuild) -> bool:
-    return ruling.job in {"", build.job} and ruling.build_id in {None, build.id}
-
-
-def _acceptance(build: JudgedBuild, concerned: Sequence[Ruling]) -> Ruling | None:
+def _acceptance(build: JudgedBuild, newest_first: Sequence[Ruling]) -> Ruling | None:
     if build.outcome is not Outcome.SLOWER:
         return None
-    accepts = [each for each in concerned if each.kind is RulingKind.ACCEPT]
+    accepts = [each for each in newest_first if each.kind is RulingKind.ACCEPT]
     found = [_accepting(name, accepts) for name in build.slower]
     needed = [each for each in found if each is not None]
     # Of a build that names no benchmark nobody can say that all were accepted.

@@ -48,7 +48,7 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
 def rulings_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Ruling | None, ...]:
     """For each finished build the ruling that excuses its failure."""
     made = tx.rulings(run.patch_set_id) if run.patch_set_id is not None else ()
-    judged = [JudgedBuild(build.id, build.job, outcome_of(build), build.blamed) for build in builds]
+    judged = [JudgedBuild(build.id, outcome_of(build), build.blamed) for build in builds]
     return excused(judged, made, run.revision)
 
 

@@ -16,8 +16,6 @@ from service.domain.vote import Outcome
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
 OTHER = "f9b60cd802102402c4e3ec82a153cd6e2f6eec78"
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
-LINUX = "kv_engine.linux"
-PERF = "kv-engine-cv-perf"
 FAILURES = {Outcome.FAILED, Outcome.SLOWER, Outcome.MEASURED_NOTHING, Outcome.BROKEN, Outcome.REMOVED}
 
 
@@ -40,7 +38,7 @@ PERSON_VOTE = replace(OVERRIDE, kind=RulingKind.PERSON_VOTE, reason="Overriding 
 
 
 def slower(*names: str, build_id: int = 1) -> JudgedBuild:
-    return JudgedBuild(build_id, PERF, Outcome.SLOWER, names)
+    return JudgedBuild(build_id, Outcome.SLOWER, names)
 
 
 def excuse(build: JudgedBuild, *rulings: Ruling) -> Ruling | None:
@@ -97,33 +95,27 @@ class TestOverride:
     def test_excuses_failures_and_nothing_else(self, outcome: Outcome) -> None:
         expected = OVERRIDE if outcome in FAILURES else None
 
-        assert excuse(JudgedBuild(1, LINUX, outcome), OVERRIDE) == expected
+        assert excuse(JudgedBuild(1, outcome), OVERRIDE) == expected
 
     def test_does_not_excuse_a_build_that_was_started_later(self) -> None:
-        assert excuse(JudgedBuild(3, LINUX, Outcome.FAILED), OVERRIDE) is None
-
-    def test_of_a_job_excuses_only_its_builds(self) -> None:
-        made = replace(OVERRIDE, job=LINUX)
-        builds = [JudgedBuild(1, LINUX, Outcome.FAILED), JudgedBuild(2, PERF, Outcome.BROKEN)]
-
-        assert excused(builds, [made], REVISION) == (made, None)
+        assert excuse(JudgedBuild(3, Outcome.FAILED), OVERRIDE) is None
 
     def test_of_a_build_excuses_only_that_one(self) -> None:
-        made = replace(OVERRIDE, build_id=2)
-        builds = [JudgedBuild(1, LINUX, Outcome.FAILED), JudgedBuild(2, LINUX, Outcome.FAILED)]
+        made = replace(OVERRIDE, builds=frozenset({2}))
+        builds = [JudgedBuild(1, Outcome.FAILED), JudgedBuild(2, Outcome.FAILED)]
 
         assert excused(builds, [made], REVISION) == (None, made)
 
     def test_does_not_excuse_another_revision(self) -> None:
-        assert excuse(JudgedBuild(1, LINUX, Outcome.FAILED), replace(OVERRIDE, revision=OTHER)) is None
+        assert excuse(JudgedBuild(1, Outcome.FAILED), replace(OVERRIDE, revision=OTHER)) is None
 
     def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
-        assert excuse(JudgedBuild(1, LINUX, Outcome.FAILED), OVERRIDE, UNDO) is None
+        assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, UNDO) is None
 
     def test_of_several_the_newest_is_told(self) -> None:
         second = replace(OVERRIDE, id=2)
 
-        assert excuse(JudgedBuild(1, LINUX, Outcome.FAILED), OVERRIDE, second) == second
+        assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, second) == second
 
 
 class TestAccept:
@@ -146,7 +138,7 @@ class TestAccept:
 
     @pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.SLOWER}))
     def test_excuses_no_other_outcome(self, outcome: Outcome) -> None:
-        assert excuse(JudgedBuild(1, PERF, outcome, ("HTB/Insert",)), ACCEPT) is None
+        assert excuse(JudgedBuild(1, outcome, ("HTB/Insert",)), ACCEPT) is None
 
     def test_does_not_excuse_a_build_that_names_no_slower_benchmark(self) -> None:
         assert excuse(slower(), replace(ACCEPT, filter="*")) is None
@@ -156,16 +148,12 @@ class TestAccept:
 
         assert excuse(slower("HTB/Insert", build_id=99), made) == made
 
-    def test_of_another_job_or_build_does_not_excuse(self) -> None:
-        assert excuse(slower("HTB/Insert"), replace(ACCEPT, job=LINUX)) is None
-        assert excuse(slower("HTB/Insert"), replace(ACCEPT, build_id=2)) is None
-
     def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
         assert excuse(slower("HTB/Insert"), ACCEPT, UNDO) is None
 
 
 def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:
-    assert excuse(JudgedBuild(1, LINUX, Outcome.FAILED), PERSON_VOTE) is None
+    assert excuse(JudgedBuild(1, Outcome.FAILED), PERSON_VOTE) is None
 
 
 @pytest.mark.parametrize(
