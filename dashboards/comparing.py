@@ -112,7 +112,7 @@ def urgency(row: ComparisonView) -> tuple[int, float]:
 
 def interval_of(row: ComparisonView) -> str:
     """The interval of a comparison; empty where it has none."""
-    return "" if row.low is None or row.high is None else interval(row.low, row.high)
+    return "" if row.low is None or row.high is None else interval(row.low, row.high, row.ratio)
 
 
 def _is_shown(row: ComparisonView, show: str) -> bool:

@@ -101,7 +101,7 @@ def _hover(point: TrendPoint, series: SeriesSummary) -> str:
     if point.ratio is not None:
         compared.append(change(point.ratio))
     if point.low is not None and point.high is not None:
-        compared.append(interval(point.low, point.high))
+        compared.append(interval(point.low, point.high, point.ratio))
     what = "merged" if point.kind == "post-submit" else f"patch set {point.patch_set}"
     where = "" if point.change is None else f"change {point.change}, "
     lines = [

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dashboards.comparing import WIDTH, lay_out
+from dashboards.comparing import WIDTH, interval_of, lay_out
 from service.domain.search import parse_words
 from tests.support.fake_reading import comparison
 
@@ -67,3 +67,9 @@ def test_one_huge_effect_leaves_the_others_readable() -> None:
 def test_a_row_without_a_ratio_has_no_bar_but_its_reason() -> None:
     row = lay_out(ROWS, "broken", ALL_WORDS, 0.01).rows[0]
     assert (row.bar, row.change, row.reason) == (None, "", "boom")
+
+
+def test_an_interval_is_written_as_its_ratio_is() -> None:
+    """Also one that reaches below twofold: "×2.42 [+35.2, +164.0]" reads as two different things."""
+    row = comparison(1, "BM_a", 2.42, "faster", low=1.352, high=2.64)
+    assert interval_of(row) == "[×1.35, ×2.64]"
