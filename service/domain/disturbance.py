@@ -42,18 +42,19 @@ def allowance(max_pairs: int) -> int:
 def counting_pairs(disturbed: Mapping[int, bool], max_pairs: int) -> tuple[int, ...]:
     """The numbers of the pairs that count, in order.
 
-    Disturbed pairs are left out until the allowance is used up; later ones count. Whether a pair counts
-    depends on it and the pairs before it only, so that a look at the first k of them stays what it was.
+    Disturbed pairs are left out until the allowance is used up; later ones count. Beyond ``max_pairs`` the
+    allowance grows with what counts. Whether a pair counts depends on it and the pairs before it only, so
+    that a look at the first k of them stays what it was, however many follow.
 
     Args:
         disturbed: by pair number, whether it was disturbed.
         max_pairs: the policy's.
     """
     found: list[int] = []
-    left = allowance(max_pairs)
+    left_out = 0
     for pair in sorted(disturbed):
-        if disturbed[pair] and left > 0:
-            left -= 1
+        if disturbed[pair] and left_out < allowance(max(max_pairs, len(found) + 1)):
+            left_out += 1
         else:
             found.append(pair)
     return tuple(found)

@@ -90,13 +90,15 @@ class CommandFailed(BenchgateError):
         what: which program, in the words of the project file (``compile of the patch``).
         end: how it ended (``exit code 2``, ``stopped after 600 s``).
         tail: the last lines of its log.
+        tree: the directory of this machine in which the sources lay for it.
     """
 
-    def __init__(self, what: str, end: str, tail: str = "") -> None:
+    def __init__(self, what: str, end: str, tail: str = "", tree: str = "") -> None:
         super().__init__(f"{what}: {end}")
         self.what = what
         self.end = end
         self.tail = tail
+        self.tree = tree
 
 
 class ProgramMissing(CommandFailed):

@@ -27,7 +27,12 @@ class Launch:
     errors: Mapping[str, str]
     warnings: tuple[str, ...] = ()  # of the reader, each naming file and row
     is_disturbed: bool = False  # other work took much of its CPUs
+    is_kept_in_place: bool = False  # its program was not copied anew for the pair
     real_per_cpu: Mapping[str, float] = field(default_factory=dict)
     varying: frozenset[tuple[str, str]] = frozenset()
     lost: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0  # that it took
+
+    def ran(self, benchmark: str) -> bool:
+        """Whether it was asked for a benchmark and said something of it, with a result or not."""
+        return benchmark in self.values or benchmark in self.errors or benchmark in self.lost

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison import estimate
-from service.domain.disturbance import allowance, counting_launches
+from service.domain.disturbance import allowance, counting_pairs, pairs_of
 from service.domain.identity import Side
 from service.domain.metric import Better
 from service.domain.project_file import Layout
@@ -17,7 +17,7 @@ from service.domain.verdict import Verdict
 from service.domain.work import value_per_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from service.domain.comparison import Estimate
     from service.domain.launch import Launch
@@ -33,7 +33,8 @@ MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that oth
 BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
 NOT_RULED_OUT: Final = "may come from where the linker put the code; only slow-downs are checked"
-NOT_CHECKED: Final = "layout: not checked by relinking"
+BY_LAYOUT: Final = "layout: "  # begins the reason of what relinks were asked about
+NOT_CHECKED: Final = f"{BY_LAYOUT}not checked by relinking"
 _NUMBERS: Final = 10_000  # more pairs than a policy may ask for
 
 
@@ -87,12 +88,16 @@ def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> 
 
     ``launches`` are those of one variant.
     """
-    counting = _counting(launches)
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
-        if len(_complete(found, counting)) < PAIRS:
+        if len(_complete(found, launches)) < PAIRS:
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
+
+
+def pairs_with(wanted: Mapping[str, Sequence[str]], launches: Iterable[Launch]) -> int:
+    """In how many pairs of a variant any of these benchmarks, by suite, was launched."""
+    return len({each.pair for each in launches if any(map(each.ran, wanted.get(each.suite, ())))})
 
 
 def confirm(
@@ -131,11 +136,10 @@ def confirm(
     by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
     for launch in launches:
         by_variant.setdefault(variant_of(launch.pair), []).append(launch)
-    counting = {variant: _counting(found) for variant, found in by_variant.items()}
     rows = tuple(rows)
     suspected = {each.row for each in suspects(rows, policy, added)}
     return tuple(
-        _confirm(each, counting, policy) if each.row in suspected else _qualified(each, policy, added)
+        _confirm(each, by_variant, policy) if each.row in suspected else _qualified(each, policy, added)
         for each in rows
     )
 
@@ -157,8 +161,8 @@ def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Pol
     slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
     measured = ", ".join(signed_percent(each.ratio) for each in estimates)
     if slower == len(VARIANTS):
-        return replace(found, reason=f"layout: slower on three relinks too ({measured})")
-    reason = f"layout: {measured} on three relinks, slower in {slower} of them"
+        return replace(found, reason=f"{BY_LAYOUT}slower on three relinks too ({measured})")
+    reason = f"{BY_LAYOUT}{measured} on three relinks, slower in {slower} of them"
     return replace(found, verdict=Verdict.UNDECIDED, reason=reason)
 
 
@@ -170,15 +174,22 @@ def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
     return high < 0 and found.centre < -floor
 
 
-def _counting(launches: Sequence[Launch]) -> list[Launch]:
-    """The launches of a variant without those of disturbed pairs that were measured again."""
-    return counting_launches(launches, PAIRS)
+def _counting(found: Comparison, launches: Sequence[Launch]) -> list[Launch]:
+    """Those of a variant in which it ran, without disturbed pairs that were measured again.
+
+    Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
+    """
+    row = found.row
+    own = {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}
+    disturbed = pairs_of(launches)
+    counting = set(counting_pairs({pair: disturbed[pair] for pair in own}, PAIRS))
+    return [each for each in launches if each.pair in counting]
 
 
-def _complete(found: Comparison, launches: Iterable[Launch]) -> list[tuple[float, float]]:
+def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:
     """Base and patch of the first pairs of a variant that have both, as many as it takes."""
     by_pair: dict[int, dict[Side, float]] = {}
-    for pair, side, value in sorted(_values(found, launches), key=lambda each: each[0]):
+    for pair, side, value in sorted(_values(found, _counting(found, launches)), key=lambda each: each[0]):
         by_pair.setdefault(pair, {})[side] = value
     both = ((each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side))
     return list(islice(both, PAIRS))

@@ -58,6 +58,11 @@ def looks(max_pairs: int) -> tuple[int, ...]:
     return tuple(look.pairs for look in _up_to(max_pairs))
 
 
+def look_from(pairs: int) -> int:
+    """The first look at so many pairs or more."""
+    return next(look.pairs for look in _all() if look.pairs >= pairs)
+
+
 def with_shares(schedule: Sequence[int]) -> tuple[Look, ...]:
     """The looks at these numbers of pairs; a single one, at data that is complete, may spend all."""
     if len(schedule) == 1:

@@ -159,10 +159,19 @@ def _judge(
         *same_program_causes(_same_program(listings)),
         *causes_of(counted, is_advisory=is_advisory),
         *repeated,
+        *_kept_in_place(launches),
         *_too_few_pairs(job, listings),
         *_warnings(launches),
     )
     return Judgement(found.outcome, causes, found.blamed)
+
+
+def _kept_in_place(launches: Sequence[Launch]) -> list[str]:
+    if not any(launch.is_kept_in_place for launch in launches):
+        return []
+    return [
+        "the programs are too large to be copied for every pair: a difference may come from where they lie"
+    ]
 
 
 def _too_few_pairs(job: Job, listings: Sequence[Listing]) -> list[str]:

@@ -86,7 +86,12 @@ def _read(pair: int, raw: RawLaunch, suite: Suite) -> Launch:
     launch = read_launch(pair, raw.side, suite, run)
     # As it was judged when it was measured: limits that change later change no verdict.
     seconds = float(raw.facts.get("seconds", 0.0))
-    return replace(launch, is_disturbed=raw.facts.get("disturbed") is True, seconds=seconds)
+    return replace(
+        launch,
+        is_disturbed=raw.facts.get("disturbed") is True,
+        is_kept_in_place=raw.facts.get("kept_in_place") is True,
+        seconds=seconds,
+    )
 
 
 def _joined(one: Launch, other: Launch) -> Launch:

@@ -15,7 +15,7 @@ from service.domain.commands import BUG_KEY, MAX_REASON, Misspelt, commands_in, 
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from service.domain.review import Person, PostedMessage
@@ -45,26 +45,18 @@ class PersonOverride:
     at: datetime
 
 
-def find_person_override(
-    messages: Sequence[PostedMessage],
-    patch_set: int,
-    label: str,
-    bot: Person,
-    after: datetime | None,
-    jobs: Collection[str] = (),
-) -> PersonOverride | None:
-    """The first override on a patch set that was complete after a moment and was not taken back.
+def person_overrides(
+    messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person
+) -> tuple[PersonOverride, ...]:
+    """The overrides on a patch set that were not taken back, the last of each person, in their order.
 
-    ``messages`` are those of the change, oldest first; ``jobs`` tell commands from the reasons of people.
+    ``messages`` are those of the change, oldest first.
     """
     said = [each for each in messages if each.patch_set == patch_set]
     acts = _Acts(label, bot)
     for place, message in enumerate(said):
         acts.hear(place, message)
-    for made in sorted(acts.made.values(), key=lambda each: each.complete):
-        if after is None or said[made.complete].written > after:
-            return _override(made, said, jobs)
-    return None
+    return tuple(_override(made, said) for made in sorted(acts.made.values(), key=lambda each: each.complete))
 
 
 def is_vote_removed(messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person) -> bool:
@@ -142,14 +134,14 @@ class _Acts:
             self.made[account] = _Made(self.removals[account], self.votes[account][0], self.bot_voted)
 
 
-def _override(made: _Made, said: Sequence[PostedMessage], jobs: Collection[str]) -> PersonOverride:
+def _override(made: _Made, said: Sequence[PostedMessage]) -> PersonOverride:
     """With the bug and the words that are nearest: those before the override was complete come first."""
     who = said[made.vote].author
     own = {
         place: words
         for place, message in enumerate(said)
         if place >= made.since and message.author.account == who.account
-        if (words := _words_of(message, jobs))
+        if (words := _words_of(message))
     }
     naming = [place for place, words in own.items() if _bug_in(words)] or list(own)
     before = [place for place in naming if place <= made.complete]
@@ -165,9 +157,9 @@ def _override(made: _Made, said: Sequence[PostedMessage], jobs: Collection[str])
     )
 
 
-def _words_of(message: PostedMessage, jobs: Collection[str]) -> str:
+def _words_of(message: PostedMessage) -> str:
     """What a person wrote in a review, without quotations; empty for a command."""
-    is_command = any(not isinstance(each, Misspelt) for each in commands_in(message.text, jobs))
+    is_command = any(not isinstance(each, Misspelt) for each in commands_in(message.text, ()))
     if is_command or _votes_line(message) is None:
         return ""
     own = (line for line in written_lines(message.text) if not line.lstrip().startswith(">"))

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from service.domain.findings import Finding
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.domain.review import InlineComment
     from service.domain.rulings import RulingKind
     from service.domain.run import BuildState, RunState
     from service.domain.vote import Outcome
@@ -106,6 +108,7 @@ class BuildRecord:
     blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
     external_number: int | None = None
     url: str = ""
+    findings: tuple[Finding, ...] = ()
 
     @property
     def is_external(self) -> bool:
@@ -164,6 +167,7 @@ class QueuedReview:
     message: str
     marker: str
     labels: Mapping[str, int] = field(default_factory=dict)
+    comments: tuple[InlineComment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,3 +126,11 @@ class Review:
     message: str
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     comments: tuple[InlineComment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """What a server took of a review beside its message: the labels that are now set, and the remarks."""
+
+    labels: Mapping[str, int]
+    comments: tuple[InlineComment, ...] = ()

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.commands import MAX_REASON
+from service.domain.filters import is_chosen
 from service.domain.text import plain
 from service.domain.vote import CONSEQUENCES, Counts, Outcome
 
@@ -47,7 +48,7 @@ class Ruling:
         id: grows with every entry, from 1.
         kind: what was decided.
         revision: the commit id; nothing carries over to another.
-        filter: of an accept, as :func:`is_chosen` reads it.
+        filter: of an accept, as :func:`service.domain.filters.is_chosen` reads it.
         bug: the bug id or URL; may be empty.
         reason: in the person's words.
         who: the person's display name.
@@ -91,6 +92,13 @@ def standing(rulings: Iterable[Ruling], revision: str) -> tuple[Ruling, ...]:
     )
 
 
+def taken_back(rulings: Sequence[Ruling], revision: str) -> tuple[Ruling, ...]:
+    """The overrides and acceptances of a revision that are no longer in force, oldest first."""
+    in_force = {each.id for each in standing(rulings, revision)}
+    made = (each for each in rulings if each.revision == revision and each.kind in _CAN_BE_UNDONE)
+    return tuple(sorted((each for each in made if each.id not in in_force), key=lambda each: each.id))
+
+
 def excused(
     builds: Iterable[JudgedBuild], rulings: Iterable[Ruling], revision: str
 ) -> tuple[Ruling | None, ...]:
@@ -101,15 +109,6 @@ def excused(
     """
     newest_first = standing(rulings, revision)[::-1]
     return tuple(_excuse(build, newest_first) for build in builds)
-
-
-def is_chosen(pattern: str, benchmark: str) -> bool:
-    """Whether an accept's filter chooses a benchmark: by a part of its name, or by the whole with wildcards.
-
-    The name holds the filter as it stands, or is the filter with each ``*`` standing for any characters,
-    also none and also slashes. Nothing else is special, and case matters. An empty filter chooses nothing.
-    """
-    return bool(pattern) and (pattern in benchmark or _is_like(pattern, benchmark))
 
 
 def sentence(ruling: Ruling) -> str:
@@ -141,23 +140,6 @@ def _acceptance(build: JudgedBuild, newest_first: Sequence[Ruling]) -> Ruling | 
 
 def _accepting(benchmark: str, accepts: Sequence[Ruling]) -> Ruling | None:
     return next((each for each in accepts if is_chosen(each.filter, benchmark)), None)
-
-
-def _is_like(pattern: str, name: str) -> bool:
-    # By hand: as a regular expression a filter of many stars would take for ever.
-    first, *middle = pattern.split("*")
-    if not middle:
-        return False
-    *middle, last = middle
-    if not name.startswith(first):
-        return False
-    place = len(first)
-    for part in middle:
-        found = name.find(part, place)
-        if found < 0:
-            return False
-        place = found + len(part)
-    return name.endswith(last) and len(name) - len(last) >= place
 
 
 def _names(text: str, bug: str) -> bool:

@@ -90,9 +90,11 @@ def _hypotheses(suite: Suite, benchmark: str, *, joins: bool) -> float:
     return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in asked)
 
 
-def looks_of(suites: Sequence[Suite], listings: Sequence[Listing], policy: Policy) -> tuple[int, ...]:
-    """The numbers of pairs after which rows of these suites may be decided; fixed before the first launch."""
-    usual = looks(policy.max_pairs)
+def looks_of(
+    suites: Sequence[Suite], listings: Sequence[Listing], policy: Policy, most: int
+) -> tuple[int, ...]:
+    """The numbers of pairs, up to ``most``, after which rows of these suites may be decided."""
+    usual = looks(most)
     if all(metric_named(name).is_speed for suite in suites for name in suite.metrics):
         return usual
     early = exact_looks(policy, family_size(suites, listings))
@@ -151,13 +153,16 @@ def compare_all(
 ) -> tuple[Comparison, ...]:
     """A comparison for every row of every suite, in the order of the project file and the listings.
 
-    ``schedule``: see :func:`service.domain.verdict.compare`. ``joins``: whether real time may join a
-    benchmark whose clock is CPU time.
+    ``schedule``: see :func:`service.domain.verdict.compare`; by default all the looks that there are pairs
+    for, also those that were measured beyond the policy's. ``joins``: whether real time may join a benchmark
+    whose clock is CPU time.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
+    pairs: set[int] = set()
     for launch in launches:
         by_suite[launch.suite].append(launch)
-    usual = looks(policy.max_pairs) if schedule is None else tuple(schedule)
+        pairs.add(launch.pair)
+    usual = looks(max(policy.max_pairs, len(pairs))) if schedule is None else tuple(schedule)
     rule = Rule(policy, family_size(suites, listings, joins=joins), usual, joins)
     by_name = {suite.name: suite for suite in suites}
     return tuple(

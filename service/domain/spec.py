@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
@@ -24,12 +24,24 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class Longer:
+    """What a person wants measured longer: the undecided benchmarks that the filter chooses.
+
+    Until ``pairs`` pairs count, those before included: a worker that takes over asks for no more than the
+    one before.
+    """
+
+    filter: str
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class BuildSpec:
     """Which two revisions of which project to compare, and how.
 
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
     the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
-    all others.
+    all others. ``longer``: more pairs than the policy's, of some.
     """
 
     kind: RunKind
@@ -41,6 +53,7 @@ class BuildSpec:
     job: Job
     jobs: int = 1
     session: int = 0
+    longer: Longer | None = None
 
     @property
     def judged(self) -> Job:
@@ -51,7 +64,10 @@ class BuildSpec:
 
     @property
     def sequence(self) -> str:
-        """Builds with equal sequences continue each other's pairs: same trees, configuration and rule."""
+        """Builds with equal sequences continue each other's pairs: same trees, configuration and rule.
+
+        However long: the verdict after so many pairs follows from these pairs alone.
+        """
         base = self.base.tree if self.base else ""
         parts = [
             self.kind,
@@ -79,6 +95,7 @@ class BuildSpec:
             "config": self.job.source,
             "jobs": self.jobs,
             "session": self.session,
+            "longer": asdict(self.longer) if self.longer else None,
         }
 
     @staticmethod
@@ -94,6 +111,7 @@ class BuildSpec:
             job=parse_job(found["job"], found["config"]),
             jobs=found["jobs"],
             session=found.get("session", 0),
+            longer=Longer(**found["longer"]) if found.get("longer") else None,
         )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.domain.evidence import Standing
+    from service.domain.identity import BuildName
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,11 @@ class ChangeDetail:
 
 @dataclass(frozen=True, slots=True)
 class DecisionView:
-    """A vote and its message; ``number`` counts per patch set."""
+    """A vote and its message; ``number`` counts per patch set.
+
+    ``review_note`` is what was noted on the way to the review server, such as a vote that was not granted;
+    empty where all went well. ``review_state`` is how far the message came then.
+    """
 
     run_id: int
     number: int
@@ -100,11 +105,35 @@ class DecisionView:
     header: str
     message: str
     created_at: datetime
+    review_state: str = ""
+    review_note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulingView:
+    """What a person decided about a patch set; ``kind`` is that of the domain's ``RulingKind``.
+
+    ``is_standing``: nobody took it back. ``excuses`` names the builds whose failure does not count by it
+    now, also those of earlier rounds. ``sentence`` is the line that messages have.
+    """
+
+    kind: str
+    who: str
+    reason: str
+    bug: str
+    filter: str
+    at: datetime
+    is_standing: bool
+    excuses: tuple[BuildName, ...]
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A round of builds. ``change`` and ``patch_set`` are None where it belongs to no patch set."""
+    """A round of builds that votes on ``label``.
+
+    ``change`` and ``patch_set`` are None where it belongs to no patch set.
+    """
 
     id: int
     kind: str
@@ -120,6 +149,7 @@ class RunSummary:
     patch_set: int | None
     created_at: datetime
     finished_at: datetime | None
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +157,8 @@ class BuildSummary:
     """A build as part of a run; ``floor`` is the share below which its differences are no news.
 
     ``external_number`` and ``url`` are what another CI calls a build of kind external, once it told.
+    ``excused_by`` is the sentence of the ruling by which its failure does not count in that run; empty where
+    there is none, and where the build is not read as part of a run.
     """
 
     id: int
@@ -149,11 +181,15 @@ class BuildSummary:
     floor: float
     external_number: int | None = None
     url: str = ""
+    excused_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchSetDetail:
-    """Everything known of a patch set: its decisions, newest first, and the builds of its newest round."""
+    """Everything known of a patch set, with the builds of its newest round.
+
+    Decisions and rulings come newest first; the rulings are all that were made, also those taken back.
+    """
 
     change: ChangeSummary
     patch_set: PatchSetSummary
@@ -161,6 +197,7 @@ class PatchSetDetail:
     decisions: tuple[DecisionView, ...]
     runs: tuple[RunSummary, ...]
     builds: tuple[BuildSummary, ...]
+    rulings: tuple[RulingView, ...]
 
 
 @dataclass(frozen=True, slots=True)
