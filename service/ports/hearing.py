@@ -1,13 +1,14 @@
-"""What the steps remember of a review server: how far it was read, what people said and what they decided."""
+"""What the steps remember of a review server: how far it was read, what was said and decided there."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
+    from service.domain.findings import Finding
     from service.domain.identity import ChangeKey, RunKind
     from service.domain.records import BuildRecord, ChangeRecord, Heard, NewRuling, Position, RunRecord
     from service.domain.review import PostedMessage
@@ -83,3 +84,13 @@ class Rounds(Protocol):
 
     def cancel_check(self, run_id: int) -> None:
         """A person ends an unfinished run; it is not made anew by itself."""
+
+
+class Remarks(Protocol):
+    """The part of a unit of work that is about lines of files."""
+
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        """Keep what a build named by file and line, in the place of what it named before."""
+
+    def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
+        """Path and text of each remark on a line that a change was sent, or will be sent on this revision."""

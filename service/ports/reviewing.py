@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from service.domain.identity import ChangeKey
-    from service.domain.review import Change, PostedMessage, Review
+    from service.domain.review import Change, Posted, PostedMessage, Review
 
 
 class ReviewServer(Protocol):
@@ -35,8 +35,8 @@ class ReviewServer(Protocol):
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
         """All messages on a change, oldest first."""
 
-    def post(self, review: Review) -> Mapping[str, int]:
-        """Post on exactly that revision; the labels that the server says are now set."""
+    def post(self, review: Review) -> Posted:
+        """Post on exactly that revision; what the server took of it."""
 
     def is_member(self, account: str, group: str) -> bool:
         """Whether an account is in a group now; Permanent where we may not know."""

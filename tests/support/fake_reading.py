@@ -25,6 +25,7 @@ from service.domain.views import (
     PatchSetSummary,
     PoolQueue,
     Pulse,
+    RulingView,
     RunDetail,
     RunSummary,
     SamplesView,
@@ -218,6 +219,22 @@ def build_summary(build_id: int, number: int, **more: object) -> BuildSummary:
     return replace(build, **more)  # type: ignore[arg-type]
 
 
+def ruling_view(kind: str, who: str, **more: object) -> RulingView:
+    """What somebody decided ten minutes ago, and nobody took back."""
+    ruling = RulingView(
+        kind=kind,
+        who=who,
+        reason="",
+        bug="",
+        filter="",
+        at=NOW - timedelta(minutes=10),
+        is_standing=True,
+        excuses=(),
+        sentence=f"{kind} by {who}",
+    )
+    return replace(ruling, **more)  # type: ignore[arg-type]
+
+
 def change_summary(number: int, subject: str, **more: object) -> ChangeSummary:
     """An open change with one patch set."""
     change = ChangeSummary(
@@ -275,6 +292,7 @@ def add_patch_set(
     builds: Sequence[tuple[BuildSummary, Sequence[ComparisonView]]],
     message: str = "",
     parent: str = "9" * 40,
+    rulings: Sequence[RulingView] = (),
 ) -> None:
     """Store a patch set with one round of builds, and all that can be read of it."""
     has_run = change.run_id is not None
@@ -293,6 +311,7 @@ def add_patch_set(
         patch_set=change.patch_set,
         created_at=NOW - timedelta(minutes=31),
         finished_at=NOW - timedelta(minutes=19) if change.run_state == "finished" else None,
+        label="Verified",
     )
     decision = DecisionView(run.id, 1, change.vote, change.header, message or change.header, NOW)
     decisions = (decision,) if change.header else ()
@@ -316,6 +335,7 @@ def add_patch_set(
             decisions,
             (run,) if has_run else (),
             summaries,
+            tuple(rulings),
         )
     )
     if has_run:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.domain.errors import NotFound, Permanent
-from service.domain.review import Person, PostedMessage
+from service.domain.review import Person, Posted, PostedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,8 @@ WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 class FakeReviewServer:
     """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too.
 
-    ``votes`` are by label and account; people are shown by their ``names``.
+    ``votes`` are by label and account; people are shown by their ``names``; comments on ``unshown`` files are
+    not taken.
     """
 
     instance: str = "gerrit"
@@ -34,6 +35,7 @@ class FakeReviewServer:
     members: set[tuple[str, str]] = field(default_factory=set)
     votes: dict[ChangeKey, dict[str, dict[str, int]]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    unshown: set[str] = field(default_factory=set)
 
     def put(self, change: Change) -> None:
         self.changes[change.key] = change
@@ -66,7 +68,7 @@ class FakeReviewServer:
         said.append(PostedMessage(f"m{len(said) + 1}", patch_set, person, WRITTEN, text))
         return said[-1]
 
-    def post(self, review: Review) -> Mapping[str, int]:
+    def post(self, review: Review) -> Posted:
         change, number = self.change(review.change), self.revisions[review.change].get(review.revision)
         if number is None:
             raise NotFound(f"no revision {review.revision}")
@@ -78,7 +80,8 @@ class FakeReviewServer:
         }
         text = f"Patch Set {number}:{self._cast(review.change, granted)}\n\n{review.message}"
         self.say(review.change, self.account, text, number)
-        return granted
+        taken = [each for each in review.comments if each.path not in self.unshown]
+        return Posted(granted, tuple(taken))
 
     def _cast(self, key: ChangeKey, granted: Mapping[str, int]) -> str:
         """Set votes; what the message says of them: nothing of those that stay as they were."""

@@ -9,7 +9,8 @@ from service.domain.run import BuildState
 from service.steps.analyse import analyse
 from service.steps.execute import execute_build
 from tests.support.changes import Service, change_at
-from tests.support.workshop import MemoryArtifacts, MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.memory_files import MemoryArtifacts
+from tests.support.workshop import MemoryClaimed, MemorySandbox, Silence, workshop
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -74,6 +74,7 @@ class GerritModel:
         self.changes: dict[int, ModelChange] = {}
         self.groups: dict[str, set[str]] = {}
         self.forbidden: set[tuple[str, str]] = set()  # user and label
+        self.files: dict[str, set[str]] = {}  # that a revision changes; without an entry it may be any
         self.page_limit = 500
         self.requests: list[httpx.Request] = []
         self.faults: list[httpx.Response | Exception] = []  # answered in place of the next answers
@@ -203,7 +204,7 @@ class GerritModel:
                 return name
         raise Refusal(401, "Unauthorized")
 
-    def _document(self, request: httpx.Request, user: str) -> Any:  # noqa: ANN401 - JSON
+    def _document(self, request: httpx.Request, user: str) -> Any:  # noqa: ANN401, PLR0911 - all kinds of JSON
         path = request.url.raw_path.decode().partition("?")[0].removeprefix(httpx.URL(URL).path)
         parts = [unquote(part) for part in path.removeprefix("/a/").split("/")]
         options = set(request.url.params.get_list("o"))
@@ -216,6 +217,9 @@ class GerritModel:
                 return self._shown(self._change(number), options)
             case "GET", ["changes", number, "messages" | "comments" as what]:
                 return getattr(self._change(number), what)
+            case "GET", ["changes", number, "revisions", revision, "files"]:
+                self._change(number)
+                return {path: {"status": "M", "size": 14} for path in self.files.get(revision, ())}
             case "GET", ["groups", group, "members", ""]:
                 return self._members(group)
             case "POST", ["changes", number, "revisions", revision, "review"]:
@@ -294,6 +298,7 @@ class GerritModel:
             if label in LABELS and LABELS[label][0] <= value <= LABELS[label][1]
         }
         self._refuse(change, patch_set, by, labels)
+        self._refuse_comments(revision, f"{change.number},{patch_set}", asked.get("comments", {}))
         changed = []
         for label, value in sorted(labels.items()):
             if change.votes.get((patch_set, label, by), 0) != value:
@@ -320,6 +325,12 @@ class GerritModel:
         reduced = ", ".join(sorted(label for label in labels if labels[label] < votes[label]))
         if reduced and change.status == "MERGED":
             raise Refusal(409, f"Cannot reduce vote on labels for closed change: {reduced}")
+
+    def _refuse_comments(self, revision: str, patch_set: str, comments: dict[str, Any]) -> None:
+        for path in comments:
+            is_magic = path in {"/PATCHSET_LEVEL", "/COMMIT_MSG"}
+            if not is_magic and path not in self.files.get(revision, comments):
+                raise Refusal(400, f"file {path} not found in revision {patch_set}")
 
     def _attach(
         self, change: ModelChange, comments: list[tuple[str, dict[str, Any]]], where: dict[str, Any]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from service.domain.errors import NotFound
 from service.domain.evidence import History
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.layout import BY_LAYOUT, variant_of
 from service.domain.project_file import JobKind
 from service.domain.records import (
     BuildRecord,
@@ -18,8 +19,9 @@ from service.domain.records import (
     review_key,
 )
 from service.domain.run import BuildEvent, BuildState, RunState, state_after
+from service.domain.verdict import Verdict
 from service.domain.vote import LASTING, Outcome
-from tests.support.memory_hearing import MemoryHearing, MemoryRounds
+from tests.support.memory_hearing import MemoryHearing, MemoryRemarks, MemoryRounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +108,7 @@ class Memory:
     reused: set[tuple[int, int]] = field(default_factory=set)
 
 
-class MemoryTransaction(MemoryHearing, MemoryRounds):
+class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
     """A unit of work on the memory."""
 
     def __init__(self, memory: Memory) -> None:
@@ -255,6 +257,16 @@ class MemoryTransaction(MemoryHearing, MemoryRounds):
 
     def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
         return self._m.listings.get(sequence_id, ())
+
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        return {pair: False for pair in self._m.pairs.get(sequence_id, {}) if not variant_of(pair)}
+
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        found = self._m.results.get(build_id)
+        rows = found.comparisons if found else ()
+        undecided = [row for row in rows if row.verdict == Verdict.UNDECIDED]
+        left = [row for row in undecided if not row.reason.startswith(BY_LAYOUT)]
+        return sorted({row.series.benchmark for row in left if row.series.metric != "instructions"})
 
     def store_results(
         self,

@@ -1,4 +1,4 @@
-"""The parts of the memory's unit of work that are about people and about rounds."""
+"""The parts of the memory's unit of work that are about people, about rounds and about lines of files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from service.domain.run import BuildState, RunState
 from tests.support.fakes import WRITTEN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
+    from service.domain.findings import Finding
     from service.domain.identity import ChangeKey
     from service.domain.records import BuildRecord, ChangeRecord, NewRuling, RunRecord
     from service.domain.review import PostedMessage
@@ -133,10 +134,12 @@ class MemoryRounds:
         again = replace(
             build, id=len(self._m.builds) + 1, number=number, state=state, outcome=None, causes=()
         )
-        fresh = replace(again, execution=None, attempt=0, machine="", blamed=())
+        fresh = replace(again, execution=None, attempt=0, machine="", blamed=(), findings=())
         if spec is not None:
-            self._m.sequences.append(spec.sequence)
-            fresh = replace(fresh, spec=spec.to_mapping(), sequence_id=len(self._m.sequences))
+            if spec.sequence not in self._m.sequences:
+                self._m.sequences.append(spec.sequence)
+            sequence_id = self._m.sequences.index(spec.sequence) + 1
+            fresh = replace(fresh, spec=spec.to_mapping(), sequence_id=sequence_id)
         self._m.builds.append(replace(fresh, external_number=None, url=""))
         return again.id
 
@@ -167,3 +170,21 @@ class MemoryRounds:
     def cancel_check(self, run_id: int) -> None:
         run = self._m.runs[run_id - 1]
         self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
+
+
+class MemoryRemarks:
+    """What is said of lines of files."""
+
+    _m: Memory
+
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        self._m.builds[build_id - 1] = replace(self._m.builds[build_id - 1], findings=tuple(findings))
+
+    def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
+        return {
+            (each.path, each.text)
+            for stored in self._m.reviews.values()
+            if stored.review.change == change
+            and (stored.state == "sent" or (stored.state, stored.review.revision) == ("pending", revision))
+            for each in stored.review.comments
+        }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from service.domain.calibration import IdleJob
     from service.domain.identity import ChangeKey
+    from service.domain.review import InlineComment
     from tests.support.memory import StoredReview
 
 
@@ -67,9 +68,13 @@ class MemoryStore:
                 first.setdefault(each.review.change, due)
         return list(first.values())
 
-    def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
+    def settle_review(
+        self, outbox_id: int, state: str, note: str = "", said: Sequence[InlineComment] | None = None
+    ) -> None:
         review = self._review(outbox_id)
         assert review.state == "pending", "a review ends once"
+        if said is not None:
+            review.review = replace(review.review, comments=tuple(said))
         review.state, review.note = state, note
 
     def postpone_review(

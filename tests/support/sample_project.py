@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from service.domain.evidence import History, Session, standing_of
+from service.domain.identity import BuildName
 from service.domain.project_file import Policy
 from service.domain.verdict import Verdict
 from service.domain.views import MachineView, SeriesSummary, StandingView, Trend
@@ -19,6 +20,7 @@ from tests.support.fake_reading import (
     build_summary,
     change_summary,
     comparison,
+    ruling_view,
     trend_point,
 )
 
@@ -36,6 +38,7 @@ HOSTILE_CHANGE = 666
 REGRESSION = 4712
 ALTERNATIVES = 4720
 REBASED = 4721
+OVERRIDDEN = 4722
 _FIXTURES = ("OneShotScheduleRun", "RepeatedNotify", "SnoozeWake", "FutureQueuePop", "MixedLoad")
 
 
@@ -45,6 +48,7 @@ def sample_project() -> FakeReading:
     _add_regression(reading)
     _add_others(reading)
     _add_hostile_change(reading)
+    _add_overridden_change(reading)
     _add_alternatives(reading, ALTERNATIVES, tries=3)
     _add_alternatives(reading, REBASED, tries=8)
     _add_trends(reading)
@@ -168,10 +172,63 @@ def _add_hostile_change(reading: FakeReading) -> None:
         HOSTILE_CHANGE, HOSTILE_NAMES[0], owner="<b>Mallory</b>\u202e", run_id=66, run_state="finished",
         vote=-1, header="Build Failed", cause=HOSTILE_NAMES[1],
     )  # fmt: skip
-    build = build_summary(
-        666, 6660, result="FAILURE", outcome="slower", causes=HOSTILE_NAMES, machine="<i>perf</i>"
+    name = BuildName("kv-engine-cv-perf", 6660)
+    rulings = [
+        ruling_view("accept", text, reason=text, filter=text, bug=text, is_standing=False)
+        for text in HOSTILE_NAMES
+    ]
+    rulings.append(
+        ruling_view(
+            "override",
+            HOSTILE_NAMES[1],
+            bug="javascript:alert(1)",
+            excuses=(name,),
+            sentence=HOSTILE_NAMES[0],
+        )
     )
-    add_patch_set(reading, change, [(build, rows)], "\n".join(HOSTILE_NAMES))
+    build = build_summary(
+        666, name.number, result="FAILURE", outcome="slower", causes=HOSTILE_NAMES, machine="<i>perf</i>",
+        excused_by=rulings[-1].sentence,
+    )  # fmt: skip
+    add_patch_set(reading, change, [(build, rows)], "\n".join(HOSTILE_NAMES), rulings=rulings)
+
+
+def _add_overridden_change(reading: FakeReading) -> None:
+    """A change that people let pass: an override that was taken back, an acceptance, and an override."""
+    flaky, slow = BuildName("kv_engine.linux", 812), BuildName("kv-engine-cv-perf", 5910)
+    said = (
+        "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)",
+        "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it",
+    )
+    rulings = [
+        ruling_view("override", "Bob Reviewer", reason="ep_unit_tests time out on this host",
+                    bug="https://bugs.example/MB-37948", excuses=(flaky,), sentence=said[0],
+                    at=NOW - timedelta(minutes=2)),
+        ruling_view("accept", "Dana Meyer", reason="safer locks are worth it", filter="CB3ExecutorBench/*",
+                    excuses=(slow,), sentence=said[1], at=NOW - timedelta(minutes=5)),
+        ruling_view("undo", "Dana Meyer", sentence="overrides taken back by Dana Meyer",
+                    at=NOW - timedelta(minutes=9)),
+        ruling_view("override", "Jo Park", reason="all of it is known", bug="MB-1", is_standing=False,
+                    sentence="overridden by Jo Park: all of it is known (MB-1)",
+                    at=NOW - timedelta(minutes=14)),
+        ruling_view("trust", "Sam Okafor", sentence="allowed to run by Sam Okafor",
+                    at=NOW - timedelta(minutes=31)),
+    ]  # fmt: skip
+    change = change_summary(
+        OVERRIDDEN, "MB-61260: Take the lock before the counter is read", run_id=52, run_state="finished",
+        vote=1, header="Build Successful", cause="1 of 20 slower", builds=2, finished_builds=2,
+    )  # fmt: skip
+    rows = [comparison(300, "CB3ExecutorBench/RepeatedNotify/real_time/threads:8", 0.931, "slower")]
+    measured = build_summary(
+        520, slow.number, result="FAILURE", outcome="slower", excused_by=said[1],
+        causes=(f"1 of 1 slower; worst {rows[0].benchmark} items/s −6.9 % [−7.5, −6.3], 24 pairs",),
+    )  # fmt: skip
+    tested = build_summary(
+        521, flaky.number, job=flaky.job, kind="external", result="FAILURE", outcome="failed", machine=None,
+        causes=("Failure of a CTest test 170/409 Test #167: ep_unit_tests.ConnectionTest",),
+        excused_by=said[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
+    )  # fmt: skip
+    add_patch_set(reading, change, [(measured, rows), (tested, [])], rulings=rulings)
 
 
 def _add_standings(reading: FakeReading) -> None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from service.domain.built import BuiltFile
 from service.domain.command import Completed
-from service.domain.errors import BadResults, LeaseLost, NotFound, ProgramMissing
+from service.domain.errors import LeaseLost, NotFound
 from service.domain.layout import number_of, variant_of
 from service.domain.machine import Load
 from service.steps.build_sides import Workshop
+from tests.support.memory_files import MemoryArtifacts, MemoryInspector, MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
@@ -228,67 +228,6 @@ def _chosen(program: str, pattern: str) -> list[str]:
     return [name for name in json.loads(program)["benchmarks"] if re.search(pattern, name)]
 
 
-class MemoryPacker:
-    """An archive is the program itself."""
-
-    def pack(
-        self,
-        sandbox: object,
-        build: Path,
-        programs: Sequence[str],
-        keep: Sequence[str],
-        out: Path,
-        watch: Callable[[], None],
-    ) -> Path:
-        if not (build / "bench").exists():
-            raise ProgramMissing(f"program {programs[0]}", "the build made no such program")
-        return (build / "bench").rename(out / "archive")
-
-    def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:
-        (into / "bench").write_bytes(archive.read_bytes())
-
-    def read_output(self, path: Path, at_most: int) -> bytes:
-        if not path.exists():
-            raise BadResults("there is no such file")
-        return path.read_bytes()
-
-
-@dataclass
-class MemoryInspector:
-    """Every file is a program of its own text; ``is_blind``: it can tell nothing of any directory."""
-
-    is_blind: bool = False
-
-    def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
-        watch()
-        if self.is_blind:
-            return None
-        return {path.name: BuiltFile(path.read_text(), is_native=True) for path in build.iterdir()}
-
-
-@dataclass
-class MemoryArtifacts:
-    """Bytes by their digest."""
-
-    kept: dict[str, bytes] = field(default_factory=dict)
-
-    def put(self, data: bytes) -> str:
-        key = hashlib.sha256(data).hexdigest()
-        self.kept[key] = data
-        return key
-
-    def get(self, key: str, *, at_most: int = 1 << 30) -> bytes:
-        if key not in self.kept:
-            raise NotFound(f"no artifact {key}")
-        return self.kept[key]
-
-    def put_file(self, path: Path) -> str:
-        return self.put(path.read_bytes())
-
-    def get_file(self, key: str, path: Path) -> None:
-        path.write_bytes(self.get(key))
-
-
 @dataclass
 class MemoryPairs:
     """Pairs that outlive the worker; the first record of a pair stays."""
@@ -386,7 +325,7 @@ def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **othe
         source=source,
         sandbox=sandbox,
         artifacts=other.get("artifacts", MemoryArtifacts()),
-        packer=MemoryPacker(),
+        packer=other.get("packer", MemoryPacker()),
         inspector=other.get("inspector", MemoryInspector()),
         toolchain="gcc 14",
         cpus=other.get("cpus", ()),

@@ -1,0 +1,102 @@
+"""Packed programs, built files and artifacts in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from service.domain.built import BuiltFile
+from service.domain.errors import BadResults, NotFound, ProgramMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from service.ports.building import Sandbox
+
+
+@runtime_checkable
+class HasLaunches(Protocol):
+    """A sandbox that remembers them."""
+
+    launches: list[tuple[str, str]]
+
+
+@dataclass
+class MemoryPacker:
+    """An archive is the program itself.
+
+    ``renewed`` has of each renewal the launches that measured before it, and both programs in its order.
+    """
+
+    renewed: list[tuple[int, tuple[str, str]]] = field(default_factory=list)
+    is_too_large: bool = False
+    fault: Exception | None = None
+
+    def pack(
+        self,
+        sandbox: object,
+        build: Path,
+        programs: Sequence[str],
+        keep: Sequence[str],
+        out: Path,
+        watch: Callable[[], None],
+    ) -> Path:
+        if not (build / "bench").exists():
+            raise ProgramMissing(f"program {programs[0]}", "the build made no such program")
+        return (build / "bench").rename(out / "archive")
+
+    def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:
+        (into / "bench").write_bytes(archive.read_bytes())
+
+    def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
+        watch()
+        if self.fault:
+            raise self.fault
+        first, second = builds
+        programs = (first / "bench").read_text(), (second / "bench").read_text()
+        assert isinstance(sandbox, HasLaunches)
+        self.renewed.append((len(sandbox.launches), programs))
+        return not self.is_too_large
+
+    def read_output(self, path: Path, at_most: int) -> bytes:
+        if not path.exists():
+            raise BadResults("there is no such file")
+        return path.read_bytes()
+
+
+@dataclass
+class MemoryInspector:
+    """Every file is a program of its own text; ``is_blind``: it can tell nothing of any directory."""
+
+    is_blind: bool = False
+
+    def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
+        watch()
+        if self.is_blind:
+            return None
+        return {path.name: BuiltFile(path.read_text(), is_native=True) for path in build.iterdir()}
+
+
+@dataclass
+class MemoryArtifacts:
+    """Bytes by their digest."""
+
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def put(self, data: bytes) -> str:
+        key = hashlib.sha256(data).hexdigest()
+        self.kept[key] = data
+        return key
+
+    def get(self, key: str, *, at_most: int = 1 << 30) -> bytes:
+        if key not in self.kept:
+            raise NotFound(f"no artifact {key}")
+        return self.kept[key]
+
+    def put_file(self, path: Path) -> str:
+        return self.put(path.read_bytes())
+
+    def get_file(self, key: str, path: Path) -> None:
+        path.write_bytes(self.get(key))
