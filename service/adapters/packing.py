@@ -1,4 +1,4 @@
-"""Packs built programs into one file and unpacks them, both inside a sandbox.
+"""Packs built programs into one file, unpacks them and renews them, all inside a sandbox.
 
 A build directory and an archive of it are an attacker's work: on the host neither is ever read as such.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.command import Completed
-    from service.ports import Sandbox
+    from service.ports.building import Sandbox
 
-__all__ = ["ARCHIVE", "pack", "read_output", "unpack"]
+__all__ = ["ARCHIVE", "pack", "read_output", "renew", "unpack"]
 
 ARCHIVE: Final = "binary.tar"
 LIMITS: Final = Limits(
@@ -72,6 +72,45 @@ rm "$out.named" "$out.programs" "$out.found" "$out.kept"
 _UNPACK: Final = """\
 set -eu
 tar --extract --file="$1" --directory="${BENCHGATE_BUILD:-/build}" --no-same-owner --no-same-permissions
+"""
+MOST_RENEWED: Final = 1 << 30  # bytes of both sides; more would take longer to copy than to measure
+_TOO_LARGE_CODE: Final = 4
+# Nothing is freed before all is copied: what one side frees is not given to the other, so where a copy comes
+# to lie follows from the order alone. A reflink would share blocks on disk that must be read again. The old
+# file is removed, not replaced by a rename, which some file systems take as a reason to write to the disk.
+_RENEW: Final = f"""\
+set -eu
+first=${{BENCHGATE_FIRST:-/first}}
+second=${{BENCHGATE_SECOND:-/second}}
+total=0
+for build in "$first" "$second"; do
+  cd "$build"
+  rm -rf .renewed
+  mkdir .renewed .renewed/files
+  find . -path ./.renewed -prune -o -type f \\( -perm -u+x -o -name '*.so' -o -name '*.so.*' \\) \\
+    -print0 > .renewed/names
+  size=$(xargs -0 -r stat --format=%s -- < .renewed/names |
+    awk '{{ sum += $1 }} END {{ print int(sum / 1024) }}')
+  total=$((total + size))
+done
+if [ "$total" -gt {MOST_RENEWED >> 10} ]; then
+  rm -rf "$first/.renewed" "$second/.renewed"
+  exit {_TOO_LARGE_CODE}
+fi
+for build in "$first" "$second"; do
+  cd "$build"
+  xargs -0 -r cp --parents --preserve=mode,timestamps --reflink=never -t .renewed/files -- < .renewed/names
+done
+for build in "$first" "$second"; do
+  cd "$build/.renewed/files"
+  xargs -0 -r sh -c '
+    set -eu
+    for name; do
+      rm -f -- "../../$name"
+      mv -T -- "$name" "../../$name"
+    done' replace < ../names
+  rm -rf "$build/.renewed"
+done
 """
 
 
@@ -144,6 +183,32 @@ def unpack(sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None
     ended, lines = _run(sandbox, Command(argv, mounts, cwd="/in", limits=LIMITS), watch)
     if not ended.is_success:
         raise CommandFailed("unpacking of the programs", ended.end, "\n".join(lines))
+
+
+def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
+    """Put new copies in the place of all programs and shared objects, so that other memory holds them.
+
+    Links and all other files stay as they are.
+
+    Args:
+        sandbox: where it is done; no program of a project runs in it.
+        builds: where ``unpack`` put them, in the order in which they are copied.
+        watch: called several times a second; ends the work by raising.
+
+    Returns:
+        False where those of both together are larger than :data:`MOST_RENEWED`; then nothing is copied.
+
+    Raises:
+        CommandFailed: a file cannot be copied.
+    """
+    first, second = builds
+    mounts = (Mount(first, "/first", writable=True), Mount(second, "/second", writable=True))
+    ended, lines = _run(sandbox, Command(("sh", "-c", _RENEW), mounts, cwd="/first", limits=LIMITS), watch)
+    if ended.exit_code == _TOO_LARGE_CODE:
+        return False
+    if not ended.is_success:
+        raise CommandFailed("copying of the programs", ended.end, "\n".join(lines))
+    return True
 
 
 def _run(sandbox: Sandbox, command: Command, watch: Callable[[], None]) -> tuple[Completed, list[str]]:

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.console.events import apply_event, set_vote
+from service.adapters.console.rendering import shown
 from service.adapters.console.state import ConsoleState
 from service.domain.errors import NotFound, Permanent
 from service.domain.identity import ChangeKey
-from service.domain.review import Change, ChangeStatus, PatchSet, Person, PostedMessage
-from service.domain.text import plain
+from service.domain.review import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
 
 if TYPE_CHECKING:
     import sqlite3
@@ -137,8 +137,8 @@ class ConsoleReview:
         """Always: whoever can write this file sits before the console."""
         return bool(account)
 
-    def post(self, review: Review) -> Mapping[str, int]:
-        """Post on exactly that revision, an outdated one as well; the labels that are now set.
+    def post(self, review: Review) -> Posted:
+        """Post on exactly that revision, an outdated one as well; what was taken.
 
         Labels that are unknown or out of range are left out of the answer and nothing else, as in Gerrit.
 
@@ -155,10 +155,10 @@ class ConsoleReview:
             _refuse_vote_on_closed(row["status"], review)
             labels = {label: value for label, value in review.labels.items() if self._is_vote(label, value)}
             text = self._vote_and_describe(connection, review, patch_set, labels)
-            shown = self._store(connection, review.change.number, patch_set, text) if text else ""
-        if shown and self._out is not None:
-            self._out(shown)
-        return labels
+            told = self._store(connection, review.change.number, patch_set, text) if text else ""
+        if told and self._out is not None:
+            self._out(told)
+        return Posted(labels)  # it shows no lines
 
     def rendered(self, after_id: int = 0) -> Sequence[tuple[int, str]]:
         """What was posted here after a message's id, oldest first, as a console shows it."""
@@ -267,18 +267,6 @@ def _refuse_vote_on_closed(status: str, review: Review) -> None:
 
 
 def _rendered(row: sqlite3.Row) -> str:
-    """A posted message with what a reader needs to place it, harmless on a terminal."""
     written = datetime.fromtimestamp(row["written"], UTC)
-    place = f"{plain(row['project'])} ({plain(row['branch'])})"
-    lines = [
-        f"Change {row['change']}: {plain(row['subject'])}",
-        f"{place} · {plain(row['author'])} · {written:%Y-%m-%d %H:%M:%S} UTC",
-        "",
-        *(_harmless(line) for line in row["text"].splitlines()),
-    ]
-    return "\n".join(lines)
-
-
-def _harmless(line: str) -> str:
-    indent = len(line) - len(line.lstrip(" "))
-    return " " * indent + plain(line, MESSAGE_BYTES)
+    place = (row["change"], row["subject"], row["project"], row["branch"])
+    return shown(*place, row["author"], written, row["text"])

@@ -213,14 +213,21 @@ def _fault(response: httpx.Response, data: bytes) -> BenchgateError:
         return Forbidden(said) if status == 403 else Refused(said)  # noqa: PLR2004 - HTTP's own numbers
     if status >= 500 or status in _PASSING:  # noqa: PLR2004 - HTTP's own numbers
         return Transient(said, _retry_after(response.headers.get("Retry-After")))
-    return NotFound(said) if status == 404 else Permanent(said)  # noqa: PLR2004 - HTTP's own numbers
+    if status == 404:  # noqa: PLR2004 - HTTP's own numbers
+        # A proxy says so while Gerrit is away; a change must not count as gone for that.
+        return NotFound(said) if _is_gerrits(response) else Transient(f"{said} (not in Gerrit's own words)")
+    return Permanent(said)
 
 
 def _sentence(response: httpx.Response, data: bytes) -> str:
-    """Gerrit's faults are plain text; a page comes from something in between and is not quoted."""
-    is_text = response.headers.get("Content-Type", "").startswith("text/plain")
-    text = plain(data[:_SHOWN_BYTES].decode(errors="replace")) if is_text else ""
+    """What Gerrit says; a page comes from something in between and is not quoted."""
+    text = plain(data[:_SHOWN_BYTES].decode(errors="replace")) if _is_gerrits(response) else ""
     return text or plain(response.reason_phrase)
+
+
+def _is_gerrits(response: httpx.Response) -> bool:
+    """Whether a fault is told by Gerrit itself: in plain text, not by a page."""
+    return bool(response.headers.get("Content-Type", "").startswith("text/plain"))
 
 
 def _retry_after(value: str | None) -> float | None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, cast, delete, func, select, update
+from sqlalchemy import Text, cast, delete, false, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service.adapters.postgres import tables as t
 from service.adapters.postgres.connected import Connected
+from service.domain.findings import findings_from
+from service.domain.instructions import METRIC as INSTRUCTIONS
+from service.domain.layout import BY_LAYOUT, variant_of
 from service.domain.project_file import JobKind
 from service.domain.records import BuildRecord
 from service.domain.run import BuildState
+from service.domain.verdict import Verdict
 from service.domain.vote import CONSEQUENCES, LASTING, Outcome
 
 if TYPE_CHECKING:
@@ -140,6 +144,35 @@ class Builds(Connected):
         ).scalar()
         return fixed or []
 
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        """By number of each pair of the programs as built, whether other work disturbed it."""
+        is_disturbed = func.bool_or(t.launch.c.facts["disturbed"].as_boolean())
+        found = self._connection.execute(
+            select(t.launch.c.pair, func.coalesce(is_disturbed, false()).label("is_disturbed"))
+            .where(t.launch.c.sequence_id == sequence_id)
+            .group_by(t.launch.c.pair)
+        )
+        return {row.pair: row.is_disturbed for row in found if not variant_of(row.pair)}
+
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        """The benchmarks of a build with a comparison that is undecided, and that more pairs may decide.
+
+        What layout leaves undecided is slower as linked, and instructions do not come in pairs.
+        """
+        found = self._connection.execute(
+            select(t.series.c.benchmark)
+            .distinct()
+            .join(t.comparison, t.comparison.c.series_id == t.series.c.id)
+            .where(
+                t.comparison.c.build_id == build_id,
+                t.comparison.c.verdict == Verdict.UNDECIDED.value,
+                ~t.comparison.c.reason.startswith(BY_LAYOUT),
+                t.series.c.metric != INSTRUCTIONS.name,
+            )
+            .order_by(t.series.c.benchmark)
+        )
+        return [row.benchmark for row in found]
+
     def finish_build(
         self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
     ) -> Sequence[int]:
@@ -204,4 +237,5 @@ def build_record(row: Row[Any]) -> BuildRecord:
         blamed=tuple(row.blamed),
         external_number=row.external_number,
         url=row.url,
+        findings=findings_from(row.findings),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -81,7 +82,7 @@ class Decisions(Connected):
 
     def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
         """Post to the review server once this transaction is committed; once for each key."""
-        payload = {
+        payload: dict[str, Any] = {
             "instance": review.change.instance,
             "number": review.change.number,
             "revision": review.revision,
@@ -89,6 +90,8 @@ class Decisions(Connected):
             "marker": review.marker,
             "labels": dict(review.labels),
         }
+        if review.comments:
+            payload["comments"] = [asdict(comment) for comment in review.comments]
         self._connection.execute(
             insert(t.outbox)
             .values(kind="review", dedup_key=dedup_key, payload=payload)

@@ -24,6 +24,9 @@ outbox: Final = Table(
     Column("last_error", CleanText),
     Column("missing_since", MOMENT),
     Index("outbox_pending", "next_at", postgresql_where=text("state = 'pending'")),
+    Index(
+        "outbox_with_comments", text("(payload -> 'number')"), postgresql_where=text("payload ? 'comments'")
+    ),
 )
 
 setback: Final = Table(

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.reading_decisions import decisions_of
+from service.adapters.postgres.reading_rulings import excuses_among, rulings_on
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.project_file import Policy, parse_job
+from service.domain.rulings import sentence
 from service.domain.views import (
     BuildDetail,
     BuildSummary,
     ComparisonView,
-    DecisionView,
     RunDetail,
     RunSummary,
     SamplesView,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
+    from service.domain.rulings import Ruling
+
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
     b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
@@ -31,7 +35,7 @@ _BUILD_COLUMNS: Final = """
 """
 _RUN_COLUMNS: Final = """
     SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
-           r.created_at, r.finished_at, c.number AS change, p.number AS patch_set
+           r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change, p.number AS patch_set
     FROM run AS r
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
     LEFT JOIN change AS c ON c.id = p.change_id
@@ -43,7 +47,7 @@ def _query(*parts: str) -> TextClause:
 
 
 _BUILDS: Final = _query(
-    "SELECT rb.is_reused,",
+    "SELECT rb.is_reused, b.blamed,",
     _BUILD_COLUMNS,
     "FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id",
     "WHERE rb.run_id = :run_id ORDER BY rb.position, b.id",
@@ -61,11 +65,6 @@ _RUNS_OF_BUILD: Final = _query(
     "WHERE r.id IN (SELECT run_id FROM run_build WHERE build_id = :build_id)",
     "ORDER BY r.id DESC LIMIT 20",
 )
-_DECISION_COLUMNS: Final = "SELECT run_id, number, vote, header, message, created_at FROM decision "
-_DECISIONS_OF_PATCH_SET: Final = _query(
-    _DECISION_COLUMNS, "WHERE patch_set_id = :of ORDER BY number DESC LIMIT 100"
-)
-_DECISIONS_OF_RUN: Final = _query(_DECISION_COLUMNS, "WHERE run_id = :of ORDER BY number DESC LIMIT 100")
 # measured_at is given as a value everywhere below: with it the planner opens one partition only.
 _COMPARISONS: Final = text("""
 SELECT c.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better, c.verdict, c.pairs,
@@ -87,9 +86,11 @@ def run_detail(connection: Connection, run_id: int) -> RunDetail:
     row = connection.execute(_RUN, {"run_id": run_id}).mappings().first()
     if row is None:
         raise NotFound(f"there is no run {run_id}")
+    made = () if row["patch_set_id"] is None else rulings_on(connection, row["patch_set_id"])
+    run = run_summary(row)
     return RunDetail(
-        run=run_summary(row),
-        builds=builds_of_run(connection, run_id),
+        run=run,
+        builds=builds_of_run(connection, run, made),
         decisions=decisions_of(connection, run_id=run_id),
     )
 
@@ -110,25 +111,18 @@ def build_detail(connection: Connection, job: str, number: int) -> BuildDetail:
     )
 
 
-def builds_of_run(connection: Connection, run_id: int) -> tuple[BuildSummary, ...]:
-    """The builds of a run in their order."""
-    rows = connection.execute(_BUILDS, {"run_id": run_id}).mappings()
-    return tuple(_build(row) for row in rows)
-
-
-def decisions_of(
-    connection: Connection, *, patch_set_id: int | None = None, run_id: int | None = None
-) -> tuple[DecisionView, ...]:
-    """The decisions of a patch set or of a run, newest first."""
-    query, key = (
-        (_DECISIONS_OF_RUN, run_id) if patch_set_id is None else (_DECISIONS_OF_PATCH_SET, patch_set_id)
-    )
-    return tuple(DecisionView(**row) for row in connection.execute(query, {"of": key}).mappings())
+def builds_of_run(
+    connection: Connection, run: RunSummary, made: Sequence[Ruling]
+) -> tuple[BuildSummary, ...]:
+    """The builds of a run in their order, each with what excuses it of the rulings on the patch set."""
+    rows = connection.execute(_BUILDS, {"run_id": run.id}).mappings().all()
+    excuses = {build_id: sentence(each) for build_id, each in excuses_among(rows, made, run.revision).items()}
+    return tuple(_build(row, excuses.get(row["id"], "")) for row in rows)
 
 
 def run_summary(row: RowMapping) -> RunSummary:
     """A run from a row that has its columns by name."""
-    return RunSummary(**row)
+    return RunSummary(**{name: row[name] for name in RunSummary.__dataclass_fields__})
 
 
 def comparisons_of(connection: Connection, build_id: int, measured_at: datetime) -> Sequence[ComparisonView]:
@@ -157,12 +151,14 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
     )
 
 
-def _build(row: RowMapping) -> BuildSummary:
+def _build(row: RowMapping, excused_by: str = "") -> BuildSummary:
+    made_here = {"causes", "floor", "excused_by"}
     fields: dict[str, Any] = {
-        name: row[name] for name in BuildSummary.__dataclass_fields__ if name not in {"causes", "floor"}
+        name: row[name] for name in BuildSummary.__dataclass_fields__ if name not in made_here
     }
     return BuildSummary(
         **fields,
+        excused_by=excused_by,
         causes=tuple(str(cause) for cause in row["causes"]),
         floor=_floor(row["job"], row["configuration"]),
     )

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.reading_builds import builds_of_run, decisions_of, run_summary
+from service.adapters.postgres.reading_builds import builds_of_run, run_summary
+from service.adapters.postgres.reading_decisions import decisions_of
+from service.adapters.postgres.reading_rulings import ruling_views, rulings_on
 from service.domain.errors import NotFound
 from service.domain.views import ChangeDetail, ChangeSummary, Cursor, PatchSetDetail, PatchSetSummary
 
@@ -69,7 +71,7 @@ WHERE p.change_id = :change_id ORDER BY p.number
 """)
 _RUNS: Final = text("""
 SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
-       r.created_at, r.finished_at, :change AS change, :patch_set AS patch_set
+       r.created_at, r.finished_at, r.label, :change AS change, :patch_set AS patch_set
 FROM run AS r WHERE r.patch_set_id = :patch_set_id ORDER BY r.id DESC
 """)
 
@@ -90,7 +92,7 @@ def change_detail(connection: Connection, number: int) -> ChangeDetail:
 
 
 def patch_set_detail(connection: Connection, change_number: int, number: int | None) -> PatchSetDetail:
-    """A patch set with its decisions, its runs and the builds of the newest check run."""
+    """A patch set with its decisions, rulings and runs, and the builds of the newest check run."""
     change = _change(connection, change_number)
     wanted = change.patch_set if number is None else number
     row = next((row for row in _patch_sets(connection, change) if row["number"] == wanted), None)
@@ -100,14 +102,16 @@ def patch_set_detail(connection: Connection, change_number: int, number: int | N
         _RUNS, {"patch_set_id": row["id"], "change": change.number, "patch_set": wanted}
     )
     runs = tuple(run_summary(each) for each in found.mappings())
-    newest = next((run.id for run in runs if run.kind == "check"), None)
+    newest = next((run for run in runs if run.kind == "check"), None)
+    made = rulings_on(connection, row["id"])
     return PatchSetDetail(
         change=change,
         patch_set=_patch_set(row),
         message=row["message"],
         decisions=decisions_of(connection, patch_set_id=row["id"]),
         runs=runs,
-        builds=() if newest is None else builds_of_run(connection, newest),
+        builds=() if newest is None else builds_of_run(connection, newest, made),
+        rulings=ruling_views(connection, row["id"], row["revision"], made),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, text
 
-from service.adapters.postgres.clean import CleanText
+from service.adapters.postgres.clean import CleanJson, CleanText
 from service.adapters.postgres.session import Session
 from service.domain.identity import ChangeKey
 from service.domain.records import DueReview, Hint, QueuedReview
+from service.domain.review import InlineComment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +41,15 @@ ORDER BY id LIMIT :batch
 """)
 _SETTLE = text("""
 UPDATE outbox SET state = :state, attempts = attempts + 1, last_error = nullif(:note, ''),
-    sent_at = CASE WHEN :state = 'sent' THEN now() END
+    sent_at = CASE WHEN :state = 'sent' THEN now() END,
+    payload = CASE WHEN payload ? 'comments'
+        THEN jsonb_set(payload, '{comments}', coalesce(:comments, payload -> 'comments')) ELSE payload END
 WHERE id = :id AND state = 'pending'
-""").bindparams(bindparam("note", type_=CleanText), bindparam("state", type_=CleanText))
+""").bindparams(
+    bindparam("note", type_=CleanText),
+    bindparam("state", type_=CleanText),
+    bindparam("comments", type_=CleanJson),
+)
 _POSTPONE = text("""
 UPDATE outbox SET attempts = attempts + 1, last_error = :error,
     next_at = now() + make_interval(secs => :seconds),
@@ -73,10 +81,17 @@ class Relay(Session):
             found = connection.execute(_REVIEWS, {"batch": BATCH}).all()
         return [_due(row) for row in found]
 
-    def settle_review(self, outbox_id: int, state: str, note: str = "") -> None:
-        """A review ended: sent, superseded, refused or dead. One that has ended stays as it is."""
+    def settle_review(
+        self, outbox_id: int, state: str, note: str = "", said: Sequence[InlineComment] | None = None
+    ) -> None:
+        """A review ended: sent, superseded, refused or dead. One that has ended stays as it is.
+
+        ``said`` takes the place of the comments that were to be posted.
+        """
+        comments = None if said is None else [asdict(each) for each in said]
+        values = {"id": outbox_id, "state": state, "note": note, "comments": comments}
         with self._begin() as connection:
-            connection.execute(_SETTLE, {"id": outbox_id, "state": state, "note": note})
+            connection.execute(_SETTLE, values)
 
     def postpone_review(
         self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
@@ -99,5 +114,6 @@ def _due(row: Row[Any]) -> DueReview:
             message=payload["message"],
             marker=payload["marker"],
             labels=payload["labels"],
+            comments=tuple(InlineComment(**each) for each in payload.get("comments", ())),
         ),
     )

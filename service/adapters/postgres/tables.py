@@ -240,6 +240,7 @@ build: Final = Table(
     Column("url", CleanText, nullable=False, server_default=EMPTY),
     Column("external_number", Integer),
     Column("blamed", CleanJson, nullable=False, server_default=text("'[]'::jsonb")),
+    Column("findings", CleanJson, nullable=False, server_default=text("'[]'::jsonb")),
     UniqueConstraint("job", "number"),
     Index("build_of_sequence", "sequence_id", "id"),
     Index("build_queue", "pool", "priority", "id", postgresql_where=text("state = 'queued'")),

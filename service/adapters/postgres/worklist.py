@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Row
 
     from service.domain.binary import BinaryKey
-    from service.ports import Artifacts
+    from service.ports.building import Artifacts
 
 LEASE_SECONDS: Final = (
     15.0  # a machine that died is noticed within this; a restart of the database is survived

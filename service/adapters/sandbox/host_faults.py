@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from service.domain.command import Command, Completed
-    from service.ports import Sandbox
+    from service.ports.building import Sandbox
 
 FULL_BELOW: Final = 64 << 20  # bytes; a compiler that meets less has met "no space left on device"
 KILLED: Final = 128 + 9  # the shell's exit code of a program ended by SIGKILL

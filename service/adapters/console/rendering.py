@@ -1,0 +1,30 @@
+"""Shows a message on a change in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_LINE: Final = 16 << 10  # no message is longer
+
+
+def shown(
+    change: int, subject: str, project: str, branch: str, author: str, written: datetime, text: str
+) -> str:
+    """The message with what a reader needs to place it, harmless on a terminal; ``written`` is in UTC."""
+    lines = [
+        f"Change {change}: {plain(subject)}",
+        f"{plain(project)} ({plain(branch)}) · {plain(author)} · {written:%Y-%m-%d %H:%M:%S} UTC",
+        "",
+        *map(_harmless, text.splitlines()),
+    ]
+    return "\n".join(lines)
+
+
+def _harmless(line: str) -> str:
+    indent = len(line) - len(line.lstrip(" "))
+    return " " * indent + plain(line, _LINE)
