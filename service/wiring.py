@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from service.config import ControlSettings, MachineSettings
-    from service.ports import Artifacts, Progress, Sandbox
+    from service.ports import Progress
+    from service.ports.building import Artifacts, Sandbox
     from service.ports.reviewing import ReviewServer
 
 

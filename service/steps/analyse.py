@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from service.domain.launch import Launch
     from service.domain.measured import Measured
     from service.domain.verdict import Comparison, Row
-    from service.ports import Artifacts, Store, Transaction
+    from service.ports import Store, Transaction
+    from service.ports.building import Artifacts
 
 
 def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
@@ -40,6 +41,8 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
             judgement = replace(found, causes=(*found.causes, *execution.causes))
         else:
             judgement = Judgement(execution.outcome, execution.causes)
+        if execution.findings:
+            tx.store_findings(build_id, execution.findings)
         finish(tx, build_id, judgement)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.domain.machine import Load
     from service.domain.project_file import Job
     from service.domain.spec import Revision
-    from service.ports import Artifacts, Binaries, Packer, Sandbox, Source
+    from service.ports.building import Artifacts, Binaries, Packer, Sandbox, Source
     from service.ports.inspection import Inspector
 
 BUILD: Final = "build"
@@ -197,7 +197,7 @@ def _sandboxed(
     command = Command(argv, (*sources, *more), "/src", env, shop.host_cpus or None, limits=limits)
     done = shop.sandbox.run(command, log=order.log, watch=order.watch)
     if not done.is_success:
-        raise CommandFailed(failed, done.end)
+        raise CommandFailed(failed, done.end, tree=str(tree.resolve()))
 
 
 def _pack(order: _Order, tree: Path) -> str:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from service.domain.calibration import BranchKey
-    from service.ports import Source, Store, Upkeep
+    from service.ports import Store, Upkeep
+    from service.ports.building import Source
 
 
 def calibrate(store: Store, upkeep: Upkeep, source: Source) -> int:

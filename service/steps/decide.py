@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.findings import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.message import BuildReport, compose
 from service.domain.project_file import OnUndecided
 from service.domain.records import BuildRecord, NewDecision, QueuedReview, RunRecord, review_key
 from service.domain.rulings import JudgedBuild, Ruling, excused, sentence
 from service.domain.spec import BuildSpec
-from service.domain.vote import CONSEQUENCES, Ballot, Outcome, header_of, vote_of
+from service.domain.vote import CONSEQUENCES, Ballot, Counts, Outcome, header_of, vote_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from service.domain.identity import ChangeKey
     from service.domain.links import Links
+    from service.domain.review import InlineComment
     from service.ports import Transaction
 
     _Ruled = tuple[BuildRecord, Ruling | None]
@@ -30,7 +33,8 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
         for outcome, build, ruling in zip(outcomes, builds, rulings, strict=True)
     ]
     vote = vote_of(ballots, _on_nothing_to_build(builds))
-    told = _told(list(zip(builds, rulings, strict=True)))
+    ruled = list(zip(builds, rulings, strict=True))
+    told = _told(ruled)
     header = header_of(vote, [outcome_of(build) for build, _ in told])
     if run.kind is not RunKind.CHECK:
         vote = None  # it measures the branch; there is nothing left to vote on
@@ -41,7 +45,8 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
         labels = {} if vote is None else {run.label: vote}
-        review = QueuedReview(run.change, run.revision, message, marker, labels)
+        comments = _remarks(tx, run.change, run.revision, ruled)
+        review = QueuedReview(run.change, run.revision, message, marker, labels, comments)
         tx.queue_review(review_key(run.id, number), review)
 
 
@@ -67,6 +72,22 @@ def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
     begun = [(build, ruling) for build, ruling in ruled if not _is_withdrawn(build)]
     is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
     return begun if is_nothing_executed else ruled
+
+
+def _remarks(
+    tx: Transaction, change: ChangeKey, revision: str, ruled: Sequence[_Ruled]
+) -> tuple[InlineComment, ...]:
+    """What failed builds found on lines, each thing once on a change, and nothing that people excused.
+
+    Nothing of builds that do not vote: a comment that waits for an answer may keep a change from submit.
+    """
+    failed = (build for build, ruling in ruled if ruling is None and _has_failed(build))
+    named = [(build.job, finding) for build in failed for finding in build.findings]
+    return remarks(named, tx.remarks_on(change, revision)) if named else ()
+
+
+def _has_failed(build: BuildRecord) -> bool:
+    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
 
 
 def _is_withdrawn(build: BuildRecord) -> bool:

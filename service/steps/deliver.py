@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.records import DueReview
+    from service.domain.review import Posted
     from service.ports import Store, Upkeep
     from service.ports.reviewing import ReviewServer
 
 _NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
 _ENOUGH: Final = 2  # failures in a row: then it is not the change
 _LONGEST: Final = 300.0  # seconds between two tries
+_WITH_COMMENTS: Final = 5  # tries
 
 
 def deliver_reviews(store: Store, upkeep: Upkeep, server: ReviewServer) -> int:
@@ -55,10 +57,12 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
         said = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in said):
             # An earlier try was applied although its answer never arrived.
-            upkeep.settle_review(due.outbox_id, "sent", "found on the change")
+            upkeep.settle_review(due.outbox_id, "sent")
             return False
         labels = _votes_to_cast(change, said, review.labels, server.account)
-        granted = server.post(Review(review.change, review.revision, review.message, labels))
+        # Something in between may refuse a comment's words; the vote is worth more.
+        comments = review.comments if due.attempts < _WITH_COMMENTS else ()
+        posted = server.post(Review(review.change, review.revision, review.message, labels, comments))
     except NotFound as error:
         if due.missing_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
@@ -68,7 +72,7 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
     except Permanent as error:
         upkeep.settle_review(due.outbox_id, "refused", str(error))
         return False
-    _settle(store, upkeep, due, labels, granted)
+    _settle(store, upkeep, due, labels, posted)
     return True
 
 
@@ -83,17 +87,15 @@ def _votes_to_cast(
     return {name: vote for name, vote in labels.items() if not is_vote_removed(said, number, name, bot)}
 
 
-def _settle(
-    store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, int], granted: Mapping[str, int]
-) -> None:
+def _settle(store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, int], posted: Posted) -> None:
     kept_back = sorted(due.review.labels.keys() - asked.keys())
-    refused = sorted(name for name, value in asked.items() if granted.get(name) != value)
+    refused = sorted(name for name, value in asked.items() if posted.labels.get(name) != value)
     notes = [f"not put back after a person removed it: {name}" for name in kept_back]
     notes += [f"label not granted: {name}" for name in refused]
     if refused:
         # Only the answer tells: so it is said after the message that should have brought the vote.
         _tell_of_refusal(store, due, refused)
-    upkeep.settle_review(due.outbox_id, "sent", "; ".join(notes))
+    upkeep.settle_review(due.outbox_id, "sent", "; ".join(notes), posted.comments)
 
 
 def _tell_of_refusal(store: Store, due: DueReview, refused: Sequence[str]) -> None:

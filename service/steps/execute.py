@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from service.domain.compile_log import errors_in
 from service.domain.errors import (
     CommandFailed,
     Drained,
@@ -29,7 +31,7 @@ from service.domain.vote import Outcome
 from service.steps.build_sides import Workshop, built_tree
 from service.steps.confirm_layout import confirm_layout
 from service.steps.launching import SideFailed, cpus_wanted
-from service.steps.measure import measure
+from service.steps.measure import Extent, measure
 from service.steps.recognise import recognise
 
 if TYPE_CHECKING:
@@ -106,39 +108,27 @@ def _work(
 ) -> Execution:
     seconds: dict[str, float] = {}
     conditions = {"sandbox": dict(shop.sandbox.in_force()), "toolchain": shop.toolchain}
-    trees: dict[Side, Path] = {}
-    missing: ProgramMissing | None = None  # of the patch; whether that is its fault, the parent tells
     shop.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
     with ExitStack() as stack:
-        # The patch first: where it does not build, that is the result, whatever the parent does.
-        for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
-            if revision is None:
-                return Execution(Outcome.NO_PARENT, ("there is no parent to compare with",), seconds=seconds)
-            claimed.enter(f"build {side}")
-            progress.say(f"{claimed.name}: build {side}")
-            begun = time.monotonic()
-            try:
-                trees[side] = stack.enter_context(
-                    built_tree(shop, spec.project, revision, spec.job, claimed, log, watch)
-                )
-            except ProgramMissing as error:
-                if side is Side.PATCH and spec.base is not None:
-                    missing = error
-                    continue
-                failed = _misconfigured(error) if missing else _build_failed(side, error)
-                return Execution(*failed, seconds=seconds, conditions=conditions)
-            except CommandFailed as error:
-                return Execution(*_build_failed(side, error), seconds=seconds, conditions=conditions)
-            seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
-        if missing is not None:
-            return Execution(*_build_failed(Side.PATCH, missing), seconds=seconds, conditions=conditions)
+        trees = _built_sides(claimed, spec, shop, log, progress, watch, stack, seconds)
+        if isinstance(trees, Execution):
+            return replace(trees, seconds=seconds, conditions=conditions)
         claimed.enter("measure")
         unchanged = recognise(shop, spec, trees, watch)
         try:
-            fixed = SESSION_PAIRS if spec.kind is RunKind.CALIBRATION else None
             found = measure(
-                shop, spec.judged, trees, claimed.seed, claimed, progress, watch, unchanged, fixed
+                shop,
+                spec.judged,
+                trees,
+                claimed.seed,
+                claimed,
+                progress,
+                watch,
+                unchanged,
+                _extent(spec),
             )
+        except CommandFailed as error:
+            return replace(_infrastructure(str(error)), seconds=seconds, conditions=conditions)
         except SideFailed as error:
             is_same = all(suite.name in unchanged for suite in spec.job.suites)
             ended = _side_failed(error, is_same_program=is_same)
@@ -150,6 +140,48 @@ def _work(
     crowded = _too_few_cpus(spec.job, found.listings, shop)
     warnings = (*confirmed.causes, *_parent_failed(found.parent_failed), *crowded)
     return Execution(causes=warnings, pairs=found.pairs, seconds=seconds, conditions=conditions)
+
+
+def _built_sides(
+    claimed: Claimed,
+    spec: BuildSpec,
+    shop: Workshop,
+    log: io.BytesIO,
+    progress: Progress,
+    watch: Callable[[], None],
+    stack: ExitStack,
+    seconds: dict[str, float],
+) -> dict[Side, Path] | Execution:
+    """Both sides' trees, which the stack holds; or how the work ended where one does not build."""
+    trees: dict[Side, Path] = {}
+    missing: ProgramMissing | None = None  # of the patch; whether that is its fault, the parent tells
+    # The patch first: where it does not build, that is the result, whatever the parent does.
+    for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
+        if revision is None:
+            return Execution(Outcome.NO_PARENT, ("there is no parent to compare with",))
+        claimed.enter(f"build {side}")
+        progress.say(f"{claimed.name}: build {side}")
+        begun, written = time.monotonic(), log.tell()
+        try:
+            trees[side] = stack.enter_context(
+                built_tree(shop, spec.project, revision, spec.job, claimed, log, watch)
+            )
+        except ProgramMissing as error:
+            if side is Side.PATCH and spec.base is not None:
+                missing = error
+                continue
+            return Execution(*(_misconfigured(error) if missing else _build_failed(side, error)))
+        except CommandFailed as error:
+            own = log.getvalue()[written:] if side is Side.PATCH else b""
+            return Execution(*_build_failed(side, error), findings=errors_in(own, error.tree))
+        seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+    return trees if missing is None else Execution(*_build_failed(Side.PATCH, missing))
+
+
+def _extent(spec: BuildSpec) -> Extent | None:
+    if spec.kind is RunKind.CALIBRATION:
+        return Extent.fixed(SESSION_PAIRS, spec.job.policy)
+    return Extent.longer(spec.longer) if spec.longer else None
 
 
 def _misconfigured(error: ProgramMissing) -> tuple[Outcome, tuple[str, ...]]:

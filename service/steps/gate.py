@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.verdict import Comparison
-    from service.ports import Progress, Source
+    from service.ports import Progress
+    from service.ports.building import Source
     from service.steps.build_sides import Workshop
 
 TRUST: Final = "desk"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.domain.commands import may_be_command
-from service.domain.person_override import find_person_override
+from service.domain.person_override import person_overrides
 from service.domain.records import NewRuling
 from service.domain.rulings import RulingKind
 
@@ -30,7 +30,7 @@ def hear(
         return  # nobody knows yet what was said before we came; the first look at everything tells
     for heard_id in tx.hear(record, [m for m in said if _is_for_us(m, change, account, position)]):
         tx.queue_task("obey", heard_id)
-    _note_person_override(tx, change, record, said, account)
+    _note_person_overrides(tx, change, record, said, account)
 
 
 def person_of(account: str, said: Sequence[PostedMessage]) -> Person | None:
@@ -49,17 +49,17 @@ def _is_for_us(message: PostedMessage, change: Change, account: str, position: P
     )
 
 
-def _note_person_override(
+def _note_person_overrides(
     tx: Transaction, change: Change, record: ChangeRecord, said: Sequence[PostedMessage], account: str
 ) -> None:
     bot = person_of(account, said)
     run = tx.newest_check(record.patch_set_id)
     if bot is None or run is None:
         return
-    found = find_person_override(said, change.current.number, run.label, bot, None)
     known = {each.account for each in tx.rulings(record.patch_set_id) if each.kind is RulingKind.PERSON_VOTE}
-    if found is not None and found.account not in known:
-        ruling = NewRuling(
-            RulingKind.PERSON_VOTE, found.account, found.who, bug=found.bug, reason=found.reason
-        )
-        tx.add_ruling(record.patch_set_id, ruling)
+    for found in person_overrides(said, change.current.number, run.label, bot):
+        if found.account not in known:
+            ruling = NewRuling(
+                RulingKind.PERSON_VOTE, found.account, found.who, bug=found.bug, reason=found.reason
+            )
+            tx.add_ruling(record.patch_set_id, ruling)

@@ -16,7 +16,7 @@ from service.domain.gbench import read_run
 from service.domain.gbench_text import clean
 from service.domain.machine import load_between
 from service.domain.pair_record import RawLaunch
-from service.domain.pairing import environment_pad, filter_for, groups_of, threads_of
+from service.domain.pairing import environment_pad, filter_for, groups_of, side_order, threads_of
 from service.domain.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.text import plain
 from service.steps.build_sides import BUILD
@@ -145,6 +145,22 @@ class Launcher:
             "disturbed": is_disturbed(around),
         }
         return RawLaunch(suite.name, side, output, facts)
+
+    def renew(self, pair: int) -> bool:
+        """Put new copies in the place of both sides' programs, in the order in which the pair launches them.
+
+        A file keeps its place in memory for as long as it is cached, and some places make a program slower
+        for good. Drawn anew for every pair that becomes noise, as with the environment.
+
+        Returns:
+            False where they are too large to be copied for every pair.
+
+        Raises:
+            CommandFailed: they cannot be copied.
+        """
+        first, second = side_order(self.seed, pair)
+        builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
+        return self.shop.packer.renew(self.shop.sandbox, builds, self.watch)
 
     def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
         """Run these benchmarks once; those that should get long repetitions.

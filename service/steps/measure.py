@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.disturbance import allowance, counting_launches, counting_pairs, pairs_of
+from service.domain.filters import is_chosen
 from service.domain.identity import Side
 from service.domain.instruction_record import with_counts
 from service.domain.layout import variant_of
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from service.domain.instruction_record import Counts
     from service.domain.launch import Launch
-    from service.domain.project_file import Job
+    from service.domain.project_file import Job, Policy
+    from service.domain.spec import Longer
     from service.ports import PairLog, Progress
     from service.steps.build_sides import Workshop
 
@@ -43,6 +47,30 @@ class Measurement:
     parent_failed: SideFailed | None = None  # it ended the measuring early
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far to measure, where that is not until all is decided or the policy's pairs are used up.
+
+    Up to ``pairs`` pairs, of the undecided benchmarks that ``filter`` chooses; where it ``is_fixed``, of
+    everything, decided or not, no more than the policy's, and no instructions are counted.
+    """
+
+    pairs: int
+    filter: str = "*"
+    is_fixed: bool = False
+    is_asked_for: bool = False
+
+    @staticmethod
+    def longer(wanted: Longer) -> Extent:
+        """As a person asked."""
+        return Extent(wanted.pairs, wanted.filter, is_asked_for=True)
+
+    @staticmethod
+    def fixed(pairs: int, policy: Policy) -> Extent:
+        """So many pairs of everything."""
+        return Extent(min(pairs, policy.max_pairs), is_fixed=True)
+
+
 def measure(
     shop: Workshop,
     job: Job,
@@ -52,12 +80,12 @@ def measure(
     progress: Progress,
     watch: Callable[[], None],
     unchanged: Collection[str] = (),
-    fixed: int | None = None,
+    extent: Extent | None = None,
 ) -> Measurement:
     """Measure pair after pair; pairs that ``log`` already holds are continued, not repeated.
 
-    ``unchanged`` names the suites for which both sides are the same program. ``fixed`` pairs of everything
-    are measured where it is given, whatever they decide, and nothing is counted.
+    ``unchanged`` names the suites for which both sides are the same program. ``extent`` says how far, where
+    that is not as far as the policy says.
 
     Raises:
         SideFailed: a program of one side cannot be listed or measured.
@@ -66,14 +94,15 @@ def measure(
     launcher, listings = _prepare(Launcher(shop, job, trees, seed, watch), log, unchanged, is_new=not pairs)
     launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.suites)]
     failure: SideFailed | None = None
+    extent = extent or Extent(job.policy.max_pairs)
     # Kept with the first pair: a worker that dies before it counts again and finds the same.
-    counts = {} if launches or fixed else count_instructions(launcher, listings, progress)
+    is_counted = not launches and not extent.is_fixed
+    counts = count_instructions(launcher, listings, progress) if is_counted else {}
     begun = shop.clock()
-    most = job.policy.max_pairs
-    schedule = looks_of(job.suites, listings, job.policy)
+    most, last = job.policy.max_pairs, extent.pairs
+    schedule = looks_of(job.suites, listings, job.policy, last)
     family = family_size(job.suites, listings)
-    last = min(fixed or most, most)
-    choose = _everything if fixed else _wanted
+    choose = _everything if extent.is_fixed else partial(_wanted, extent=extent)
     pair = 1 + max((launch.pair for launch in launches), default=-1)
     count = _count(launches, most)
     # As at the last look, so that a worker that died in between changes nothing.
@@ -86,16 +115,13 @@ def measure(
             break
         progress.say(_place(pair, count, most, last), count / last)
         try:
-            raw = launch_pair_or_repeat(launcher, pair, wanted)
+            launches.extend(_pair(launcher, pair, wanted, counts, log))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
             # The parent is no longer to be measured; what it gave before still counts.
             failure = error
             break
-        record = encode(with_counts(raw, counts) if pair == 0 else raw)
-        log.record(pair, record, facts_of(raw))
-        launches.extend(read_pair(pair, record, job.suites))
         pair += 1
         before, count = count, _count(launches, most)
         if count > before and count in schedule:
@@ -104,13 +130,24 @@ def measure(
     return Measurement(listings, counting, count, shop.clock() - begun, failure)
 
 
+def _pair(
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], counts: Counts, log: PairLog
+) -> Iterable[Launch]:
+    """Measure a pair and keep it."""
+    raw = launch_pair_or_repeat(launcher, pair, wanted)
+    record = encode(with_counts(raw, counts) if pair == 0 else raw)
+    log.record(pair, record, facts_of(raw))
+    return read_pair(pair, record, launcher.job.suites)
+
+
 def _count(launches: Sequence[Launch], max_pairs: int) -> int:
     """How many of the pairs so far count."""
     return len(counting_pairs(pairs_of(launches), max_pairs))
 
 
 def _place(pair: int, count: int, max_pairs: int, last: int) -> str:
-    disturbed = f" ({pair - count} of at most {allowance(max_pairs)} repeated)" if pair > count else ""
+    most = allowance(max(max_pairs, count + 1))
+    disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
     return f"pair {count + 1} of at most {last}{disturbed}"
 
 
@@ -121,11 +158,20 @@ def _is_spent(job: Job, family: float, pair: int, seconds: float) -> bool:
 
 
 def _wanted(
-    launcher: Launcher, listings: Sequence[Listing], launches: Sequence[Launch]
+    launcher: Launcher, listings: Sequence[Listing], launches: Sequence[Launch], extent: Extent
 ) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks that are still to be measured; suites without any are left out."""
+    """By suite, the benchmarks that are still to be measured; suites without any are left out.
+
+    Of the same program no more is measured than the policy says, as evidence: its verdict is known.
+    """
     rows = compare_all(launcher.job.suites, listings, launches, launcher.job.policy)
-    found = {listing.suite: undecided_benchmarks(rows, listing.suite) for listing in listings}
+    found = {
+        listing.suite: tuple(
+            name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)
+        )
+        for listing in listings
+        if not (listing.is_same_program and extent.is_asked_for)
+    }
     return {suite: names for suite, names in found.items() if names}
 
 
@@ -164,12 +210,14 @@ def launch_pair_or_repeat(
 
 
 def _launch_pair(launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]]) -> Iterator[RawLaunch]:
+    is_renewed = launcher.renew(pair)
     for name, benchmarks in wanted.items():
         # Group by group, so that the two launches that are compared stay next to each other.
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
             for side in side_order(launcher.seed, pair):
-                yield launcher.launch(suite, side, group, pair)
+                raw = launcher.launch(suite, side, group, pair)
+                yield raw if is_renewed else replace(raw, facts={**raw.facts, "kept_in_place": True})
 
 
 def _prepare(

@@ -126,6 +126,6 @@ def _take_in(tx: Transaction, place: _Place, told: ExternalBuild) -> int:
     """Our build that is the told one from now on."""
     build_id = place.build.id
     if not place.awaits_any:
-        (build_id,) = run_again(tx, place.run, [told.job])
+        (build_id,) = run_again(tx, place.run, {told.job: None})
     tx.name_build(build_id, told.number, told.url)
     return build_id

@@ -23,6 +23,7 @@ from service.domain.rulings import RulingKind
 from service.domain.run import RunState
 from service.domain.text import plain
 from service.steps.look_at_change import check_of
+from service.steps.measure_longer import measure_longer
 from service.steps.project_file import NoProjectFile, read_project_file
 from service.steps.rerun import recheck
 from service.steps.rule import accept, override, undo
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from service.domain.project_file import ProjectFile
     from service.domain.records import Heard, RunRecord
     from service.domain.review import Change
-    from service.ports import Source, Store, Transaction
+    from service.ports import Store, Transaction
+    from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
 
 
@@ -165,7 +167,7 @@ def _act(tx: Transaction, order: _Order, command: ReviewCommand | Misspelt, run:
         case OkToTest():
             told = _allow(tx, order, run)
         case MorePairs():
-            told = "longer measuring on request is not built yet; `recheck JOB` continues the same pairs"
+            told = _measure_longer(tx, order, run, command)
         case Misspelt():
             told = command.expected
     return told
@@ -180,6 +182,12 @@ def _recheck(tx: Transaction, order: _Order, run: RunRecord | None, command: Rec
     if run.state is RunState.PLANNING:
         return ""  # about to run, all of it
     return recheck(tx, run, command, order.heard.id, order.project_file)
+
+
+def _measure_longer(tx: Transaction, order: _Order, run: RunRecord | None, command: MorePairs) -> str:
+    if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
+        return "nothing is measured yet"
+    return measure_longer(tx, run, command, order.heard.id)
 
 
 def _allow(tx: Transaction, order: _Order, run: RunRecord | None) -> str:

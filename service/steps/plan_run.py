@@ -21,7 +21,8 @@ from service.steps.project_file import NoProjectFile, read_project_file
 from service.steps.trust import why_held
 
 if TYPE_CHECKING:
-    from service.ports import Source, Store, Transaction
+    from service.ports import Store, Transaction
+    from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
 
 # A person waits for a check; nobody waits for the others.

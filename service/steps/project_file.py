@@ -8,7 +8,7 @@ from service.domain.errors import BadProjectFile
 from service.domain.project_file import ProjectFile, parse_project_file
 
 if TYPE_CHECKING:
-    from service.ports import Source
+    from service.ports.building import Source
 
 PROJECT_FILE: Final = "benchgate.yaml"
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.rounds import Place, failed_jobs, next_round
+from service.domain.rounds import Place, failed_jobs, next_round, rerun_in
 from service.domain.run import BuildState, RunState
 from service.domain.spec import BuildSpec
 from service.domain.vote import Ballot, Counts, Outcome
@@ -37,7 +36,9 @@ def recheck(
     targets = _targets(tx, run, finished, wanted)
     if not targets:
         return _why_nothing(builds, finished)
-    run_again(tx, run, targets, heard_id, {job.name: job for job in project_file.jobs})
+    by_job = {build.job: build for build in builds}
+    configured = {job.name: job for job in project_file.jobs}
+    run_again(tx, run, {job: _as_configured(by_job[job], configured.get(job)) for job in targets}, heard_id)
     return ""
 
 
@@ -49,27 +50,26 @@ def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord])
 
 
 def run_again(
-    tx: Transaction,
-    run: RunRecord,
-    jobs: Sequence[str],
-    heard_id: int | None = None,
-    configured: Mapping[str, Job] = MappingProxyType({}),
+    tx: Transaction, run: RunRecord, jobs: Mapping[str, BuildSpec | None], heard_id: int | None = None
 ) -> Sequence[int]:
     """Make new builds of jobs that have places in a running or finished round; these builds.
 
-    In a finished round they open the next one, which reuses the other builds; in a running one they take
-    the places of those that stood there.
+    ``jobs`` says what each does; None: what the one that stands there did. In a finished round they open the
+    next one, which reuses the other builds; in a running one they take the places of those that stood there.
     """
     builds = tx.builds_of(run.id)
     by_job = {build.job: build for build in builds}
     # In the order of their names: two that repeat the same jobs then wait for each other.
-    new = {job: _repeat(tx, by_job[job], configured.get(job)) for job in sorted(set(jobs))}
+    new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        return _next_round(tx, run, builds, dict.fromkeys(jobs), new, heard_id)
-    for position, build in enumerate(builds):
-        if build.job in new:
-            tx.put_build(run.id, position, build.job, new[build.job], heard_id)
-    return [new[job] for job in dict.fromkeys(jobs)]
+        return _next_round(tx, run, builds, jobs, new, heard_id)
+    places = tuple(Place(build.job, build.id) for build in builds)
+    for job in jobs:
+        places = rerun_in(places, job)
+    for position, place in enumerate(places):
+        if place.build_id is None:
+            tx.put_build(run.id, position, place.job, new[place.job], heard_id)
+    return [new[job] for job in jobs]
 
 
 def _targets(
@@ -111,11 +111,16 @@ def _next_round(
     return made
 
 
-def _repeat(tx: Transaction, build: BuildRecord, job: Job | None) -> int:
-    """A new build that does the same, or what the job has become since."""
+def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
+    """What the job has become since, without what a person asked of the build alone; None: nothing new."""
     spec = BuildSpec.from_mapping(build.spec)
-    changed = job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash
-    again = tx.repeat_build(build, replace(spec, job=job) if changed and job else None, DEADLINE)
+    if job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash:
+        return replace(spec, job=job, longer=None)
+    return replace(spec, longer=None) if spec.longer else None
+
+
+def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
+    again = tx.repeat_build(build, spec, DEADLINE)
     if not build.is_external:  # its CI runs it without being told by us
         tx.queue_task("execute", again)
     return again

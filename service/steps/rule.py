@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.filters import is_chosen
 from service.domain.records import NewRuling
-from service.domain.rulings import RulingKind, is_chosen, standing
+from service.domain.rulings import RulingKind, standing
 from service.domain.run import BuildState, RunState
 from service.domain.text import plain
 from service.domain.vote import CONSEQUENCES, Counts, Outcome
