@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ _LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
 _BINARY: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _PER_SECOND: Final = "1/s"
+_WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -83,6 +85,11 @@ def middle_cut(text: str, limit: int = 96) -> str:
 def breakable(text: str) -> Markup:
     """A name that may be broken after each slash, where its readers would."""
     return Markup("/<wbr>").join(escape(part) for part in text.split("/"))
+
+
+def is_web_address(text: str) -> bool:
+    """Whether it is an address of the web as a whole, which may be made a link."""
+    return _WEB_ADDRESS.fullmatch(text) is not None
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], unit: str) -> str:

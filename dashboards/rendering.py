@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path, plotly_path
 from dashboards.comparing import sign_of
+from dashboards.sentences import delivery, ruled
 from service.domain.errors import Transient
 from service.domain.health import Patience, degradations
 from service.domain.text import plain
@@ -70,8 +71,11 @@ def _environment() -> Environment:
         breakable=formatting.breakable,
         plain=plain,
         sign=sign_of,
+        ruled=ruled,
+        delivery=delivery,
         segment=lambda text: quote(str(text), safe=""),
     )
+    environment.tests.update(web_address=formatting.is_web_address)
     return environment
 
 

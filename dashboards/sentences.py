@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
+from service.domain.rulings import RulingKind
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from service.domain.views import BuildSummary, DecisionView, RunSummary
+    from service.domain.views import BuildSummary, DecisionView, RulingView, RunSummary
 
-_WORST_FIRST: Final = ("FAILURE", "ABORTED", "UNSTABLE", "SUCCESS", "NOT_BUILT")
+_EXCUSED: Final = "excused"
+_WORST_FIRST: Final = ("FAILURE", "ABORTED", "UNSTABLE", _EXCUSED, "SUCCESS", "NOT_BUILT")
+_RULED: Final[Mapping[RulingKind, str]] = MappingProxyType(
+    {
+        RulingKind.OVERRIDE: "overrode what failed",
+        RulingKind.ACCEPT: "accepted that {filter} is slower",
+        RulingKind.UNDO: "took back what was overridden and accepted",
+        RulingKind.TRUST: "allowed the code to run",
+        RulingKind.PERSON_VOTE: "replaced the vote on the review server",
+    }
+)
+_DELIVERED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pending": "not posted yet",
+        "sent": "posted",
+        "superseded": "not posted",
+        "refused": "refused by the review server",
+        "dead": "given up",
+    }
+)
 UNFINISHED: Final = frozenset({"planning", "running"})
 
 
@@ -34,10 +55,28 @@ def verdict_sentence(
 
 
 def worst_cause(builds: Sequence[BuildSummary]) -> str:
-    """The first cause of the worst build; empty where none has one."""
-    finished = [build for build in builds if build.result in _WORST_FIRST and build.causes]
-    ordered = sorted(finished, key=lambda build: _WORST_FIRST.index(build.result or ""))
-    return plain(ordered[0].causes[0], 1000) if ordered else ""
+    """The first cause of the worst build, or who excused it; empty where none has one."""
+    finished = [build for build in builds if build.result in _WORST_FIRST and _first_words(build)]
+    worst = min(finished, key=lambda build: _WORST_FIRST.index(_standing_of(build)), default=None)
+    return "" if worst is None else plain(_first_words(worst), 1000)
+
+
+def ruled(ruling: RulingView) -> str:
+    """What a person did, to be read after the name."""
+    return _RULED[RulingKind(ruling.kind)].format(filter=plain(ruling.filter))
+
+
+def delivery(decision: DecisionView) -> str:
+    """What was noted of a decision's way to the review server."""
+    return f"{_DELIVERED[decision.review_state]}; {plain(decision.review_note, 500)}"
+
+
+def _first_words(build: BuildSummary) -> str:
+    return build.excused_by or next(iter(build.causes), "")
+
+
+def _standing_of(build: BuildSummary) -> str:
+    return _EXCUSED if build.excused_by else build.result or ""
 
 
 def _progress(builds: Sequence[BuildSummary]) -> str:

@@ -63,13 +63,14 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
 
     @router.get("/changes/{number}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
     def get_patch_set(number: Number, patch_set: Number) -> schemas.PatchSetWithBuilds:
-        """The vote on a patch set, the decisions that led to it, its builds and their comparisons."""
+        """The vote on a patch set, what led to it by rule and by people, its builds and their comparisons."""
         found = reading.patch_set(number, patch_set)
         return schemas.PatchSetWithBuilds(
             change=schemas.Change.of(found.change),
             patch_set=schemas.PatchSet.of(found.patch_set),
             vote=found.patch_set.vote,
             decisions=tuple(schemas.Decision.of(each) for each in found.decisions),
+            rulings=tuple(schemas.Ruling.of(each) for each in found.rulings),
             runs=tuple(schemas.Run.of(each) for each in found.runs),
             builds=tuple(_with_comparisons(reading, build) for build in found.builds),
         )
@@ -144,7 +145,7 @@ def _add_machines(router: APIRouter, reading: Reading) -> None:
 
 
 def _with_comparisons(reading: Reading, build: BuildSummary) -> schemas.BuildWithComparisons:
-    fields: dict[str, Any] = schemas.Build.of(build).model_dump()
+    fields: dict[str, Any] = schemas.BuildOfRun.of(build).model_dump()
     rows = reading.comparisons(build.id, build.created_at)
     return schemas.BuildWithComparisons(**fields, comparisons=_comparisons(rows))
 

@@ -13,7 +13,6 @@ from service.domain.run import BuildState
 from service.domain.text import change, interval, plain
 from service.domain.verdict import Verdict
 from service.domain.vote import CONSEQUENCES, Ballot, Counts, Outcome
-from service.web.gerrit_rulings import MAX_CAUSE, page_of, rulings
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 
     ReadRows = Callable[[BuildSummary], Sequence[ComparisonView]]
 
-# What projects vote on unless they name another label; a view does not tell the run's own.
-LABEL: Final = "Verified"
+_MAX_CAUSE: Final = 1000  # as long as messages have them
 _MOST_CAUSES: Final = 50
 _STATUS: Final[Mapping[BuildState, RunStatus]] = MappingProxyType(
     {
@@ -68,9 +66,8 @@ def check_runs(rounds: Sequence[RunDetail], read_rows: ReadRows, links: Links) -
         for build in found.builds:
             # It keeps its place among the attempts, and is read as its newest round has it.
             attempts.setdefault(build.job, {})[build.id] = (build, found)
-    ruled = rulings(rounds, links)
     return tuple(
-        _run(build, number, found, _findings(build, read_rows, ruled.get(build.id, "")), links)
+        _run(build, number, found, _findings(build, read_rows), links)
         for builds in attempts.values()
         for number, (build, found) in enumerate(builds.values(), start=1)
     )
@@ -85,11 +82,11 @@ class _Findings:
     best: ComparisonView | None
 
 
-def _findings(build: BuildSummary, read_rows: ReadRows, ruling: str) -> _Findings:
+def _findings(build: BuildSummary, read_rows: ReadRows) -> _Findings:
     is_measured = build.kind == JobKind.BENCHMARK and build.state == BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
-        ruling=ruling,
+        ruling=plain(build.excused_by, _MAX_CAUSE),
         worst=_most(rows, Verdict.SLOWER, _worsening),
         best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
     )
@@ -102,10 +99,10 @@ def _run(build: BuildSummary, attempt: int, found: RunDetail, findings: _Finding
         attempt=attempt,
         external_id=str(BuildName(build.job, build.number)),
         check_name=build.job,
-        check_link=page_of(build, links),
+        check_link=_page_of(build, links),
         status=_STATUS[BuildState(build.state)],
         status_description=_status(build),
-        label_name=LABEL if build.is_voting else None,
+        label_name=found.run.label if build.is_voting else None,
         scheduled_timestamp=build.created_at,
         started_timestamp=build.started_at,
         finished_timestamp=build.finished_at,
@@ -193,7 +190,7 @@ def _worsening(row: ComparisonView) -> float:
 
 
 def _links(build: BuildSummary, run_id: int, links: Links) -> tuple[Link, ...]:
-    page = page_of(build, links)
+    page = _page_of(build, links)
     name = BuildName(build.job, build.external_number or build.number)
     found = (
         Link(url=page, tooltip=f"Build {name}", primary=True, icon="external"),
@@ -203,7 +200,12 @@ def _links(build: BuildSummary, run_id: int, links: Links) -> tuple[Link, ...]:
     return found if build.url else (*found, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
 
 
+def _page_of(build: BuildSummary, links: Links) -> str:
+    """Where messages say that it is."""
+    return build.url or links.build(BuildName(build.job, build.number))
+
+
 def _causes(build: BuildSummary) -> tuple[str, ...]:
-    kept = tuple(plain(cause, MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
+    kept = tuple(plain(cause, _MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
     left = len(build.causes) - len(kept)
     return (*kept, f"… and {left} more") if left else kept

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from service.domain.rulings import RulingKind  # noqa: TC001 - pydantic reads the annotation
+
 UtcTime = Annotated[
     datetime,
     PlainSerializer(
@@ -82,6 +84,29 @@ class Decision(Shape):
     header: str
     message: str
     created_at: UtcTime
+    review_state: Annotated[str, Field(description="how far the message came; empty where all went well")]
+    review_note: Annotated[str, Field(examples=["label not granted: Verified"])]
+
+
+class BuildName(Shape):
+    """A build by its job and number."""
+
+    job: str
+    number: int
+
+
+class Ruling(Shape):
+    """What a person decided about a patch set."""
+
+    kind: Annotated[RulingKind, Field(description="an undo takes back overrides and accepts before it")]
+    who: str
+    reason: str
+    bug: str
+    filter: Annotated[str, Field(description="of an accept: the benchmarks that may be slower")]
+    at: UtcTime
+    is_standing: Annotated[bool, Field(description="nobody took it back")]
+    excuses: Annotated[tuple[BuildName, ...], Field(description="builds whose failure it makes not count")]
+    sentence: Annotated[str, Field(examples=["overridden by Bob Reviewer: known flake (MB-1)"])]
 
 
 class Run(Shape):
@@ -101,6 +126,7 @@ class Run(Shape):
     patch_set: int | None
     created_at: UtcTime
     finished_at: UtcTime | None
+    label: Annotated[str, Field(description="what the round votes on", examples=["Verified"])]
 
 
 class Build(Shape):
@@ -165,19 +191,26 @@ class MeasuredPatchSet(Shape):
     builds: tuple[MeasuredBuild, ...]
 
 
-class BuildWithComparisons(Build):
+class BuildOfRun(Build):
+    """A build as a round sees it."""
+
+    excused_by: Annotated[str, Field(description="by whose word its failure does not count; may be empty")]
+
+
+class BuildWithComparisons(BuildOfRun):
     """A build of a patch set with all its comparisons."""
 
     comparisons: tuple[Comparison, ...]
 
 
 class PatchSetWithBuilds(Shape):
-    """The vote on a patch set and everything it rests on."""
+    """The vote on a patch set and everything it rests on; decisions and rulings come newest first."""
 
     change: Change
     patch_set: PatchSet
     vote: Vote
     decisions: tuple[Decision, ...]
+    rulings: tuple[Ruling, ...]
     runs: tuple[Run, ...]
     builds: tuple[BuildWithComparisons, ...]
 
@@ -186,7 +219,7 @@ class RunWithBuilds(Shape):
     """A run with its builds and decisions."""
 
     run: Run
-    builds: tuple[Build, ...]
+    builds: tuple[BuildOfRun, ...]
     decisions: tuple[Decision, ...]
 
 
