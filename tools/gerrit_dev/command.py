@@ -15,7 +15,7 @@ from tools.gerrit_dev.place import made_place, place_at
 from tools.gerrit_dev.progress import say
 from tools.gerrit_dev.project import Seed
 from tools.gerrit_dev.releases import RELEASES
-from tools.gerrit_dev.server import Wish, bring_up, state
+from tools.gerrit_dev.server import Wish, bring_up, fetch, state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def main(words: Sequence[str]) -> int:
     """Do it; the exit code."""
     asked = _parser().parse_args(words)
     try:
-        return {"up": _up, "down": _down, "status": _status}[asked.command](asked)
+        return {"fetch": _fetch, "up": _up, "down": _down, "status": _status}[asked.command](asked)
     except CannotServe as error:
         say(str(error))
         return 1
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "gerrit-dev", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("fetch", help="see that what `up` needs is here; what can be had is downloaded")
     up = commands.add_parser("up", help="start it, and say in JSON where it is and who may sign in")
     down = commands.add_parser("down", help="stop it")
     status = commands.add_parser("status", help=f"what `up` said; exit code {NOT_RUNNING} if it does not run")
@@ -65,10 +66,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _fetch(_: argparse.Namespace) -> int:
+    _check_programs()
+    fetch()
+    return 0
+
+
 def _up(asked: argparse.Namespace) -> int:
-    for program in ("git", "ssh-keygen"):
-        if shutil.which(program) is None:
-            raise CannotServe(f"{program} is not installed")
+    _check_programs()
     if asked.seed is not None:
         asked.seed.commit()  # a mistake in it is better told before the start than after
     place = made_place(asked.directory)
@@ -76,6 +81,12 @@ def _up(asked: argparse.Namespace) -> int:
     with locked(place.lock):
         _answer(bring_up(place, wish))
     return 0
+
+
+def _check_programs() -> None:
+    for program in ("git", "ssh-keygen"):
+        if shutil.which(program) is None:
+            raise CannotServe(f"{program} is not installed")
 
 
 def _down(asked: argparse.Namespace) -> int:

@@ -71,6 +71,15 @@ def bring_up(place: Place, wish: Wish) -> dict[str, Any]:
     return state(place)
 
 
+def fetch() -> None:
+    """See to it that a new server can be started without downloading anything.
+
+    Raises:
+        CannotServe: something that is needed is missing and cannot be had.
+    """
+    _gerrit(None)
+
+
 def state(place: Place) -> dict[str, Any]:
     """What `up` said about the server, and what its process does now."""
     pid = process.running(place)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.cli.demonstration.story import KIM, Author, Upload
+from service.domain.errors import Permanent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +44,24 @@ class DemoRepository:
         self._path = path
         self._newest: dict[int, str] = {}
 
-    def create(self, native: Path) -> None:
-        """The first commit: the suites as ``native`` holds them, each with the variant that came first."""
+    def create(self, native: Path, reviewers: str = "") -> None:
+        """The first commit: the suites as ``native`` holds them, each with the variant that came first.
+
+        ``reviewers`` is the group that may use the commands; empty: nobody may.
+        """
         shutil.copytree(native, self._path, ignore=_LEFT_OUT)
+        if reviewers:
+            with (self._path / "benchgate.yaml").open("a", encoding="utf-8") as file:
+                file.write(f"\ncommands: {{rerun: {reviewers}, override: {reviewers}}}\n")
         self._git("init", "-q", "-b", BRANCH)
         self._commit(_FIRST, KIM)
 
-    def propose(self, upload: Upload) -> Commit:
+    def propose(self, upload: Upload, author: Author | None = None) -> Commit:
         """Commit an upload under its own ref; the branch stays where it is.
+
+        Args:
+            upload: what is committed.
+            author: who commits it; None: the author in the story.
 
         Raises:
             ValueError: the file does not select exactly one variant, or selects this one already.
@@ -58,7 +69,7 @@ class DemoRepository:
         parent = self._git("rev-parse", self._newest[upload.on] if upload.on else BRANCH)
         self._git("checkout", "-q", "--detach", parent)
         select(self._path / upload.file, upload.variant)
-        commit = Commit(upload, self._commit(upload.text, upload.author), parent)
+        commit = Commit(upload, self._commit(upload.text, author or upload.author), parent)
         self._git("update-ref", commit.ref, commit.revision)
         self._git("checkout", "-q", BRANCH)
         self._newest[upload.change] = commit.revision
@@ -67,6 +78,18 @@ class DemoRepository:
     def merge(self, commit: Commit) -> None:
         """Fast-forward the branch to a commit."""
         self._git("merge", "-q", "--ff-only", commit.revision)
+
+    def push(self, commit: Commit, url: str, ref: str) -> None:
+        """Push a commit to a server on this machine.
+
+        Raises:
+            Permanent: the server does not take it; says what git said.
+        """
+        try:
+            # No proxy of the environment is asked: none of it is passed on.
+            self._git("push", "-q", url, f"{commit.revision}:{ref}")
+        except subprocess.CalledProcessError as error:
+            raise Permanent(f"{ref} cannot be pushed: {error.stderr.strip()}") from error
 
     def _commit(self, message: str, author: Author) -> str:
         self._git("add", "-A")
@@ -80,6 +103,7 @@ class DemoRepository:
             "HOME": str(self._path),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_TERMINAL_PROMPT": "0",
             "GIT_AUTHOR_NAME": author.name,
             "GIT_AUTHOR_EMAIL": author.email,
             "GIT_COMMITTER_NAME": author.name,
