@@ -10,16 +10,18 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
-demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story)
-	@$(BIN)/benchgate demo $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
+demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story; GERRIT=1: on a real Gerrit)
+	$(if $(GERRIT),@tools/need gerrit)
+	@$(BIN)/benchgate demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
 
 test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
 	@native/test measure tsan
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
-	@native/test measure tsan asan-ubsan
+	@UNITY=OFF native/test measure
+	@native/test tsan asan-ubsan
 
 check: lint types native checks-plugin ## everything that is checked without running it
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.sample_project import ALTERNATIVES, HOSTILE_CHANGE, HOSTILE_NAMES, REBASED, REGRESSION
+from tests.support.sample_project import (
+    ALTERNATIVES,
+    HOSTILE_CHANGE,
+    HOSTILE_NAMES,
+    OVERRIDDEN,
+    REBASED,
+    REGRESSION,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -76,6 +83,20 @@ def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
     page.goto("/runs/41#v1")
     expect(page.locator("#v1 pre")).to_be_visible()
     expect(page.locator("#v1 pre")).to_contain_text("Build Failed")
+
+
+def test_what_people_decided_stands_beside_the_builds_and_in_a_table(page: Page) -> None:
+    page.goto(f"/changes/{OVERRIDDEN}")
+    expect(page.locator("section.build", has_text="kv_engine.linux/812").locator(".excused")).to_contain_text(
+        "overridden by Bob Reviewer: ep_unit_tests time out"
+    )
+    rows = page.locator("section:has(#rulings) tbody tr")
+    expect(rows).to_have_count(5)
+    expect(rows.locator("s")).to_have_count(1)
+    expect(rows.nth(3)).to_contain_text("taken back")
+    expect(rows.nth(3).locator("s")).to_have_css("text-decoration-line", "line-through")
+    expect(rows.nth(0).get_by_role("link", name="MB-37948")).to_have_attribute("rel", "noopener noreferrer")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_alternatives_stand_side_by_side_and_lead_to_their_patch_sets(page: Page) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from service.domain.errors import NotFound, Permanent
 from service.domain.identity import ChangeKey
-from service.domain.review import ChangeStatus, Review
+from service.domain.review import ChangeStatus, InlineComment, Review
 
 if TYPE_CHECKING:
     from service.ports.reviewing import ReviewServer
@@ -121,7 +121,7 @@ class ReviewServerContract:
 
     def test_the_labels_that_were_set_are_answered(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
-        answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1}))
+        answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1})).labels
         assert answer == {"Verified": -1}
 
     @pytest.mark.parametrize("labels", [{"Verified": 7}, {"No-Such-Label": 1}])
@@ -129,13 +129,22 @@ class ReviewServerContract:
         self, stage: Stage, labels: dict[str, int]
     ) -> None:
         stage.upload(7, 1, FIRST)
-        assert stage.server.post(Review(self.key(stage), FIRST, "text", labels)) == {}
+        assert stage.server.post(Review(self.key(stage), FIRST, "text", labels)).labels == {}
+
+    def test_a_remark_on_a_file_that_is_not_there_costs_no_vote(self, stage: Stage) -> None:
+        stage.upload(7, 1, FIRST)
+        remarks = (InlineComment("no/such/file.cc", 3, "perf: error: no"),)
+        answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1}, remarks)).labels
+        assert answer == {"Verified": -1}
+        assert stage.server.messages(self.key(stage))[-1].text.endswith("\n\ntext")
 
     def test_an_outdated_patch_set_takes_a_vote(self, stage: Stage) -> None:
         """So the caller has to look before it votes."""
         stage.upload(7, 1, FIRST)
         stage.upload(7, 2, SECOND)
-        assert stage.server.post(Review(self.key(stage), FIRST, "late", {"Verified": 1})) == {"Verified": 1}
+        assert stage.server.post(Review(self.key(stage), FIRST, "late", {"Verified": 1})).labels == {
+            "Verified": 1
+        }
 
     def test_an_unknown_revision_is_not_found(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
@@ -145,7 +154,7 @@ class ReviewServerContract:
     def test_an_abandoned_change_takes_a_message_but_no_vote(self, stage: Stage) -> None:
         stage.upload(7, 1, FIRST)
         stage.abandon(7)
-        assert stage.server.post(Review(self.key(stage), FIRST, "text")) == {}
+        assert stage.server.post(Review(self.key(stage), FIRST, "text")).labels == {}
         with pytest.raises(Permanent):
             stage.server.post(Review(self.key(stage), FIRST, "refused", {"Verified": 1}))
         assert "refused" not in stage.server.messages(self.key(stage))[-1].text

@@ -13,8 +13,8 @@ import pytest
 from service.cli.demonstration.story import STORIES
 
 ROOT = Path(__file__).parents[2]
-# Of the others, threads that contend and sockets, the effect depends on how busy the machine is.
-PLAYED = ("executor", "flush_vbucket")
+# One of four, for the time it takes. In the others bytes, sockets and threads that contend are measured.
+PLAYED = ("executor",)
 
 
 @pytest.mark.e2e
@@ -34,10 +34,6 @@ def test_every_change_that_helps_gets_a_plus_one_and_every_one_that_takes_it_bac
         r"faster; best TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout
     )
     assert re.search(r"slower; worst TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
-    # 48 bytes of some 300, the same in every pair: the interval is a point.
-    assert re.search(
-        r"4 of 4 worse; worst \S+/100/1 PeakBytesPerItem \+17\.2 % \[\+17\.2, \+17\.2\]", done.stdout
-    )
     left = [
         entry.name
         for entry in Path("/proc").iterdir()

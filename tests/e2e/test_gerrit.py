@@ -39,6 +39,14 @@ class GerritSite(RunningSite):
         messages = self.gerrit.rest("admin", "GET", f"/changes/{number}/messages")
         return [each for each in messages if each.get("author", {}).get("username") == "buildbot"]
 
+    def remarks(self, number: int) -> dict[str, list[tuple[str, int, bool]]]:
+        """Text and line of the comments on a change's files, and whether they are still to be seen to."""
+        found = self.gerrit.rest("admin", "GET", f"/changes/{number}/comments")
+        return {
+            path: [(each["message"], each["line"], each["unresolved"]) for each in several]
+            for path, several in found.items()
+        }
+
     def vote_on(self, proposal: Proposal) -> int | None:
         """The service's vote on the current patch set."""
         return self.gerrit.votes(proposal.number, "Verified").get("buildbot")
@@ -119,6 +127,21 @@ def test_the_story_of_a_change(site: GerritSite) -> None:
     message = site.wait_for(-1, reworded)
     assert message.startswith("Patch Set 3: Verified-1"), "an override does not carry over, not even here"
     assert site.builds_of(first.number) == before, "nothing was measured again"
+
+
+def test_a_patch_that_does_not_compile_is_told_on_its_line_once(site: GerritSite) -> None:
+    """It names a line of tiny.cc. On a file that a patch set leaves alone Gerrit takes no comment."""
+    elsewhere = site.gerrit.propose({"broken.txt": "1"})
+    site.wait_for(-1, elsewhere)
+    assert site.remarks(elsewhere.number) == {}
+
+    broken = site.gerrit.propose({"broken.txt": "1", "tiny.cc": "int a;\n" * 9})
+    assert "compile failed: exit code 2" in site.wait_for(-1, broken)
+    told = ("tiny-perf: error: no such thing", 7, True)
+    assert site.remarks(broken.number) == {"tiny.cc": [told]}
+
+    site.wait_for(-1, site.gerrit.amend(broken, {"tiny.cc": "int a;\n" * 10}))
+    assert site.remarks(broken.number) == {"tiny.cc": [told]}
 
 
 def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:

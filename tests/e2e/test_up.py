@@ -40,7 +40,7 @@ def test_everything_may_be_killed_and_started_again(tmp_path: Path) -> None:
 def test_interrupting_it_leaves_no_process_behind(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
-        assert len(processes_of(tmp_path)) >= 6
+        wait(lambda: len(processes_of(tmp_path)) >= 6, "a process for each part")
         assert open_to_others(tmp_path / "var") == []
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from service.adapters import packing
 from service.domain.measured import judge_measured
 from service.domain.project_file import Instructions, Job, JobKind, Layout, Policy, Suite
 from service.steps.measure import measure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from service.domain.identity import Side
     from service.domain.verdict import Comparison
+    from service.ports.building import Packer
 
 POLICY: Final = Policy(probation=0, layout=Layout.OFF)
 
@@ -39,6 +41,7 @@ def compare_programs(
     seed: str,
     policy: Policy = POLICY,
     instructions: Instructions = Instructions.OFF,
+    packer: Packer = packing,
 ) -> Found:
     """Measure and judge as a build does, from the listing of the benchmarks to the last look.
 
@@ -49,12 +52,14 @@ def compare_programs(
         seed: of every random choice.
         policy: sizes and budgets.
         instructions: whether they are counted as well.
+        packer: renews the programs between the pairs.
     """
     placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in suites)
     job = Job("verdicts", JobKind.BENCHMARK, suites=placed, policy=policy, instructions=instructions)
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     shop = build_workshop(work / "home", lambda project: project, (), is_sandboxed=False)
+    shop = replace(shop, packer=packer)
     log = MemoryPairs()
     found = measure(shop, job, trees, seed, log, Silence(), lambda: None)
     judged = judge_measured(job, log.fixed or (), log.pairs(), "this machine")

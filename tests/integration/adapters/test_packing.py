@@ -21,7 +21,7 @@ from service.domain.errors import BadResults, Cancelled, CommandFailed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from service.ports import Sandbox
+    from service.ports.building import Sandbox
 
 pytestmark = pytest.mark.integration
 

@@ -34,6 +34,7 @@ class GerritStage:
 
     def upload(self, number: int, patch_set: int, revision: str) -> None:
         self.model.upload(number, revision, parent=PARENT)
+        self.model.files[revision] = {"hash_table.cc"}
         assert self.server.change(ChangeKey("gerrit", number)).current.number == patch_set
 
     def abandon(self, number: int) -> None:
@@ -154,5 +155,5 @@ def test_a_message_on_an_outdated_patch_set_names_that_one(stage: VotingStage) -
 def test_a_merged_change_takes_a_message_without_a_vote(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     stage.merge(7, FIRST)
-    assert stage.server.post(Review(KEY, FIRST, "Build Started")) == {}
+    assert stage.server.post(Review(KEY, FIRST, "Build Started")).labels == {}
     assert stage.server.messages(KEY)[-1].text.endswith("\n\nBuild Started")

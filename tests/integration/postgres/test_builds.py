@@ -167,6 +167,34 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
     assert database.value("SELECT count(*) FROM series") == 3
 
 
+def test_what_more_pairs_may_decide_is_named_once(store: PostgresStore) -> None:
+    builds = queue(store, named("a"), named("b"))
+    keys = [replace(key("BM_a"), metric="cpu_time"), replace(key("BM_a"), metric="real_time"), key("BM_b")]
+    for build_id, verdicts in zip(builds, (("undecided", "undecided", "same"), ("slower",) * 3), strict=True):
+        rows = [replace(compared("", verdicts[n]), series=series) for n, series in enumerate(keys)]
+        with store.transaction() as tx:
+            build = tx.lock_build(build_id)
+            tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), [], rows)
+    with store.transaction() as tx:
+        assert [tx.unresolved_benchmarks(build_id) for build_id in builds] == [["BM_a"], []]
+
+
+def test_what_no_pairs_can_decide_is_not_named(store: PostgresStore) -> None:
+    [build_id] = queue(store)
+    counted = replace(key("BM_counted"), metric="instructions")
+    rows = [
+        compared(
+            "BM_moved", "undecided", "layout: +9.9 %, −0.2 %, +0.1 % on three relinks, slower in 1 of them"
+        ),
+        replace(compared("", "undecided", "not deterministic"), series=counted),
+        compared("BM_noisy", "undecided", "about 20 more pairs would decide it"),
+    ]
+    with store.transaction() as tx:
+        kinds = dict.fromkeys([row.series for row in rows], UNIT)
+        tx.store_results(tx.lock_build(build_id), RunKind.CHECK, kinds, [], rows)
+        assert tx.unresolved_benchmarks(build_id) == ["BM_noisy"]
+
+
 def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(
     store: PostgresStore, database: Database
 ) -> None:

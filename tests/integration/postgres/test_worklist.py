@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 from service.adapters.postgres.reading import PostgresReading
 from service.adapters.postgres.worklist import MachineWorklist
 from service.domain.binary import BinaryKey
+from service.domain.layout import number_of
 from service.domain.run import BuildState
 from tests.integration.postgres.samples import (
     BUILD,
@@ -218,6 +219,21 @@ def test_two_builds_that_measure_one_sequence_at_once_keep_whole_pairs(
             job.result()
         assert [number for number, _ in first.pairs()] == list(range(12))
         assert first.pairs() == second.pairs()
+
+
+def test_control_reads_which_pairs_were_disturbed(store: PostgresStore, database: Database) -> None:
+    [build_id] = queue(store)
+    quiet, disturbed = {"disturbed": False}, {"disturbed": True}
+    unknown: dict[str, bool] = {}
+    with claimed(worklist(database)) as build:
+        for pair, facts in ((0, (quiet, quiet)), (1, (quiet, disturbed)), (2, (unknown, unknown))):
+            sides = zip(("base", "patch"), facts, strict=True)
+            build.record(pair, b"raw", [{"suite": "executor", "side": s, "facts": f} for s, f in sides])
+        build.record(number_of(1, 0), b"raw", LAUNCHES)
+    with store.transaction() as tx:
+        sequence = tx.lock_build(build_id).sequence_id
+        assert sequence is not None
+        assert tx.disturbed_pairs(sequence) == {0: False, 1: True, 2: False}
 
 
 def test_control_reads_what_the_machine_stored(store: PostgresStore, database: Database) -> None:

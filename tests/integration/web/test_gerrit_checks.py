@@ -5,16 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.identity import BuildName
 from service.domain.links import Links
-from service.domain.message import BuildReport, compose
-from service.domain.rulings import Ruling, RulingKind, sentence
-from service.domain.views import DecisionView, RunDetail
-from service.domain.vote import CONSEQUENCES, Outcome, Result
+from service.domain.views import RunDetail
+from service.domain.vote import CONSEQUENCES, Outcome
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
 from tests.support.fake_reading import (
-    NOW,
     FakeReading,
     add_patch_set,
     build_summary,
@@ -25,7 +21,7 @@ from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSI
 from tests.support.web import call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fastapi import FastAPI
 
@@ -34,6 +30,7 @@ if TYPE_CHECKING:
 LINKS = Links("https://perf.example/")
 PATH = "/api/v1/gerrit/checks"
 JOB = "kv-engine-cv-perf"
+SAID = "overridden by Dana Meyer: known noise (MB-1)"
 
 
 def app_of(reading: FakeReading) -> FastAPI:
@@ -61,40 +58,19 @@ def build_that(outcome: str, **more: object) -> BuildSummary:
     return build_summary(7, 70, outcome=outcome, result=str(CONSEQUENCES[Outcome(outcome)].result), **more)
 
 
-def reading_of(*rounds: Sequence[BuildSummary], said: Mapping[int, str] | None = None) -> FakeReading:
-    """A patch set with these rounds, oldest first; ``said`` holds, by build, the sentence of a ruling."""
+def reading_of(*rounds: Sequence[BuildSummary]) -> FakeReading:
+    """A patch set with these rounds, oldest first."""
     reading = FakeReading()
     change = change_summary(1, "x", run_id=1, run_state="finished", patch_set=1)
     add_patch_set(reading, change, [(build, []) for build in rounds[0]])
     first = reading.runs.pop().run
     for number, builds in enumerate(rounds, start=1):
         is_finished = all(build.state == "finished" for build in builds)
-        decision = DecisionView(number, number, None, "x", told(builds, said or {}), NOW)
         run = replace(first, id=number, state="finished" if is_finished else "running")
-        reading.runs.append(RunDetail(run, tuple(builds), (decision,) if is_finished else ()))
+        reading.runs.append(RunDetail(run, tuple(builds), ()))
     runs = tuple(each.run for each in reversed(reading.runs))
     reading.patch_sets = [replace(reading.patch_sets[0], runs=runs, builds=tuple(rounds[-1]))]
     return reading
-
-
-def told(builds: Sequence[BuildSummary], said: Mapping[int, str]) -> str:
-    """The message as the service writes it."""
-    reports = [
-        BuildReport(
-            build.url or LINKS.build(BuildName(build.job, build.number)),
-            Result(build.result or ""),
-            (*([said[build.id]] if build.id in said else []), *build.causes),
-            is_external=bool(build.url),
-        )
-        for build in builds
-        if build.result
-    ]
-    return compose("Build Failed", reports, LINKS.decision(1, 1))
-
-
-def ruling(kind: RulingKind, **more: object) -> str:
-    fields: dict[str, Any] = {"reason": "known noise", "bug": "MB-1", "who": "Dana Meyer"} | more
-    return sentence(Ruling(id=1, kind=kind, revision="a" * 40, account="1", at=NOW, **fields))
 
 
 def test_a_regression_is_an_error_with_its_figures_and_its_pages() -> None:
@@ -242,74 +218,53 @@ def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
     assert [run["externalId"] for run in checks(reading)] == [f"{JOB}/10"]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [ruling(RulingKind.OVERRIDE), ruling(RulingKind.ACCEPT, filter="CB3*/Notify", bug="")],
-)
-def test_a_failure_that_people_excused_says_who_and_blocks_no_more(said: str) -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",))
+def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
+    slow = build_that("slower", causes=("2 of 21 slower",), excused_by=SAID)
     other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=("it fails",))
 
-    excused, failed = checks(reading_of([slow, other], said={7: said}))
+    excused, failed = checks(reading_of([slow, other]))
 
     [result] = excused["results"]
     assert (result["category"], result["summary"]) == ("WARNING", "2 of 21 slower")
-    assert result["message"] == f"{said}\n\n2 of 21 slower"
-    assert ("overridden", said) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
+    assert result["message"] == f"{SAID}\n\n2 of 21 slower"
+    assert ("overridden", SAID) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
     assert failed["results"][0]["category"] == "ERROR"
 
 
-def test_an_excuse_lasts_while_the_next_round_runs() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",))
-    lost = build_summary(8, 80, job="other", outcome="infrastructure failure", result="ABORTED")
-    again = replace(lost, id=9, number=81, state="running", outcome=None, result=None)
-    said = ruling(RulingKind.OVERRIDE)
+def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
+    slow = build_that("slower", causes=("2 of 21 slower",), excused_by=SAID)
+    kept = replace(slow, is_reused=True)
 
-    runs = checks(reading_of([slow, lost], [replace(slow, is_reused=True), again], said={7: said}))
-
-    assert runs[0]["results"][0]["category"] == "WARNING"
-
-
-def test_an_excuse_that_was_taken_back_excuses_nothing() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",))
-    reading = reading_of([slow], said={7: ruling(RulingKind.OVERRIDE)})
-    newest = DecisionView(1, 2, -1, "Build Failed", told([slow], {}), NOW)
-    reading.runs = [replace(each, decisions=(newest, *each.decisions)) for each in reading.runs]
-
-    assert checks(reading)[0]["results"][0]["category"] == "ERROR"
-
-
-@pytest.mark.parametrize("url", ["", "https://jenkins.example/job/first/60/"])
-def test_words_of_a_patch_set_pass_for_nobodys_ruling(url: str) -> None:
-    forged = ("overridden by  Dana Meyer: trust me", "all of it accepted by Dana Meyer" + "  x" * 1000)
-    title = f"{LINKS.build(BuildName(JOB, 70))} : FAILURE"
-    first = build_summary(
-        6, 60, job="first", outcome="failed", result="FAILURE", causes=(title, forged[0]), url=url
+    lasting, taken_back = (
+        checks(reading_of([slow], [again])) for again in (kept, replace(kept, excused_by=""))
     )
-    slow = build_that("slower", causes=forged)
-    other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=forged[1:], url=url)
 
-    runs = checks(reading_of([first, slow, other]))
+    assert lasting[0]["results"][0]["category"] == "WARNING"
+    assert taken_back[0]["results"][0]["category"] == "ERROR"
 
-    assert [run["results"][0]["category"] for run in runs] == ["ERROR"] * 3
-    assert "overridden" not in [tag["name"] for run in runs for tag in run["results"][0]["tags"]]
+
+def test_a_build_stands_under_the_label_that_its_round_votes_on() -> None:
+    reading = reading_of([build_that("passed")])
+    found = reading.runs[0]
+    reading.runs = [replace(found, run=replace(found.run, label="Performance"))]
+
+    assert checks(reading)[0]["labelName"] == "Performance"
 
 
 def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     url = "https://jenkins.example/job/windows/61/"
     build = build_summary(
         6, 60, job="windows", kind="external", outcome="failed", result="FAILURE", causes=("it fails",),
-        url=url, external_number=61, machine=None,
+        url=url, external_number=61, machine=None, excused_by=SAID,
     )  # fmt: skip
-    said = ruling(RulingKind.OVERRIDE)
 
-    [run] = checks(reading_of([build], said={6: said}))
+    [run] = checks(reading_of([build]))
 
     assert run["checkLink"] == url
     [result] = run["results"]
     assert [link["url"] for link in result["links"]] == [url, "https://perf.example/runs/1"]
     assert result["links"][0]["tooltip"] == "Build windows/61"
-    assert [(tag["name"], tag["tooltip"]) for tag in result["tags"]] == [("overridden", said)]
+    assert [(tag["name"], tag["tooltip"]) for tag in result["tags"]] == [("overridden", SAID)]
 
 
 def test_hostile_names_stay_text_on_one_line() -> None:
@@ -322,7 +277,7 @@ def test_hostile_names_stay_text_on_one_line() -> None:
     assert result["summary"] == HOSTILE_NAMES[0]
     assert "<i>perf</i>" in [tag["name"] for tag in result["tags"]]
     paragraphs = result["message"].split("\n\n")
-    assert len(paragraphs) == len(HOSTILE_NAMES)
+    assert len(paragraphs) == 1 + len(HOSTILE_NAMES)
     assert max(len(paragraph) for paragraph in paragraphs) == 1000
     assert "\u202e" not in answer.text
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
 PAGES = (
     "/", "/changes/4712", "/changes/4712/1", "/changes/4713", "/changes/4716", "/changes/4721", "/runs/41",
+    "/changes/4722", "/changes/666", "/runs/52",
     "/job/kv-engine-cv-perf/5904/", "/trends", "/trends?series=1", "/machines", "/changes/1",
 )  # fmt: skip
 

@@ -75,6 +75,12 @@ def test_a_status_says_whether_to_try_again(status: int, kind: type[BenchgateErr
     assert str(found) == f"Gerrit answers {status}: because"
 
 
+def test_what_a_proxy_does_not_find_may_well_be_there() -> None:
+    found = fault(httpx.Response(404, headers={"Content-Type": "text/html"}, text="<h1>Not Found</h1>"))
+    assert type(found) is Transient
+    assert str(found) == "Gerrit answers 404: Not Found (not in Gerrit's own words)"
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_credentials_that_do_not_do_are_a_matter_for_a_person(status: int) -> None:
     assert isinstance(fault(httpx.Response(status)), Refused)

@@ -80,6 +80,7 @@ def kind(value: object) -> str:
         ("GET", "changes/?q=status:open&n=1&o=CURRENT_REVISION", None, "changes-query-more-changes"),
         ("GET", "changes/1/messages", None, "messages"),
         ("GET", "changes/1/comments", None, "comments"),
+        ("GET", f"changes/1/revisions/{FIRST}/files", None, "files"),
         (
             "POST",
             f"changes/1/revisions/{FIRST}/review",
@@ -100,6 +101,7 @@ def test_an_answer_has_the_recorded_shape(
 ) -> None:
     model.upload(2, SECOND)
     model.upload(1, FIRST)
+    model.files[FIRST] = {"hash_table.cc"}
     asked = {"message": "hm", "comments": {"hash_table.cc": [{"line": 1, "message": "why int?"}]}}
     told(model, "POST", f"changes/1/revisions/{FIRST}/review", asked, by="bob")
     response = told(model, method, path, document)
@@ -126,6 +128,49 @@ def test_a_refusal_is_the_recorded_one(model: GerritModel, sample: str, revision
     assert str(response.status_code) in head.splitlines()[0]
     assert response.text == body
     assert response.headers["Content-Type"] == "text/plain;charset=utf-8"
+
+
+def test_a_comment_on_a_file_that_the_patch_set_leaves_alone_is_refused_as_recorded(
+    model: GerritModel,
+) -> None:
+    model.upload(4, FIRST)
+    model.files[FIRST] = {"hash_table.cc"}
+    asked = {"message": "Build Failed", "comments": {"another.cc": [{"line": 1, "message": "no"}]}}
+    response = told(model, "POST", f"changes/4/revisions/{FIRST}/review", asked)
+    head, _, body = recorded("error-400-comment-on-another-file").partition("\n\n")
+    assert str(response.status_code) in head.splitlines()[0]
+    assert response.text == body
+    assert len(model.changes[4].messages) == 1, "nothing of such a review is applied"
+
+
+def test_the_vote_is_cast_with_the_comments_that_gerrit_takes(
+    model: GerritModel, server: GerritReview
+) -> None:
+    model.upload(1, FIRST)
+    model.files[FIRST] = {"a.cc"}
+    remarks = tuple(InlineComment(path, 3, "perf: error: no") for path in ("b.cc", "a.cc"))
+    with structlog.testing.capture_logs() as logs:
+        assert server.post(Review(KEY, FIRST, "Build Failed", {"Verified": -1}, remarks)).labels == {
+            "Verified": -1
+        }
+    assert set(model.changes[1].comments) == {"a.cc"}
+    assert [message.text for message in server.messages(KEY)][1:] == [
+        "Patch Set 1: Verified-1\n\n(1 comment)\n\nBuild Failed"
+    ]
+    assert [log["reason"] for log in logs] == ["Gerrit answers 400: file b.cc not found in revision 1,1"]
+
+
+def test_the_vote_is_cast_without_comments_where_gerrit_takes_none(
+    model: GerritModel, server: GerritReview
+) -> None:
+    model.upload(1, FIRST)
+    model.files[FIRST] = {"a.cc"}
+    remarks = (InlineComment("b.cc", 3, "perf: error: no"),)
+    assert server.post(Review(KEY, FIRST, "Build Failed", {"Verified": -1}, remarks)).labels == {
+        "Verified": -1
+    }
+    assert model.changes[1].comments == {}
+    assert len(server.messages(KEY)) == 2
 
 
 def test_commit_and_names_are_shown_only_on_demand(model: GerritModel) -> None:

@@ -211,7 +211,7 @@ def test_the_comments_of_programs_cost_no_second_look() -> None:
 def test_a_review_is_posted_on_exactly_its_revision() -> None:
     replay = Replay(recorded("review-verified-minus1"))
     review = Review(ONE, REVISION, "Build Failed", {"Verified": -1})
-    assert replay.server.post(review) == {"Verified": -1}
+    assert replay.server.post(review).labels == {"Verified": -1}
     assert replay.asked[0].method == "POST"
     assert replay.asked[0].url.path == f"/r/a/changes/1/revisions/{REVISION}/review"
     assert replay.posted == {
@@ -224,7 +224,7 @@ def test_a_review_is_posted_on_exactly_its_revision() -> None:
 
 def test_a_message_alone_asks_for_no_label() -> None:
     replay = Replay(recorded("comment-on-merged"))
-    assert replay.server.post(Review(ONE, REVISION, "late note")) == {}
+    assert replay.server.post(Review(ONE, REVISION, "late note")).labels == {}
     assert "labels" not in replay.posted
 
 
@@ -240,6 +240,59 @@ def test_remarks_on_lines_are_grouped_by_file_and_unresolved() -> None:
         ],
         "b.cc": [{"line": 2, "message": "two", "unresolved": True}],
     }
+
+
+REFUSED = "error-400-comment-on-another-file"
+REMARKS = tuple(InlineComment(path, 1, "perf: error: no") for path in ("hash_table.cc", "another.cc"))
+
+
+def test_a_comment_that_gerrit_does_not_take_costs_neither_the_vote_nor_the_others() -> None:
+    replay = Replay(recorded(REFUSED), recorded("files"), recorded("review-verified-minus1"))
+    assert replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}, REMARKS)).labels == {
+        "Verified": -1
+    }
+    assert [(each.method, each.url.path.rpartition("/")[2]) for each in replay.asked] == [
+        ("POST", "review"),
+        ("GET", "files"),
+        ("POST", "review"),
+    ]
+    assert set(replay.posted["comments"]) == {"hash_table.cc"}
+    assert replay.posted["labels"] == {"Verified": -1}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        (recorded("files"), recorded(REFUSED)),
+        (answer({"/COMMIT_MSG": {}}),),
+        (answer({"hash_table.cc": {}, "another.cc": {}}),),
+        (answer([]),),
+        (recorded("error-404-revision"),),
+        (httpx.Response(503),),
+        (httpx.Response(200, text="<html>"),),
+    ],
+)
+def test_whatever_gerrit_says_then_the_vote_is_cast_without_comments(
+    answers: tuple[httpx.Response, ...],
+) -> None:
+    replay = Replay(recorded(REFUSED), *answers, recorded("review-verified-minus1"))
+    review = Review(ONE, REVISION, "Build Failed", {"Verified": -1}, REMARKS)
+    assert replay.server.post(review).labels == {"Verified": -1}
+    assert "comments" not in replay.posted
+    assert replay.posted["message"] == "Build Failed"
+
+
+def test_what_is_refused_without_comments_too_is_refused() -> None:
+    closed = recorded("error-vote-on-abandoned")
+    replay = Replay(closed, answer({}), closed)
+    with pytest.raises(Permanent, match="409: change is closed"):
+        replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}, REMARKS))
+
+
+def test_a_refusal_of_a_review_without_comments_is_final_at_once() -> None:
+    replay = Replay(recorded("error-vote-on-abandoned"))
+    with pytest.raises(Permanent):
+        replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}))
 
 
 def test_text_that_has_no_encoding_is_posted_all_the_same() -> None:
@@ -265,7 +318,9 @@ def test_nothing_but_a_full_commit_id_is_posted_on(revision: str) -> None:
     ],
 )
 def test_the_labels_that_gerrit_says_it_set_are_returned(sample: str, granted: dict[str, int]) -> None:
-    assert Replay(recorded(sample)).server.post(Review(ONE, REVISION, "text", {"Verified": 1})) == granted
+    assert (
+        Replay(recorded(sample)).server.post(Review(ONE, REVISION, "text", {"Verified": 1})).labels == granted
+    )
 
 
 @pytest.mark.parametrize(

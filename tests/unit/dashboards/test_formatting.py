@@ -4,7 +4,16 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from dashboards.formatting import breakable, counted, lasting, middle_cut, moment, percent, quantity
+from dashboards.formatting import (
+    breakable,
+    counted,
+    is_web_address,
+    lasting,
+    middle_cut,
+    moment,
+    percent,
+    quantity,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,31 @@ def test_a_breakable_name_is_still_escaped() -> None:
 
 def test_counts_agree_with_their_noun() -> None:
     assert (counted(1, "row"), counted(2, "row")) == ("1 row", "2 rows")
+
+
+@pytest.mark.parametrize("text", ["https://bugs.example/MB-1", "http://bugs.example?id=1&x='", "HTTPS://a"])
+def test_an_address_of_the_web_may_be_made_a_link(text: str) -> None:
+    assert is_web_address(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "MB-1",
+        "#12",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//evil.example",
+        "https://",
+        " https://a",
+        "https://a\n",
+        "https://a b",
+        'https://a"onclick="x',
+        "https://a<b>",
+        "https://\u202egnp.example",
+        "see https://a",
+    ],
+)
+def test_all_else_is_text(text: str) -> None:
+    assert not is_web_address(text)

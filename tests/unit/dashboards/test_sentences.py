@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dashboards.sentences import verdict_sentence, worst_cause
-from tests.support.fake_reading import build_summary
+import pytest
+
+from dashboards.sentences import delivery, ruled, verdict_sentence, worst_cause
+from service.domain.rulings import RulingKind
+from tests.support.fake_reading import build_summary, ruling_view
 from tests.support.sample_project import REGRESSION, sample_project
 
 FOUND = sample_project().patch_set(REGRESSION)
@@ -15,6 +18,40 @@ def test_a_finished_round_begins_with_the_first_cause_of_its_worst_build() -> No
     bad = build_summary(2, 2, result="FAILURE", causes=("1 of 20 slower", "more"))
     assert worst_cause([good, bad]) == "1 of 20 slower"
     assert verdict_sentence(RUN, [good, bad], FOUND.decisions[0]) == "1 of 20 slower"
+
+
+def test_a_failure_that_people_excused_is_told_by_who_did_after_what_still_counts() -> None:
+    good = build_summary(1, 1, causes=("1 of 20 faster",))
+    excused = build_summary(
+        2, 2, result="FAILURE", causes=("1 of 20 slower",), excused_by="overridden by Bob"
+    )
+    unstable = build_summary(3, 3, result="UNSTABLE", causes=("20 of 20 undecided",))
+    assert worst_cause([good, excused]) == "overridden by Bob"
+    assert worst_cause([good, excused, unstable]) == "20 of 20 undecided"
+
+
+@pytest.mark.parametrize("kind", RulingKind)
+def test_every_ruling_has_words_that_follow_a_name(kind: RulingKind) -> None:
+    assert ruled(ruling_view(kind, "Bob", filter="{who}\u202e")) != ""
+
+
+def test_an_acceptance_names_what_it_chooses_on_one_line() -> None:
+    accepted = ruling_view("accept", "Bob", filter="HTB/{0}\n\u202e*")
+    assert ruled(accepted) == "accepted that HTB/{0} * is slower"
+
+
+@pytest.mark.parametrize(
+    ("state", "note", "line"),
+    [
+        ("pending", "503 from the server", "not posted yet; 503 from the server"),
+        ("sent", "label not granted: Verified", "posted; label not granted: Verified"),
+        ("superseded", "the change moved on", "not posted; the change moved on"),
+        ("refused", "409: change is closed", "refused by the review server; 409: change is closed"),
+        ("dead", "there is no change 7", "given up; there is no change 7"),
+    ],
+)
+def test_what_became_of_a_decision_is_told_with_its_note(state: str, note: str, line: str) -> None:
+    assert delivery(replace(FOUND.decisions[0], review_state=state, review_note=note)) == line
 
 
 def test_a_round_that_runs_says_how_far_it_is_and_where() -> None:

@@ -81,7 +81,18 @@ def test_what_counts_of_the_first_pairs_never_depends_on_later_ones(marks: str, 
     whole, first = counting_pairs(pairs(marks), most), counting_pairs(pairs(marks[:k]), most)
 
     assert whole[: len(first)] == first
-    assert len(marks) - len(whole) == min(marks.count("x"), allowance(most))
+    assert len(marks) - len(whole) <= allowance(max(most, len(whole) + 1))
+
+
+@given(st.text("x.", max_size=60), st.integers(60, 64))
+def test_within_the_policys_pairs_all_that_may_be_repeated_are(marks: str, most: int) -> None:
+    assert len(marks) - len(counting_pairs(pairs(marks), most)) == min(marks.count("x"), allowance(most))
+
+
+def test_beyond_the_policys_pairs_more_may_be_repeated() -> None:
+    marks = "xx" + "." * 11 + "xxx"
+
+    assert counting_pairs(pairs(marks), 8) == (*range(2, 13), 14, 15)
 
 
 def test_a_pair_is_disturbed_with_any_of_its_launches() -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from service.domain.execution import Execution
+from service.domain.findings import Finding
 from service.domain.vote import Outcome
 
 
@@ -13,6 +14,7 @@ from service.domain.vote import Outcome
     [
         Execution(),
         Execution(pairs=24, seconds={"measure": 1.5}, conditions={"sandbox": {"network": "none"}}),
+        Execution(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
         *(Execution(outcome, ("a cause", "another")) for outcome in Outcome),
     ],
 )
@@ -23,3 +25,14 @@ def test_an_execution_survives_the_database(execution: Execution) -> None:
 def test_an_unknown_outcome_is_an_error_and_not_a_pass() -> None:
     with pytest.raises(ValueError, match="fine"):
         Execution.from_mapping({**Execution().to_mapping(), "outcome": "fine"})
+
+
+def test_what_a_worker_from_before_there_were_findings_reported_is_read() -> None:
+    reported = Execution(Outcome.FAILED, ("because",)).to_mapping()
+    del reported["findings"]
+    assert Execution.from_mapping(reported) == Execution(Outcome.FAILED, ("because",))
+
+
+def test_findings_that_cannot_be_are_dropped_and_nothing_else() -> None:
+    reported = {**Execution(Outcome.FAILED).to_mapping(), "findings": [{"path": "/etc/passwd", "line": 1}]}
+    assert Execution.from_mapping(reported) == Execution(Outcome.FAILED)

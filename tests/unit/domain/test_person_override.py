@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.person_override import PersonOverride, find_person_override, is_vote_removed
+from service.domain.person_override import PersonOverride, is_vote_removed, person_overrides
 from service.domain.review import Person, PostedMessage
 from service.domain.text import plain
 
@@ -37,10 +37,9 @@ def told(*said: tuple[Person, str], patch_set: int = 3) -> list[PostedMessage]:
     ]
 
 
-def found(
-    messages: Sequence[PostedMessage], after: datetime | None = None, label: str = "Verified"
-) -> PersonOverride | None:
-    return find_person_override(messages, 3, label, BOT, after)
+def found(messages: Sequence[PostedMessage], label: str = "Verified") -> PersonOverride | None:
+    """The only one, or none."""
+    return next(iter(person_overrides(messages, 3, label, BOT)), None)
 
 
 def bug_of(*said: tuple[Person, str]) -> str:
@@ -181,30 +180,22 @@ def test_a_vote_that_was_taken_back_is_no_override(taken_back: tuple[Person, str
     assert found(told(FAILED, SAYS_WHY, VOTES, taken_back, REMOVES)) is None
 
 
-def test_only_what_was_complete_after_the_moment_is_found() -> None:
-    history = told(FAILED, SAYS_WHY, VOTES, REMOVES)
-
-    assert found(history, after=history[2].written) is not None
-    assert found(history, after=history[3].written) is None
-
-
-def test_the_next_persons_override_is_found_after_the_first() -> None:
+def test_the_next_persons_override_is_found_beside_the_first() -> None:
     by_alice = [(ALICE, VOTES[1]), (ALICE, REMOVES[1])]
     history = told(FAILED, VOTES, REMOVES, FAILED, *by_alice)
-    first = found(history)
-    assert first is not None
 
-    second = found(history, after=first.at)
+    overrides = person_overrides(history, 3, "Verified", BOT)
 
-    assert (first.account, second and second.account) == (BOB.account, ALICE.account)
+    assert [each.account for each in overrides] == [BOB.account, ALICE.account]
 
 
-def test_of_several_the_one_that_was_complete_first_is_found() -> None:
+def test_overrides_come_in_the_order_in_which_they_were_complete() -> None:
     by_alice = [(ALICE, VOTES[1]), (ALICE, REMOVES[1])]
-    override = found(told(FAILED, *by_alice, VOTES, REMOVES, FAILED, (ALICE, REMOVES[1])))
+    history = told(FAILED, *by_alice, VOTES, REMOVES, FAILED, (ALICE, REMOVES[1]))
 
-    assert override is not None
-    assert override.account == BOB.account
+    overrides = person_overrides(history, 3, "Verified", BOT)
+
+    assert [each.account for each in overrides] == [BOB.account, ALICE.account]
 
 
 class TestBug:

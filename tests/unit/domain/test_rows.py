@@ -140,14 +140,14 @@ class TestCounters:
         found = compared(suite, launches(suite, same, same, 2))["hits"]
 
         assert (found.verdict, found.pairs) == (Verdict.SAME, 2)
-        assert looks_of([suite], [BOTH], POLICY)[0] == 2
+        assert looks_of([suite], [BOTH], POLICY, POLICY.max_pairs)[0] == 2
 
     def test_a_time_is_never_taken_for_exact(self) -> None:
         suite = asking("cpu_time")
         same = lambda _: {"cpu_time": 100.0}  # noqa: E731
 
         assert compared(suite, launches(suite, same, same, 2))["cpu_time"].verdict is Verdict.UNDECIDED
-        assert 2 not in looks_of([suite], [BOTH], POLICY)
+        assert 2 not in looks_of([suite], [BOTH], POLICY, POLICY.max_pairs)
 
     def test_counters_whose_repetitions_differ_go_through_the_pairs(self) -> None:
         suite = asking("hits")

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.rulings import JudgedBuild, Ruling, RulingKind, excused, is_chosen, sentence, standing
+from service.domain.rulings import JudgedBuild, Ruling, RulingKind, excused, sentence, standing, taken_back
 from service.domain.text import plain
 from service.domain.vote import Outcome
 
@@ -90,6 +88,22 @@ class TestStanding:
         assert standing(found, REVISION) == found
 
 
+class TestTakenBack:
+    def test_an_undo_takes_back_overrides_and_acceptances_and_nothing_else(self) -> None:
+        later = replace(OVERRIDE, id=6)
+        trusted, voted = replace(OVERRIDE, id=3, kind=RulingKind.TRUST), replace(PERSON_VOTE, id=4)
+        accepted = replace(ACCEPT, id=2)
+        made = [trusted, accepted, OVERRIDE, voted, replace(UNDO, id=5), later]
+
+        assert taken_back(made, REVISION) == (OVERRIDE, accepted)
+
+    def test_without_an_undo_nothing_is(self) -> None:
+        assert taken_back([OVERRIDE, replace(ACCEPT, id=2)], REVISION) == ()
+
+    def test_what_was_made_on_another_revision_is_not_told(self) -> None:
+        assert taken_back([replace(OVERRIDE, revision=OTHER), UNDO], REVISION) == ()
+
+
 class TestOverride:
     @pytest.mark.parametrize("outcome", Outcome)
     def test_excuses_failures_and_nothing_else(self, outcome: Outcome) -> None:
@@ -154,52 +168,6 @@ class TestAccept:
 
 def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:
     assert excuse(JudgedBuild(1, Outcome.FAILED), PERSON_VOTE) is None
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
-        ("Insert", "HTB/Insert/iterations:100000/threads:24"),
-        ("HTB/Insert", "HTB/Insert"),
-        ("HTB/*", "HTB/Insert/threads:24"),
-        ("HTB/*/threads:24", "HTB/Insert/real_time/threads:24"),
-        ("*Insert*", "HTB/Insert"),
-        ("*", "anything"),
-        ("a**b", "ab"),
-        ("BM_Ptr<int*>", "BM_Ptr<int*>/8"),
-    ],
-)
-def test_a_filter_chooses_by_a_part_or_with_wildcards_by_the_whole(pattern: str, name: str) -> None:
-    assert is_chosen(pattern, name)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "name"),
-    [
-        ("", "HTB/Insert"),
-        ("insert", "HTB/Insert"),
-        ("HTB/*", "OldHTB/Insert"),
-        ("*/threads:2", "HTB/Insert/threads:24"),
-        ("HTB/?nsert", "HTB/Insert"),
-        ("HTB/[I]nsert", "HTB/Insert"),
-        ("ab*ba", "aba"),
-        ("a*b*a", "aa"),
-    ],
-)
-def test_a_filter_does_not_choose_more_than_it_says(pattern: str, name: str) -> None:
-    assert not is_chosen(pattern, name)
-
-
-@given(st.text("ab*", min_size=1, max_size=8), st.text("ab", max_size=12))
-def test_stars_are_those_of_fnmatch(pattern: str, name: str) -> None:
-    assert is_chosen(pattern, name) == (pattern in name or fnmatchcase(name, pattern))
-
-
-def test_a_filter_of_many_stars_is_quick() -> None:
-    started = time.process_time()
-
-    assert not is_chosen("*a" * 100 + "b", "a" * 100_000)
-    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from service.domain.identity import RunKind
 from service.domain.layout import MOST, PAIRS, VARIANTS, variant_of
 from service.domain.measured import judge_measured
 from service.domain.project_file import parse_project_file
-from service.domain.spec import BuildSpec, Revision
+from service.domain.spec import BuildSpec, Longer, Revision
 from service.domain.verdict import Verdict
 from service.domain.vote import Outcome
 from service.steps.execute import execute_build
+from tests.support.memory_files import MemoryPacker
 from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
 from tests.unit.steps.test_measure_disturbed import Neighbour
 
@@ -203,6 +204,20 @@ def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
     assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
 
 
+def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
+    # At first only BM_slow can be told; whoever measures longer finds BM_late as well.
+    slow = {"BM_slow": 1.2e-6, "BM_late": 1.05e-6}
+    base = {"benchmarks": dict.fromkeys(slow, 1e-6)}
+    machine = Machine(tmp_path, "{max_pairs: 14, false_alarms: 0.00002}", base, {"benchmarks": slow})
+    machine.work()
+    first = len(machine.confirming)
+    machine.claimed.spec = replace(machine.spec, longer=Longer("*", 40)).to_mapping()
+    machine.work()
+
+    assert verdict_of(machine.judge(), "BM_late")[0] is Verdict.SLOWER
+    assert len(machine.confirming) - first <= MOST * len(VARIANTS)
+
+
 def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
     quiet = Machine(tmp_path)
     quiet.work()
@@ -242,6 +257,16 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
     assert execution.causes[0] == not_checked("the machine time is used up")
     assert len(machine.confirming) == 16
     assert execution.seconds["confirm"] == 640.0
+
+
+@pytest.mark.parametrize("is_too_large", [False, True])
+def test_the_causes_say_where_programs_stayed_in_one_place(tmp_path: Path, *, is_too_large: bool) -> None:
+    machine = Machine(tmp_path)
+    machine.shop = replace(machine.shop, packer=MemoryPacker(is_too_large=is_too_large))
+    machine.work()
+
+    told = [cause for cause in machine.judge().judgement.causes if "too large to be copied" in cause]
+    assert len(told) == is_too_large
 
 
 def test_a_project_may_do_without(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.identity import ChangeKey
 from service.domain.records import QueuedReview
-from service.domain.review import ChangeStatus
+from service.domain.review import ChangeStatus, InlineComment
 from service.steps.deliver import deliver_reviews
 from tests.support.changes import KEY, change_at
 from tests.support.fakes import FakeReviewServer
@@ -17,7 +17,7 @@ from tests.support.memory_store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.review import Change, Review
+    from service.domain.review import Change, Posted, Review
 
 MARKER = "https://bench.example.com/runs/5#v1"
 MESSAGE = f"Build Successful \n\nhttps://bench.example.com/job/perf/1/ : SUCCESS\n\n{MARKER}"
@@ -35,7 +35,7 @@ class FaultyServer(FakeReviewServer):
             raise self.before.pop()
         return super().change(key)
 
-    def post(self, review: Review) -> Mapping[str, int]:
+    def post(self, review: Review) -> Posted:
         granted = super().post(review)
         if self.after:
             raise self.after.pop()
@@ -87,6 +87,41 @@ def test_a_review_is_posted_on_exactly_its_revision(desk: Desk) -> None:
     assert desk.states == [("sent", "")]
 
 
+def test_remarks_on_lines_are_posted_with_it() -> None:
+    desk = Desk()
+    remarks = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
+    with desk.store.transaction() as tx:
+        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {}, remarks))
+
+    assert desk.deliver() == 1
+    assert desk.server.reviews[-1].comments == remarks
+
+
+def test_only_remarks_that_the_server_took_count_as_said() -> None:
+    desk = Desk()
+    desk.server.unshown = {"lib/b.cc"}
+    taken, refused = (InlineComment(path, 3, "perf: error: no") for path in ("lib/a.cc", "lib/b.cc"))
+    with desk.store.transaction() as tx:
+        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {}, (taken, refused)))
+    desk.deliver()
+
+    with desk.store.transaction() as tx:
+        assert set(tx.remarks_on(KEY, "patch2")) == {(taken.path, taken.text)}
+
+
+def test_a_vote_does_not_wait_for_remarks_that_something_refuses() -> None:
+    desk = Desk()
+    remarks = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
+    with desk.store.transaction() as tx:
+        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {"Verified": -1}, remarks))
+    for _ in range(5):
+        desk.server.before = [Transient("what is in between answers 502")]
+        desk.deliver()
+
+    assert desk.deliver() == 1
+    assert desk.server.reviews[-1].comments == ()
+
+
 def test_what_was_sent_is_not_sent_again(desk: Desk) -> None:
     desk.deliver()
 
@@ -105,7 +140,7 @@ class TestPostedAlready:
         assert desk.states == [("pending", "502 after it was applied")]
 
         assert desk.deliver() == 0
-        assert desk.states == [("sent", "found on the change")]
+        assert desk.states == [("sent", "")]
         assert len(desk.server.reviews) == 1
 
     @pytest.mark.parametrize(

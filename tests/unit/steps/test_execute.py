@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import Cancelled, NotFound, Transient, Unfit
+from service.domain.errors import Cancelled, CommandFailed, NotFound, Transient, Unfit
 from service.domain.execution import Execution
 from service.domain.identity import RunKind
 from service.domain.project_file import parse_project_file
@@ -14,7 +15,8 @@ from service.domain.spec import BuildSpec, Revision
 from service.domain.vote import Outcome
 from service.steps.execute import RETRY_AFTER, execute_build
 from tests.support.changes import PROJECT_FILE, project
-from tests.support.workshop import CODE, MemoryArtifacts, MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.memory_files import MemoryArtifacts, MemoryPacker
+from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, Silence, workshop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +82,16 @@ class TestOutcomes:
         assert execution is not None
         assert (execution.outcome, execution.causes) == (Outcome.FAILED, ("compile failed: exit code 2",))
         assert machine.claimed.phases == ["build patch"]
+
+    def test_programs_that_cannot_be_copied_are_the_machines_fault(self, machine: Machine) -> None:
+        full = CommandFailed("copying of the programs", "exit code 1", "cp: no space left on device")
+        machine.shop = replace(machine.shop, packer=MemoryPacker(fault=full))
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.INFRASTRUCTURE
+        assert execution.causes[0].startswith("copying of the programs: exit code 1")
+        assert set(execution.seconds) == {"build patch", "build base"}
 
     def test_a_patch_that_makes_no_program_has_failed(self, machine: Machine) -> None:
         machine.write("patch1", '{"benchmarks": {}, "makes nothing": 1}')

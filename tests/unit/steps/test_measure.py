@@ -13,9 +13,11 @@ from service.domain.pair_record import decode
 from service.domain.pairing import side_order
 from service.domain.project_file import Job, JobKind, Policy, Suite
 from service.domain.samples import compare_all
+from service.domain.spec import Longer
 from service.domain.verdict import Verdict
 from service.steps.launching import SideFailed
-from service.steps.measure import Measurement, measure
+from service.steps.measure import Extent, Measurement, measure
+from tests.support.memory_files import MemoryPacker
 from tests.support.workshop import CODE, MemoryPairs, MemorySandbox, MemorySource, Silence, code, workshop
 
 if TYPE_CHECKING:
@@ -45,11 +47,11 @@ class Bench:
         self.log = MemoryPairs()
         self.conditions: dict[str, Any] = {}
 
-    def measure(self, job: Job = JOB, seed: str = "seed", fixed: int | None = None) -> Measurement:
+    def measure(self, job: Job = JOB, seed: str = "seed", extent: Extent | None = None) -> Measurement:
         shop = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self._tree(side)) for side in Side}
-            return measure(shop, job, trees, seed, self.log, Silence(), lambda: None, fixed=fixed)
+            return measure(shop, job, trees, seed, self.log, Silence(), lambda: None, (), extent)
 
     @contextmanager
     def _tree(self, side: Side) -> Iterator[Path]:
@@ -125,6 +127,16 @@ class TestPairs:
         assert pads[::2] == pads[1::2]
         assert len(set(pads)) > len(pads) / 4
 
+    def test_each_pair_gets_new_copies_in_the_order_of_its_launches(self, bench: Bench) -> None:
+        packer = MemoryPacker()
+        bench.conditions["packer"] = packer
+        found = bench.measure()
+        codes = {Side.BASE: BASE, Side.PATCH: PATCH}
+
+        assert packer.renewed == [
+            (2 * pair, tuple(codes[side] for side in side_order("seed", pair))) for pair in range(found.pairs)
+        ]
+
     def test_each_program_is_launched_once_before_any_counts(self, bench: Bench) -> None:
         bench.sandbox.before = lambda number: (
             warm.append(len(bench.sandbox.warm_ups)) if number == 0 else None
@@ -144,22 +156,64 @@ class TestPairs:
 
 class TestFixedPairs:
     def test_every_benchmark_is_measured_in_all_of_them(self, bench: Bench) -> None:
-        found = bench.measure(fixed=14)
+        found = bench.measure(extent=Extent.fixed(14, JOB.policy))
 
         assert found.pairs == 14
         assert {pattern for _, pattern in bench.launches} == {"^(BM_same|BM_slow)$"}
 
     def test_they_are_never_more_than_the_policy_allows(self, bench: Bench) -> None:
-        assert bench.measure(replace(JOB, policy=Policy(max_pairs=10)), fixed=14).pairs == 10
+        job = replace(JOB, policy=Policy(max_pairs=10))
+
+        assert bench.measure(job, extent=Extent.fixed(14, job.policy)).pairs == 10
 
     def test_a_killed_worker_measures_what_is_missing(self, bench: Bench) -> None:
         bench.sandbox.before = _kill_at(5)
         with pytest.raises(Killed):
-            bench.measure(fixed=9)
+            bench.measure(extent=Extent.fixed(9, JOB.policy))
         bench.sandbox.before = lambda _: None
 
-        assert bench.measure(fixed=9).pairs == 9
+        assert bench.measure(extent=Extent.fixed(9, JOB.policy)).pairs == 9
         assert bench.log.recorded == list(range(9))
+
+
+class TestLonger:
+    BRIEF = replace(JOB, policy=Policy(max_pairs=14, false_alarms=1e-5))
+
+    def test_what_was_undecided_is_decided_as_if_there_had_been_no_end(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        brief = bench.measure(self.BRIEF)
+        longer = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 40)))
+        (tmp_path / "whole").mkdir()
+        whole = Bench(tmp_path / "whole").measure(replace(JOB, policy=Policy(false_alarms=1e-5)))
+
+        assert verdicts(brief, self.BRIEF)["BM_slow"] is Verdict.UNDECIDED
+        assert verdicts(longer, self.BRIEF)["BM_slow"] is Verdict.SLOWER
+        assert 14 < longer.pairs == whole.pairs < 40
+
+    def test_only_what_the_filter_chooses_is_launched(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path, code(BM_a=1e-6, BM_b=1e-6), code(BM_a=1.1e-6, BM_b=1.1e-6))
+        bench.measure(self.BRIEF)
+        bench.sandbox.launches.clear()
+        bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_b", 40)))
+
+        assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_b)$"}
+
+    def test_a_worker_that_takes_over_asks_for_no_more_pairs(self, bench: Bench) -> None:
+        bench.measure(self.BRIEF)
+        first = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 16)))
+        again = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 16)))
+
+        assert first.pairs == again.pairs == 16
+
+    def test_a_later_check_keeps_what_the_longer_one_decided(self, bench: Bench) -> None:
+        bench.measure(self.BRIEF)
+        longer = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 40)))
+        bench.sandbox.launches.clear()
+        again = bench.measure(self.BRIEF)
+
+        assert bench.sandbox.launches == []
+        assert verdicts(again, self.BRIEF) == verdicts(longer, self.BRIEF)
 
 
 class TestBudget:

@@ -263,3 +263,13 @@ class TestAPersonsOwnOverride:
         ((_, ruling),) = service.store.memory.rulings
         assert (ruling.kind, ruling.who, ruling.bug) == (RulingKind.PERSON_VOTE, "Bob", "MB-37948")
         assert service.obey() == []
+
+    def test_that_of_a_second_person_is_written_down_too(self, service: Service) -> None:
+        server = service.server
+        for person in ("bob", "carol"):
+            server.say(KEY, server.account, "Patch Set 1: Performance-1\n\nBuild Failed")
+            server.say(KEY, person, "Patch Set 1: Performance+1")
+            server.say(KEY, person, "Removed Performance-1 by Benchgate")
+            service.see(service.server.changes[KEY])
+
+        assert [ruling.who for _, ruling in service.store.memory.rulings] == ["Bob", "Carol"]

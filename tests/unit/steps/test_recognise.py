@@ -13,16 +13,8 @@ from service.domain.spec import BuildSpec, Revision
 from service.domain.vote import Outcome
 from service.steps.execute import execute_build
 from service.steps.recognise import recognise
-from tests.support.workshop import (
-    CODE,
-    MemoryClaimed,
-    MemoryInspector,
-    MemorySandbox,
-    MemorySource,
-    Silence,
-    code,
-    workshop,
-)
+from tests.support.memory_files import MemoryInspector
+from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

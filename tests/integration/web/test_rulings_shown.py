@@ -1,0 +1,160 @@
+"""What people ruled, on the pages and in the API."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import pytest
+
+from service.domain.rulings import RulingKind
+from tests.support.fake_reading import FakeReading, add_patch_set, build_summary, change_summary, ruling_view
+from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, OVERRIDDEN, REGRESSION, sample_project
+from tests.support.web import build_app, call
+
+APP = build_app(sample_project())
+OVERRIDE = "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)"
+ACCEPT = "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it"
+
+
+def page(path: str) -> str:
+    answer = call(APP, "GET", path)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def words(html: str) -> str:
+    """What a reader sees of a part of a page."""
+    lines = html.replace("<small", " <small")  # each is a line of its own
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", lines)).split())
+
+
+def rows_decided(text: str) -> list[str]:
+    """The rows of the section on what people decided."""
+    section = text.partition('id="rulings"')[2].partition("</section>")[0]
+    return re.findall(r"<tr.*?</tr>", section.partition("<tbody>")[2], re.DOTALL)
+
+
+def get(path: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    answer = call(APP, "GET", f"/api/v1{path}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("path", [f"/changes/{OVERRIDDEN}", "/runs/52"])
+def test_beside_a_build_stands_by_whose_word_its_failure_does_not_count(path: str) -> None:
+    measured, tested = re.findall(r'<section class="build".*?</section>', page(path), re.DOTALL)
+    assert ACCEPT in words(measured)
+    assert OVERRIDE not in words(measured)
+    assert OVERRIDE in words(tested)
+
+
+@pytest.mark.parametrize("path", [f"/changes/{REGRESSION}", "/runs/41"])
+def test_where_nobody_decided_anything_the_pages_say_nothing_of_it(path: str) -> None:
+    text = page(path)
+    assert 'class="excused"' not in text
+    assert "Decided by people" not in text
+
+
+def test_a_change_tells_when_who_decided_what_and_for_which_bug_the_newest_first() -> None:
+    assert "\n".join(words(row) for row in rows_decided(page(f"/changes/{OVERRIDDEN}"))) == (
+        "2026-11-21 02:34 Bob Reviewer overrode what failed ep_unit_tests time out on this host "
+        "excuses kv_engine.linux/812 https://bugs.example/MB-37948\n"
+        "2026-11-21 02:31 Dana Meyer accepted that CB3ExecutorBench/* is slower safer locks are worth it "
+        "excuses kv-engine-cv-perf/5910 –\n"
+        "2026-11-21 02:27 Dana Meyer took back what was overridden and accepted –\n"
+        "2026-11-21 02:22 Jo Park overrode what failed taken back all of it is known MB-1\n"
+        "2026-11-21 02:05 Sam Okafor allowed the code to run –"
+    )
+
+
+def test_only_what_was_taken_back_is_struck() -> None:
+    rows = rows_decided(page(f"/changes/{OVERRIDDEN}"))
+    assert ["<s>" in row for row in rows] == [False, False, False, True, False]
+
+
+def test_a_bug_with_an_address_is_a_link_that_tells_nobody_where_it_was_followed() -> None:
+    first, *others = rows_decided(page(f"/changes/{OVERRIDDEN}"))
+    assert '<a href="https://bugs.example/MB-37948" rel="noopener noreferrer">' in first
+    assert not [row for row in others if "noopener" in row]
+
+
+@pytest.mark.parametrize(
+    "bug", ["javascript:alert(1)", 'https://a" onclick="alert(1)', "data:text/html,x", "//evil.example"]
+)
+def test_a_bug_of_another_kind_is_text(bug: str) -> None:
+    reading = FakeReading()
+    add_patch_set(reading, change_summary(1, "x"), [], rulings=[ruling_view("override", "Bob", bug=bug)])
+    [row] = rows_decided(call(build_app(reading), "GET", "/changes/1").text)
+    assert "<a " not in row
+    assert words(row).endswith(bug)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+@pytest.mark.parametrize("kind", RulingKind)
+def test_hostile_words_of_people_stay_text(name: str, kind: RulingKind) -> None:
+    reading = FakeReading()
+    ruling = ruling_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
+    build = build_summary(1, 10, outcome="failed", result="FAILURE", excused_by=name)
+    change = change_summary(1, "x", run_id=1, run_state="finished")
+    taken_back = replace(ruling, is_standing=False)
+    add_patch_set(reading, change, [(build, [])], rulings=[ruling, taken_back])
+
+    for path in ("/changes/1", "/runs/1"):
+        text = call(build_app(reading), "GET", path).text
+        assert not re.search(r"<img src=x|<a href=.https://evil|\u202e|\b49\b", text)
+        assert words(name.replace("\u202e", "")[:60].replace("<", "&lt;")) in words(text)
+
+
+def test_a_vote_that_the_server_did_not_take_is_told_beside_its_decision() -> None:
+    reading = sample_project()
+    found = reading.patch_set(REGRESSION)
+    refused = replace(found.decisions[0], review_state="sent", review_note="label not granted: <Verified>")
+    reading.patch_sets[reading.patch_sets.index(found)] = replace(found, decisions=(refused,))
+
+    text = call(build_app(reading), "GET", f"/changes/{REGRESSION}").text
+
+    summary = text.partition('<details class="decision"')[2].partition("</summary>")[0]
+    assert words(summary).endswith("posted; label not granted: <Verified>")
+
+
+def test_the_api_tells_all_rulings_and_what_excuses_each_build() -> None:
+    found = get(f"/changes/{OVERRIDDEN}/patch-sets/1")
+    newest, *_, undone, trusted = found["rulings"]
+    assert newest == {
+        "kind": "override",
+        "who": "Bob Reviewer",
+        "reason": "ep_unit_tests time out on this host",
+        "bug": "https://bugs.example/MB-37948",
+        "filter": "",
+        "at": "2026-11-21T02:34:00Z",
+        "is_standing": True,
+        "excuses": [{"job": "kv_engine.linux", "number": 812}],
+        "sentence": OVERRIDE,
+    }
+    assert (undone["is_standing"], trusted["kind"]) == (False, "trust")
+    assert [build["excused_by"] for build in found["builds"]] == [ACCEPT, OVERRIDE]
+    assert [build["excused_by"] for build in get("/runs/52")["builds"]] == [ACCEPT, OVERRIDE]
+    assert get("/runs/52")["run"]["label"] == "Verified"
+
+
+def test_a_build_by_itself_is_excused_by_nobody() -> None:
+    assert "excused_by" not in get("/builds/kv-engine-cv-perf/5910")["build"]
+
+
+def test_hostile_words_come_through_the_api_as_they_are() -> None:
+    found = get(f"/changes/{HOSTILE_CHANGE}/patch-sets/1")["rulings"]
+    assert [each["reason"] for each in found][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
+
+
+def test_the_document_describes_rulings() -> None:
+    schemas = get("/openapi.json")["components"]["schemas"]
+    assert set(schemas["Ruling"]["properties"]) == {
+        *("kind", "who", "reason", "bug", "filter", "at", "is_standing", "excuses", "sentence")
+    }
+    assert set(schemas["RulingKind"]["enum"]) == set(RulingKind)
+    for whole, part in (("PatchSetWithBuilds", "BuildWithComparisons"), ("RunWithBuilds", "BuildOfRun")):
+        assert schemas[whole]["properties"]["builds"]["items"]["$ref"].endswith(f"/{part}")
+        assert "excused_by" in schemas[part]["properties"]
