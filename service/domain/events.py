@@ -51,8 +51,8 @@ def parse_event(body: bytes | str) -> Event:
     """
     document = parse_document(body)
     kind = document.get("type")
-    if not isinstance(kind, str) or not kind or len(kind) > 100:  # noqa: PLR2004 - the longest known has 22
-        raise BadEvent("the key 'type' is missing or not a short text")
+    if not isinstance(kind, str) or not _is_name(kind):
+        raise BadEvent("the key 'type' is missing or not a short name in ASCII")
     change = document.get("change")
     number = change.get("number") if isinstance(change, dict) else None
     return Event(kind, _project(document), _number(number))
@@ -92,3 +92,8 @@ def _number(found: object) -> int | None:
     if isinstance(found, int) and not isinstance(found, bool) and 0 < found < 1 << 31:
         return found
     return None
+
+
+def _is_name(kind: str) -> bool:
+    # The longest known has 22 characters. Not every character can be stored.
+    return 0 < len(kind) <= 100 and kind.isascii() and kind.isprintable()  # noqa: PLR2004
