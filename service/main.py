@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from service.config import ControlSettings
 from service.logs import log_as_json
-from service.steps.receive_event import receive_event
+from service.steps.receive_event import receive_events
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
@@ -20,6 +20,8 @@ from service.web.webhooks import create_webhooks
 from service.wiring import build_control
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import FastAPI
 
 
@@ -31,8 +33,8 @@ def create_app() -> FastAPI:
     registry = CollectorRegistry()
     secrets = [secret.get_secret_value() for secret in settings.webhook_secrets]
 
-    def receive(body: bytes) -> None:
-        receive_event(plane.store, settings.instance, body)
+    def receive(bodies: Sequence[bytes]) -> Sequence[int | None]:
+        return receive_events(plane.store, settings.instance, bodies)
 
     routers = [
         create_webhooks(secrets, receive, registry),

@@ -201,8 +201,8 @@ class Transaction(Hearing, Rounds, Remarks, Protocol):
     def next_decision(self, run: RunRecord) -> int:
         """The number that the run's next decision will have."""
 
-    def queue_task(self, task: str, entity: int) -> None:
-        """Send a hint once this transaction is committed."""
+    def queue_task(self, task: str, *entities: int) -> None:
+        """Send a hint for each once this transaction is committed."""
 
     def revive_review(self, patch_set_id: int) -> None:
         """Post the review of a patch set's last decision after all, where its change was closed or hidden."""

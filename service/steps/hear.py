@@ -28,8 +28,8 @@ def hear(
     position = tx.position(change.key.instance)
     if position is None:
         return  # nobody knows yet what was said before we came; the first look at everything tells
-    for heard_id in tx.hear(record, [m for m in said if _is_for_us(m, change, account, position)]):
-        tx.queue_task("obey", heard_id)
+    commands = [m for m in said if _is_for_us(m, change, account, position)]
+    tx.queue_task("obey", *tx.hear(record, commands))
     _note_person_overrides(tx, change, record, said, account)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +10,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import Counter
 
-from service.domain.errors import BadInput, Transient
-from service.domain.events import MAX_BYTES, parse_event
+from service.domain.errors import Transient
+from service.domain.events import MAX_BYTES
+from service.web.group_commit import GroupCommit
 from service.web.problems import problem, request_id_of
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ _SHORTEST_SECRET: Final = 16  # what a person may type by hand is too easily gue
 
 
 def create_webhooks(
-    secrets: Sequence[str], receive: Callable[[bytes], None], registry: CollectorRegistry
+    secrets: Sequence[str],
+    receive: Callable[[Sequence[bytes]], Sequence[int | None]],
+    registry: CollectorRegistry,
 ) -> APIRouter:
     """The route on which Gerrit's webhooks plug-in reports events.
 
     Args:
         secrets: those that are accepted; two while one replaces the other, none closes the route.
-        receive: stores an event's body; called in a thread; may raise Transient.
+        receive: stores the bodies of events, all or none; the number of each, None where it is no event.
+            Called in a thread; may raise Transient.
         registry: where the events are counted.
 
     Raises:
@@ -39,6 +42,7 @@ def create_webhooks(
     """
     if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
         raise ValueError(f"a webhook secret needs at least {_SHORTEST_SECRET} characters")
+    intake = GroupCommit(receive)
     known = tuple(secret.encode() for secret in secrets)
     counted = Counter(
         "benchgate_webhook_events", "Events that came in by webhook.", ["outcome"], registry=registry
@@ -57,15 +61,16 @@ def create_webhooks(
             detail = f"an event has at most {MAX_BYTES >> 10} KiB"
             return problem(413, detail, path=path, request_id=request_id)
         try:
-            outcome = await asyncio.to_thread(_store, body, receive)
+            number = await intake.add(body)
         except Transient as error:
             # The server sends the event again. Answered here: elsewhere the path is part of the answer.
             counted.labels("postponed").inc()
             again = {"Retry-After": "5"}
             return problem(503, str(error), path=path, request_id=request_id, headers=again)
-        if outcome == "unreadable":
+        if number is None:
+            # Accepted all the same: a 4xx would only make the server repeat it.
             _LOG.warning("webhook.unreadable", size=len(body), request_id=request_id)
-        counted.labels(outcome).inc()
+        counted.labels("unreadable" if number is None else "accepted").inc()
         return Response(status_code=204)
 
     return router
@@ -88,13 +93,3 @@ async def _read(request: Request) -> bytes | None:
         if len(body) > MAX_BYTES:
             return None
     return bytes(body)
-
-
-def _store(body: bytes, receive: Callable[[bytes], None]) -> str:
-    # What cannot be read is accepted: a 4xx would only make the server repeat it.
-    try:
-        parse_event(body)
-        receive(body)
-    except BadInput:
-        return "unreadable"
-    return "accepted"

@@ -317,8 +317,8 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
         self._m.decisions.append(decision)
         return decision.number
 
-    def queue_task(self, task: str, entity: int) -> None:
-        self._m.hints.append((task, entity))
+    def queue_task(self, task: str, *entities: int) -> None:
+        self._m.hints.extend((task, entity) for entity in entities)
 
     def revive_review(self, patch_set_id: int) -> None:
         decided = [each for each in self._m.decisions if each.patch_set_id == patch_set_id]

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 _LARGEST_INTEGER: Final = 2**31 - 1
 
+# Built once: bursts of events come in, and building it takes longer than its execution.
+_ADD_EVENT: Final = (
+    insert(t.event)
+    .on_conflict_do_update(
+        index_elements=["instance", "digest"],
+        set_={"deliveries": t.event.c.deliveries + 1, "received_at": func.now(), "handled_at": null()},
+    )
+    .returning(t.event.c.id)
+)
+
 
 class Changes(Connected):
     """What the review server says."""
@@ -28,21 +38,8 @@ class Changes(Connected):
         """Store an event; a duplicate is counted and looked at again."""
         # The number is a stranger's word: one that no server gives is no hint, and must not stop the rest.
         hinted = change if change is not None and 0 < change <= _LARGEST_INTEGER else None
-        statement = insert(t.event).values(
-            instance=instance, digest=digest, type=kind, change=hinted, body=body
-        )
-        again = {
-            "deliveries": t.event.c.deliveries + 1,
-            "received_at": func.now(),
-            "handled_at": null(),
-        }
-        return int(
-            self._connection.execute(
-                statement.on_conflict_do_update(index_elements=["instance", "digest"], set_=again).returning(
-                    t.event.c.id
-                )
-            ).scalar_one()
-        )
+        event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
+        return int(self._connection.execute(_ADD_EVENT, event).scalar_one())
 
     def event_change(self, event_id: int) -> ChangeKey | None:
         """The change an event hints at; None where it concerns none. NotFound without such an event."""

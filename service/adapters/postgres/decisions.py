@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CONTROL_POOL: Final = "control"
 MACHINE_TASK: Final = "execute"  # the one task that runs where the build's pool is
 
+_ADD_TO_OUTBOX: Final = insert(t.outbox)
+
 
 class Decisions(Connected):
     """Votes, and the outbox."""
@@ -54,14 +56,19 @@ class Decisions(Connected):
             ).scalar_one()
         )
 
-    def queue_task(self, task: str, entity: int) -> None:
-        """Send a hint once this transaction is committed. NotFound: the build to execute is not there."""
-        pool = CONTROL_POOL
-        if task == MACHINE_TASK:
-            pool = self._one(select(t.build.c.pool).where(t.build.c.id == entity), f"build {entity}").pool
-        self._connection.execute(
-            insert(t.outbox).values(kind="task", payload={"task": task, "entity": entity, "pool": pool})
-        )
+    def queue_task(self, task: str, *entities: int) -> None:
+        """Send a hint for each once this transaction is committed. NotFound: no such build to execute."""
+        hints = [
+            {"kind": "task", "payload": {"task": task, "entity": entity, "pool": self._pool_of(task, entity)}}
+            for entity in entities
+        ]
+        if hints:
+            self._connection.execute(_ADD_TO_OUTBOX, hints)
+
+    def _pool_of(self, task: str, entity: int) -> str:
+        if task != MACHINE_TASK:
+            return CONTROL_POOL
+        return str(self._one(select(t.build.c.pool).where(t.build.c.id == entity), f"build {entity}").pool)
 
     def revive_review(self, patch_set_id: int) -> None:
         """Post the review of a patch set's last decision after all, where its change was closed or hidden."""

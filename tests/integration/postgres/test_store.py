@@ -15,9 +15,12 @@ from service.adapters.postgres.store import PostgresStore
 from service.domain.errors import Transient
 from service.domain.identity import ChangeKey
 from service.domain.records import QueuedReview
+from service.steps.receive_event import receive_events
 from tests.integration.postgres.samples import change, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.adapters.postgres.upkeep import PostgresUpkeep
     from service.adapters.postgres.worklist import ClaimedBuild, MachineWorklist
     from service.ports import Claimed, Store, Upkeep, Worklist
@@ -140,6 +143,22 @@ def test_hints_and_reviews_leave_with_the_commit_only(store: PostgresStore, data
     with pytest.raises(RuntimeError, match="no"):
         fail()
     assert database.value("SELECT count(*) FROM outbox") == 0
+
+
+def test_the_same_events_heard_twice_at_once_stand_in_nobodys_way(
+    store: PostgresStore, database: Database
+) -> None:
+    bodies = [b'{"type": "patchset-created", "change": {"number": %d}}' % n for n in range(1, 41)]
+
+    def hear(bodies: Sequence[bytes]) -> list[int | None]:
+        return receive_events(store, "review", bodies)
+
+    with ThreadPoolExecutor(2) as pool:
+        there, back = pool.map(hear, (bodies, bodies[::-1]))
+
+    assert there == back[::-1]
+    assert database.value("SELECT count(*) FROM event WHERE deliveries = 2") == len(bodies)
+    assert database.value("SELECT count(*) FROM outbox") == 2 * len(bodies)
 
 
 def test_a_child_process_uses_no_connection_of_its_parent(store: PostgresStore, database: Database) -> None:

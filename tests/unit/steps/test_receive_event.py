@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.errors import BadEvent
 from service.steps.look_at_change import handle_event
-from service.steps.receive_event import receive_event
+from service.steps.receive_event import receive_event, receive_events
 from tests.support.changes import KEY, Service, change_at
 from tests.support.memory_store import MemoryStore
 
@@ -84,3 +84,25 @@ def test_an_event_without_a_change_only_ends() -> None:
     handle_event(service.store, service.server, receive_event(service.store, "gerrit", body))
 
     assert service.runs() == []
+
+
+def test_events_that_come_together_are_stored_together_and_each_is_told_its_number() -> None:
+    store = MemoryStore()
+    other = CREATED.replace(b"7", b"8")
+    merged = (SAMPLES / "stream-ref-updated-branch.json").read_bytes()
+    numbers = receive_events(store, "gerrit", [CREATED, b"<html>", other, CREATED, merged])
+
+    first, unreadable, second, again, branch = numbers
+    assert (unreadable, again) == (None, first)
+    assert len({first, second, branch}) == len(store.memory.events) == 3
+    stored = {number: store.memory.events[number - 1] for number in (first, second, branch) if number}
+    assert {number: event.change for number, event in stored.items()} == {first: 7, second: 8, branch: None}
+    assert {number: event.deliveries for number, event in stored.items()} == {first: 2, second: 1, branch: 1}
+    assert [event.is_handled for event in stored.values()] == [False, False, True]
+    assert set(store.memory.hints) == {("handle_event", first), ("handle_event", second)}
+
+
+def test_nothing_readable_among_what_came_together_leaves_nothing() -> None:
+    store = MemoryStore()
+    assert receive_events(store, "gerrit", [b"", b"[]"]) == [None, None]
+    assert (store.memory.events, store.memory.hints) == ([], [])
