@@ -43,7 +43,7 @@ bench-store: .venv/dev.stamp ## ingest and query times of the store (PEERS=1: LN
 bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and measuring taken off
 	@$(BIN)/python -m tests.bench.overhead
 
-bench-reader: .venv/dev.stamp ## how fast result files are read
+bench-reader: .venv/dev.stamp ## how fast result files are read and compared
 	@$(BIN)/python -m tests.bench.reader
 
 bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
