@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,6 +25,7 @@ _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
     Verdict.UNDECIDED: {"fg": "yellow"},
 }
 _HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
+_NAMED: Final = 3  # more names than these, and the reason after them is not found
 _TO_THE_RIGHT: Final = frozenset({"change", "95 % interval", "pairs"})
 
 
@@ -63,14 +65,26 @@ def _line(
 
 
 def print_reasons(comparisons: Sequence[Comparison]) -> None:
-    """What the verdicts leave open, on stderr."""
-    lines = [
-        f"{plain(each.row.benchmark)} is {each.verdict}: {plain(each.reason)}"
-        for each in comparisons
-        if each.reason
-    ]
-    if lines:
-        click.echo("\n".join(lines), err=True)
+    """What the verdicts leave open, on stderr; what is open for many benchmarks alike is said once."""
+    rows = Counter(each.row.benchmark for each in comparisons)
+    alike: dict[tuple[Verdict, str], list[str]] = {}
+    for each in comparisons:
+        if each.reason:
+            metric = f" ({plain(each.row.metric.label)})" if rows[each.row.benchmark] > 1 else ""
+            names = alike.setdefault((each.verdict, plain(each.reason)), [])
+            names.append(plain(each.row.benchmark) + metric)
+    for (verdict, reason), names in alike.items():
+        click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {reason}", err=True)
+
+
+def _subject(names: Sequence[str], of: int) -> str:
+    if len(names) == 1:
+        return f"{names[0]} is"
+    if len(names) == of:
+        return f"All {of} are"
+    if len(names) <= _NAMED:
+        return f"{', '.join(names[:-1])} and {names[-1]} are"
+    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others are"
 
 
 def to_json(comparisons: Sequence[Comparison], **more: object) -> str:

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.cli.tables import print_reasons
+from service.domain.verdict import Verdict
+from tests.unit.domain.comparisons import SAME, row
+
+if TYPE_CHECKING:
+    from service.domain.verdict import Comparison
+
+NOISE = "one launch a side cannot tell"
+LAYOUT = "it comes from where the linker put the code"
+
+
+def undecided(name: str, why: str = NOISE) -> Comparison:
+    return replace(SAME, row=row(name), verdict=Verdict.UNDECIDED, reason=why)
+
+
+def named(count: int) -> list[Comparison]:
+    return [undecided(f"BM_{number}") for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "said"),
+    [
+        ([SAME], ""),
+        ([undecided("BM_0"), SAME], f"BM_0 is undecided: {NOISE}\n"),
+        ([undecided("BM_0")], f"BM_0 is undecided: {NOISE}\n"),
+        ([*named(2), SAME], f"BM_0 and BM_1 are undecided: {NOISE}\n"),
+        ([*named(3), SAME], f"BM_0, BM_1 and BM_2 are undecided: {NOISE}\n"),
+        ([*named(4), SAME], f"BM_0, BM_1 and 2 others are undecided: {NOISE}\n"),
+        (named(300), f"All 300 are undecided: {NOISE}\n"),
+        (
+            [*named(2), undecided("BM_9", LAYOUT)],
+            f"BM_0 and BM_1 are undecided: {NOISE}\nBM_9 is undecided: {LAYOUT}\n",
+        ),
+        ([undecided("BM\n\x1b[31m0"), SAME], f"BM [31m0 is undecided: {NOISE}\n"),
+    ],
+)
+def test_what_is_open_for_several_benchmarks_alike_is_said_once(
+    comparisons: list[Comparison], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_reasons(comparisons)
+    assert capsys.readouterr() == ("", said)
+
+
+def test_of_a_benchmark_with_several_metrics_each_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = undecided("BM_0"), replace(SAME, row=row("BM_0", "items_per_second"))
+    print_reasons([first, second])
+    assert capsys.readouterr().err == f"BM_0 ({first.row.metric.label}) is undecided: {NOISE}\n"
