@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-native bench-verdicts bench-webhooks soak checks-plugin clean
+.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -45,6 +45,9 @@ bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and meas
 
 bench-reader: .venv/dev.stamp ## how fast result files are read and compared
 	@$(BIN)/python -m tests.bench.reader
+
+bench-analysis: .venv/dev.stamp ## how long the verdicts of 500 benchmarks take, and how much memory
+	@$(BIN)/python -m tests.bench.analysis
 
 bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
 	@$(BIN)/python -m tests.bench.native $(foreach workload,$(ONLY),--only $(workload))
