@@ -60,6 +60,11 @@ class Estimate:
         reach = -_t(self.degrees, one_sided) * error
         return self.centre - reach, self.centre + reach
 
+    def reach_of(self, pairs: int, one_sided: float) -> float:
+        """About how far :meth:`bounds` would lie from the centre with so many pairs that scatter alike."""
+        degrees = pairs - 2 * _cut(pairs) - 1
+        return -_t(degrees, one_sided) * self.error * math.sqrt(self.pairs / pairs)
+
     def is_above(self, margin: float, error: float) -> bool:
         """Whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
 
@@ -117,13 +122,18 @@ def estimate_of(log_ratios: Sequence[float]) -> Estimate:
     """As :func:`estimate`, of two log ratios or more."""
     logs = sorted(log_ratios)
     n = len(logs)
-    cut = int(TRIM * n) if n >= _TRIMMED_FROM else 0
+    cut = _cut(n)
     inner = logs[cut : n - cut]
     winsorised = [inner[0]] * cut + inner + [inner[-1]] * cut
     mean = sum(winsorised) / n
     spread = math.sqrt(sum((x - mean) ** 2 for x in winsorised) / (n - 1))
     share = 1 - 2 * TRIM if cut else 1.0
     return Estimate(sum(inner) / len(inner), spread / (share * math.sqrt(n)), n - 2 * cut - 1, tuple(logs))
+
+
+def _cut(pairs: int) -> int:
+    """How many values are trimmed at either end."""
+    return int(TRIM * pairs) if pairs >= _TRIMMED_FROM else 0
 
 
 @lru_cache(maxsize=1024)

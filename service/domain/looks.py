@@ -6,6 +6,7 @@ longer sequence, sees the same looks with the same errors.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, Final
@@ -49,8 +50,10 @@ _FIRST: Final = (
     Look(30, 0.0, 0.05),
     Look(32, 0.02, 0.15),
 )
-_EVERY: Final = 8  # pairs between looks from then on
-_LEFT: Final = (0.02, 0.05)  # the first of them spends these parts, each further one half as much
+# From then on in growing steps, the j-th of which spends 1 ÷ j (j + 1) of the rest. Were the steps equal and
+# each part half of the one before, smaller parts would soon widen more than further pairs narrow.
+_GROWTH: Final = 1.25
+_REST: Final = (0.04, 0.10)
 
 
 def looks(max_pairs: int) -> tuple[int, ...]:
@@ -91,5 +94,7 @@ def _up_to(max_pairs: int) -> tuple[Look, ...]:
 
 def _all() -> Iterator[Look]:
     yield from _FIRST
-    for k in count(1):
-        yield Look(_FIRST[-1].pairs + k * _EVERY, _LEFT[0] * 2.0 ** (1 - k), _LEFT[1] * 2.0 ** (1 - k))
+    pairs = _FIRST[-1].pairs
+    for j in count(1):
+        pairs = 2 * math.ceil(_GROWTH * pairs / 2)
+        yield Look(pairs, _REST[0] / (j * (j + 1)), _REST[1] / (j * (j + 1)))

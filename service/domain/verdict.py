@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from service.domain.comparison import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.looks import Look, difference_errors, looks, with_shares
 from service.domain.metric import Better, Metric
-from service.domain.signed_ranks import least_pairs
 from service.domain.text import duration, share, signed_percent
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _MANY_PAIRS: Final = 1000  # more than any policy may ask for
 
 
 # Counts up when the same pairs would be decided otherwise: no sequence is continued by another rule.
-RULE: Final = 2
+RULE: Final = 3
 
 
 class Verdict(StrEnum):
@@ -61,9 +60,10 @@ class Row:
 class Comparison:
     """Base against patch for one row.
 
-    ``ratio`` is patch ÷ base and ``interval`` its always-valid 95 % interval; both None where there was
-    nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch``
-    are the sides' medians over launches. ``reason`` completes the verdict where numbers alone do not.
+    ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at whatever look it is read; both
+    None where there was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base``
+    and ``patch`` are the sides' medians over launches. ``reason`` completes the verdict where numbers alone
+    do not.
     ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would, and
     ``spread`` how far single pairs scatter (log scale); both only where more pairs may help.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
@@ -144,7 +144,7 @@ def compare(
         if verdict.is_decided:
             return _describe(row, verdict, seen, found, max(spent, _interval_error(look)))
     undecided = _describe(row, Verdict.UNDECIDED, seen, found, _interval_error(look))
-    return replace(undecided, more_pairs=_more_pairs(found, policy, family, look), spread=found.spread)
+    return replace(undecided, more_pairs=_more_pairs(found, policy, family), spread=found.spread)
 
 
 def with_what_it_takes(found: Comparison, pair_seconds: float | None = None) -> Comparison:
@@ -166,7 +166,7 @@ def _half(ratio: float) -> str:
 
 def _missing(found: Comparison, pair_seconds: float | None) -> str:
     more = found.more_pairs or 0.0
-    if more > _MANY_PAIRS:
+    if math.isinf(more):
         return "no reasonable number of pairs would decide it"
     time = f" ({duration(more * pair_seconds)})" if pair_seconds else ""
     return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
@@ -253,25 +253,19 @@ def _interval_error(look: Look) -> float:
     return 0.025 * (look.same + look.difference) / 2
 
 
-def _more_pairs(found: Estimate, policy: Policy, family: float, look: Look) -> float:
-    """About how many more pairs would decide, by the answer that is nearest."""
+def _more_pairs(found: Estimate, policy: Policy, family: float) -> float:
+    """About how many more pairs would decide: up to the first look whose part of the error is enough."""
     centre = abs(found.centre)
-    error = _difference_error(policy, family)
-    beyond = _pairs_until(_reach(found, error), centre - math.log1p(policy.floor), found.pairs)
-    near = _reach(found, (look.same or 0.1) * SAME_ERROR)
-    within = _pairs_until(near, math.log1p(policy.same_within) - centre, found.pairs)
-    more = max(min(max(beyond, least_pairs(error)), within) - found.pairs, 1)
-    return more if math.isinf(more) else math.ceil(more)
-
-
-def _reach(found: Estimate, one_sided: float) -> float:
-    low, high = found.bounds(one_sided)
-    return (high - low) / 2
-
-
-def _pairs_until(reach: float, gap: float, pairs: int) -> float:
-    """How many pairs make an interval of that reach narrower than the gap."""
-    return pairs * (reach / gap) ** 2 if gap > 0 else math.inf
+    beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
+    schedule = with_shares(looks(_MANY_PAIRS))
+    errors = difference_errors(schedule, _difference_error(policy, family))
+    for look in schedule:
+        if look.pairs > found.pairs:
+            spent, same = errors.get(look.pairs, 0.0), look.same * SAME_ERROR
+            is_found = spent > 0 and found.reach_of(look.pairs, spent) < beyond
+            if is_found or (same > 0 and found.reach_of(look.pairs, same) < within):
+                return look.pairs - found.pairs
+    return math.inf
 
 
 def _median(values: Sequence[float]) -> float:

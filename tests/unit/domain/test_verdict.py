@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.domain.comparison import MIN_PAIRS
+from service.domain.looks import looks
 from service.domain.metric import Better, Metric, metric_named
 from service.domain.project_file import Policy
 from service.domain.verdict import Comparison, Row, Verdict, compare, first_decisive_look, with_what_it_takes
@@ -231,16 +232,24 @@ class TestReasons:
         assert found.verdict is Verdict.UNDECIDED
         said = with_what_it_takes(found, 10.0).reason
         assert said.startswith("pairs spread by 5.")
-        assert said.endswith(" %, the interval is ±3.5 % wide; about 28 more pairs (5 min) would decide it")
+        assert said.endswith(" %, the interval is ±3.5 % wide; about 48 more pairs (8 min) would decide it")
 
     def test_the_pairs_that_are_missing_are_the_pairs_it_takes(self) -> None:
         base, patch = noisy(1.0, 400, 0.06), noisy(1.0, 400, 0.06, seed=7)
         found = judged(base[:32], patch[:32])
         asked = 32 + int(found.more_pairs or 0)
 
-        enough = compare(row(), base, patch, POLICY, 20, schedule=(2 * asked,))
+        enough = compare(row(), base, patch, POLICY, 20, schedule=looks(2 * asked))
 
         assert enough.verdict is Verdict.SAME
+
+    @pytest.mark.parametrize(("level", "verdict"), [(1.0, Verdict.SAME), (1.03, Verdict.SLOWER)])
+    def test_enough_pairs_decide_however_far_they_scatter(self, level: float, verdict: Verdict) -> None:
+        """What the looks to come may spend shrinks more slowly than what the pairs leave open."""
+        base, patch = noisy(1.0, 1000, 0.042), noisy(level, 1000, 0.042, seed=7)
+
+        assert judged(base[:32], patch[:32]).verdict is Verdict.UNDECIDED
+        assert compare(row(), base, patch, POLICY, 20, schedule=looks(1000)).verdict is verdict
 
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))
@@ -252,5 +261,5 @@ class TestReasons:
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)
 
-        expected = "pairs spread by 0 %, the interval is ±0.00 % wide; about 4 more pairs would decide it"
+        expected = "pairs spread by 0 %, the interval is ±0.00 % wide; about 8 more pairs would decide it"
         assert with_what_it_takes(found).reason == expected
