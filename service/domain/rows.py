@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.clock import JOIN_SHARE, why_real_time_joins
+from service.domain.comparison import MIN_PAIRS
 from service.domain.exact import compare_exactly, exact_looks
 from service.domain.metric import metric_named, own_clock
 from service.domain.verdict import Comparison, Row, Verdict, compare
@@ -54,6 +55,11 @@ class Rule:
         return compare_exactly(row, pairs, early, self.policy, self.family)
 
     @property
+    def least_failures(self) -> int:
+        """How many launches must fail alike before it is no chance; recorded data are all there is."""
+        return 1 if self._is_single else MIN_PAIRS
+
+    @property
     def _is_single(self) -> bool:
         return len(self.schedule) == 1
 
@@ -94,7 +100,7 @@ class Benchmark:
             yield _because(self._judge(real, pairs, work, lesser), reason)
 
     def _judge(self, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
-        if found := self._one_sided(row):
+        if found := self._one_sided(row, rule.least_failures):
             return found
         values = [(self._value(row, one, work), self._value(row, other, work)) for one, other in pairs]
         usual = rule.compare(row, [base for base, _ in values], [patch for _, patch in values])
@@ -109,7 +115,7 @@ class Benchmark:
         self, leader: Comparison, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
         """The row of a rate whose question another row answers."""
-        if found := self._one_sided(row):
+        if found := self._one_sided(row, rule.least_failures):
             return found
         values = [(self._value(row, one, None), self._value(row, other, None)) for one, other in pairs]
         complete = [(base, patch) for base, patch in values if base is not None and patch is not None]
@@ -136,8 +142,11 @@ class Benchmark:
         )
         return why_real_time_joins(self.name, base, patch)
 
-    def _one_sided(self, row: Row) -> Comparison | None:
-        """The comparison of what only one side ever reports; None where both do, or neither."""
+    def _one_sided(self, row: Row, least: int) -> Comparison | None:
+        """The comparison of what only one side ever reports; None where both do, or neither.
+
+        It is final where that side did so ``least`` times or more.
+        """
         base, patch = (
             [self._value(row, launch, None) is not None for launch in launches.values()]
             for launches in (self.base, self.patch)
@@ -151,9 +160,11 @@ class Benchmark:
             reason = f"the parent reports {label} in {sum(base)} of {len(base)} launches, the patch in none"
             return Comparison(row, Verdict.UNDECIDED, reason=reason)
         if any(base):
-            return Comparison(row, Verdict.BROKEN, reason=f"reports no {label} any more")
+            verdict = Verdict.BROKEN if len(base) >= least else Verdict.UNDECIDED
+            return Comparison(row, verdict, reason=f"reports no {label} any more")
         if any(patch):
-            return Comparison(row, Verdict.NEW, reason=f"reports no {label} in the parent")
+            verdict = Verdict.NEW if len(patch) >= least else Verdict.UNDECIDED
+            return Comparison(row, verdict, reason=f"reports no {label} in the parent")
         return None
 
     def _lost(self, *, is_in_base: bool, is_in_patch: bool) -> str:

@@ -191,7 +191,7 @@ def _compare_suite(
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:
             yield from (Comparison(row, Verdict.REMOVED) for row in rows)
-        elif failed := _of_failures(name, failures):
+        elif failed := _of_failures(name, failures, rule.least_failures):
             verdict, reason = failed
             yield from (Comparison(row, verdict, reason=reason) for row in rows)
         else:
@@ -222,12 +222,18 @@ def _failures(launches: Iterable[Launch], side: Side) -> dict[str, _Failures]:
     return found
 
 
-def _of_failures(name: str, failures: Mapping[Side, Mapping[str, _Failures]]) -> tuple[Verdict, str] | None:
-    """What failing means: blame needs that every launch of the patch fails, and none of the parent."""
+def _of_failures(
+    name: str, failures: Mapping[Side, Mapping[str, _Failures]], least: int
+) -> tuple[Verdict, str] | None:
+    """What failing means: blame needs that every launch of the patch fails, and none of the parent.
+
+    What fails in half of its launches does so in the first two of one side only in one of 16 sequences, and
+    in the first five in one of 1,000: fewer than ``least`` launches say nothing for good.
+    """
     base, patch = (failures[side].get(name) for side in Side)
-    if base and base.is_constant:
+    if base and base.is_constant and base.launches >= least:
         return Verdict.NEW, f"fails in the parent: {base.text}"
-    if patch and patch.is_constant and not base:
+    if patch and patch.is_constant and patch.launches >= least and not base:
         return Verdict.BROKEN, patch.text
     for side, found in (("patch", patch), ("parent", base)):
         if found:

@@ -166,14 +166,47 @@ class TestComparing:
         assert (found.verdict, found.reason) == (Verdict.NEW, "fails in the parent: no file")
 
     def test_what_the_patch_no_longer_reports_is_broken_and_not_merely_undecided(self) -> None:
-        found = compared(launches({"a": 1.0}, {"a": None}), Listing("s", ("a",), ("a",)))["a"]
+        found = compared(launches({"a": 1.0}, {"a": None}, 5), Listing("s", ("a",), ("a",)))["a"]
 
         assert (found.verdict, found.reason) == (Verdict.BROKEN, "reports no CPU time any more")
 
     def test_what_only_the_patch_reports_is_new(self) -> None:
-        found = compared(launches({"a": None}, {"a": 1.0}), Listing("s", ("a",), ("a",)))["a"]
+        found = compared(launches({"a": None}, {"a": 1.0}, 5), Listing("s", ("a",), ("a",)))["a"]
 
         assert (found.verdict, found.reason) == (Verdict.NEW, "reports no CPU time in the parent")
+
+    @pytest.mark.parametrize(
+        ("base", "patch", "reason"),
+        [
+            ({"a": 1.0}, {"a": None}, "reports no CPU time any more"),
+            ({"a": None}, {"a": 1.0}, "reports no CPU time in the parent"),
+        ],
+    )
+    def test_four_launches_may_miss_a_metric_by_chance(
+        self, base: dict[str, float | None], patch: dict[str, float | None], reason: str
+    ) -> None:
+        row = compared(launches(base, patch, 4), Listing("s", ("a",), ("a",)))["a"]
+
+        assert (row.verdict, row.reason) == (Verdict.UNDECIDED, reason)
+
+    @pytest.mark.parametrize(
+        ("pairs", "side", "verdict"),
+        [
+            (4, Side.PATCH, Verdict.UNDECIDED),
+            (5, Side.PATCH, Verdict.BROKEN),
+            (4, Side.BASE, Verdict.UNDECIDED),
+            (5, Side.BASE, Verdict.NEW),
+        ],
+    )
+    def test_four_launches_may_all_fail_by_chance(self, pairs: int, side: Side, verdict: Verdict) -> None:
+        """Jobs with counters look after two pairs: what fails in half of its launches must not end there."""
+        failing = launches({"a": 1.0}, {"a": 1.0}, pairs)
+        found = [
+            replace(each, values={}, errors={"a": "no space"}) if each.side is side else each
+            for each in failing
+        ]
+
+        assert compared(found, Listing("s", ("a",), ("a",)))["a"].verdict is verdict
 
     def test_rows_come_in_the_patchs_order_with_removed_ones_last(self) -> None:
         rows = compare_all([SUITE], [Listing("s", ("z", "a", "b"), ("b", "n", "a"))], [], POLICY)
