@@ -23,10 +23,10 @@ def threads_of(name: str) -> int:
     return int(found[-1]) if found and found[-1].isascii() and found[-1].isdigit() else 1
 
 
-def side_order(seed: str, pair: int) -> tuple[Side, Side]:
-    """The order of the two launches of a pair: a fair coin, the same for the same seed and pair."""
-    coin = hashlib.sha256(f"{seed}/{pair}".encode()).digest()[0] & 1
-    return (Side.BASE, Side.PATCH) if coin else (Side.PATCH, Side.BASE)
+def side_order(seed: str, coin: int) -> tuple[Side, Side]:
+    """The order of the two launches of a pair: a fair coin, the same for the same seed and number."""
+    is_base_first = hashlib.sha256(f"{seed}/{coin}".encode()).digest()[0] & 1
+    return (Side.BASE, Side.PATCH) if is_base_first else (Side.PATCH, Side.BASE)
 
 
 def environment_pad(seed: str, pair: int) -> int:

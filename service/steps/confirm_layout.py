@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from service.domain.disturbance import counting_pairs, pairs_of
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
 from service.domain.layout import MOST, PAIRS, VARIANTS, number_of, pairs_short, pairs_with, variant_of
@@ -143,7 +144,9 @@ def _measure(work: _Work, variant: int, left: float) -> float:
                 raise _Spent
             work.progress.say(f"{place}, pair {index + 1}")
             pair = number_of(variant, index)
-            raw = launch_pair_or_repeat(launcher, pair, wanted)
+            # As with the programs as built: a pair that is measured again keeps its coin.
+            coin = number_of(variant, len(counting_pairs(pairs_of(launches), PAIRS)))
+            raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
             work.claimed.record(pair, encode(raw), facts_of(raw))
             launches.extend(read_pair(pair, encode(raw), work.spec.job.suites))
             wanted = pairs_short(work.suspected, launches)

@@ -146,8 +146,8 @@ class Launcher:
         }
         return RawLaunch(suite.name, side, output, facts)
 
-    def renew(self, pair: int) -> bool:
-        """Put new copies in the place of both sides' programs, in the order in which the pair launches them.
+    def renew(self, coin: int) -> bool:
+        """Put new copies in the place of both sides' programs, in the order in which a pair launches them.
 
         A file keeps its place in memory for as long as it is cached, and some places make a program slower
         for good. Drawn anew for every pair that becomes noise, as with the environment.
@@ -156,9 +156,9 @@ class Launcher:
             False where they are too large to be copied for every pair.
 
         Raises:
-            CommandFailed: they cannot be copied.
+            Transient: they cannot be copied.
         """
-        first, second = side_order(self.seed, pair)
+        first, second = side_order(self.seed, coin)
         builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
         return self.shop.packer.renew(self.shop.sandbox, builds, self.watch)
 

@@ -115,7 +115,8 @@ def measure(
             break
         progress.say(_place(pair, count, most, last), count / last)
         try:
-            launches.extend(_pair(launcher, pair, wanted, counts, log))
+            # A pair that is measured again keeps its coin: whether it was disturbed may hang on the order.
+            launches.extend(_pair(launcher, pair, count, wanted, counts, log))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
@@ -131,10 +132,15 @@ def measure(
 
 
 def _pair(
-    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], counts: Counts, log: PairLog
+    launcher: Launcher,
+    pair: int,
+    coin: int,
+    wanted: Mapping[str, Sequence[str]],
+    counts: Counts,
+    log: PairLog,
 ) -> Iterable[Launch]:
     """Measure a pair and keep it."""
-    raw = launch_pair_or_repeat(launcher, pair, wanted)
+    raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
     record = encode(with_counts(raw, counts) if pair == 0 else raw)
     log.record(pair, record, facts_of(raw))
     return read_pair(pair, record, launcher.job.suites)
@@ -200,22 +206,27 @@ def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str
 
 
 def launch_pair_or_repeat(
-    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]]
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
 ) -> tuple[RawLaunch, ...]:
-    """The launches of a pair; a pair in which a program failed is repeated once, whole."""
+    """The launches of a pair; a pair in which a program failed is repeated once, whole.
+
+    ``pair`` decides about the environment, ``coin`` about the order of the sides.
+    """
     try:
-        return tuple(_launch_pair(launcher, pair, wanted))
+        return tuple(_launch_pair(launcher, pair, wanted, coin))
     except SideFailed:
-        return tuple(_launch_pair(launcher, pair, wanted))
+        return tuple(_launch_pair(launcher, pair, wanted, coin))
 
 
-def _launch_pair(launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]]) -> Iterator[RawLaunch]:
-    is_renewed = launcher.renew(pair)
+def _launch_pair(
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
+) -> Iterator[RawLaunch]:
+    is_renewed = launcher.renew(coin)
     for name, benchmarks in wanted.items():
         # Group by group, so that the two launches that are compared stay next to each other.
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
-            for side in side_order(launcher.seed, pair):
+            for side in side_order(launcher.seed, coin):
                 raw = launcher.launch(suite, side, group, pair)
                 yield raw if is_renewed else replace(raw, facts={**raw.facts, "kept_in_place": True})
 
