@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.untrusted_file import open_output, read_output
 from service.domain.command import Command, Limits, Mount
-from service.domain.errors import BadResults, CommandFailed, ProgramMissing
+from service.domain.errors import BadResults, CommandFailed, ProgramMissing, Transient
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -176,13 +176,13 @@ def unpack(sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None
         watch: called several times a second; ends the work by raising.
 
     Raises:
-        CommandFailed: the archive is damaged or too large.
+        Transient: it does not succeed. The build packed what can be unpacked, so this is the machine's fault.
     """
     mounts = (Mount(archive.parent, "/in"), Mount(into, "/build", writable=True))
     argv = ("sh", "-c", _UNPACK, "unpack", f"./{archive.name}")
     ended, lines = _run(sandbox, Command(argv, mounts, cwd="/in", limits=LIMITS), watch)
     if not ended.is_success:
-        raise CommandFailed("unpacking of the programs", ended.end, "\n".join(lines))
+        raise _failed("unpacking of the programs", ended, lines)
 
 
 def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
@@ -199,7 +199,7 @@ def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]
         False where those of both together are larger than :data:`MOST_RENEWED`; then nothing is copied.
 
     Raises:
-        CommandFailed: a file cannot be copied.
+        Transient: a file cannot be copied. No code of the project has a part in that.
     """
     first, second = builds
     mounts = (Mount(first, "/first", writable=True), Mount(second, "/second", writable=True))
@@ -207,8 +207,12 @@ def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]
     if ended.exit_code == _TOO_LARGE_CODE:
         return False
     if not ended.is_success:
-        raise CommandFailed("copying of the programs", ended.end, "\n".join(lines))
+        raise _failed("copying of the programs", ended, lines)
     return True
+
+
+def _failed(what: str, ended: Completed, lines: Sequence[str]) -> Transient:
+    return Transient(": ".join((what, ended.end, *lines[-1:])))
 
 
 def _run(sandbox: Sandbox, command: Command, watch: Callable[[], None]) -> tuple[Completed, list[str]]:

@@ -93,10 +93,10 @@ class Packer(Protocol):
         """An archive in ``out`` of the programs, shared objects and kept files; raises CommandFailed."""
 
     def unpack(self, sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None]) -> None:
-        """The archive's files in ``into``."""
+        """The archive's files in ``into``; raises Transient."""
 
     def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
-        """New copies of both sides' programs, in that order; False: too large. Raises CommandFailed."""
+        """New copies of both sides' programs, in that order; False: too large. Raises Transient."""
 
     def read_output(self, path: Path, at_most: int) -> bytes:
         """A file that a program wrote: a regular one of that size at most; raises BadResults."""

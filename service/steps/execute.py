@@ -127,8 +127,6 @@ def _work(
                 unchanged,
                 _extent(spec),
             )
-        except CommandFailed as error:
-            return replace(_infrastructure(str(error)), seconds=seconds, conditions=conditions)
         except SideFailed as error:
             is_same = all(suite.name in unchanged for suite in spec.job.suites)
             ended = _side_failed(error, is_same_program=is_same)

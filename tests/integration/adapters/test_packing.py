@@ -16,7 +16,7 @@ from service.adapters.packing import ARCHIVE, pack, read_output, unpack
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.command import Command, Mount
-from service.domain.errors import BadResults, Cancelled, CommandFailed
+from service.domain.errors import BadResults, Cancelled, CommandFailed, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -211,7 +211,7 @@ def test_a_hostile_archive_writes_only_into_its_directory(
             archive.addfile(tarfile.TarInfo(name), io.BytesIO())
     into = tmp_path / "unpacked"
     into.mkdir()
-    with pytest.raises(CommandFailed):
+    with pytest.raises(Transient):
         unpack(sandbox, out / ARCHIVE, into, unwatched)
     assert not list(tmp_path.glob("**/tmp/evil"))
     assert not (tmp_path / "evil").exists()
@@ -223,9 +223,8 @@ def test_a_damaged_archive_is_said_to_be_one(
 ) -> None:
     archive = packed(sandbox, build, out)
     archive.write_bytes(archive.read_bytes()[damaged])
-    with pytest.raises(CommandFailed, match="unpacking of the programs: exit code 2") as failed:
+    with pytest.raises(Transient, match="unpacking of the programs: exit code 2: tar:"):
         unpacked(sandbox, archive, tmp_path)
-    assert "tar:" in failed.value.tail
 
 
 def test_the_build_directory_is_not_changed(sandbox: Sandbox, build: Path, out: Path) -> None:

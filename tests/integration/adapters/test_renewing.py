@@ -10,7 +10,7 @@ import pytest
 from service.adapters.packing import MOST_RENEWED, renew
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.domain.errors import CommandFailed
+from service.domain.errors import Transient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,5 +109,5 @@ def test_a_name_as_long_as_names_can_be_is_copied(sandbox: Sandbox, builds: tupl
 
 
 def test_a_directory_that_cannot_be_written_is_an_error(builds: tuple[Path, Path]) -> None:
-    with pytest.raises(CommandFailed, match="copying of the programs: exit code"):
+    with pytest.raises(Transient, match="copying of the programs: exit code"):
         renew(BubblewrapSandbox(), (builds[0], builds[0] / "measure" / "x"), unwatched)

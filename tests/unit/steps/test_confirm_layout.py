@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.errors import Transient
 from service.domain.identity import RunKind
 from service.domain.layout import MOST, PAIRS, VARIANTS, variant_of
 from service.domain.measured import judge_measured
@@ -19,13 +20,14 @@ from tests.support.workshop import CODE, MemoryClaimed, MemorySandbox, MemorySou
 from tests.unit.steps.test_measure_disturbed import Neighbour
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any
 
     from service.domain.execution import Execution
     from service.domain.measured import Measured
     from service.ports import Progress
+    from service.ports.building import Sandbox
 
     Code = dict[str, Any] | None
 
@@ -177,6 +179,29 @@ def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
     assert execution.causes[0] == not_checked(why)
     assert found.judgement.outcome is Outcome.UNDECIDED
     assert verdict_of(found, "BM_slow") == (Verdict.UNDECIDED, "layout: not checked by relinking")
+
+
+@dataclass
+class FailingOnce(MemoryPacker):
+    """Cannot copy what was linked again, the first time."""
+
+    phases: Sequence[str] = ()
+    has_failed: bool = False
+
+    def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
+        if "confirm" in self.phases and not self.has_failed:
+            self.has_failed = True
+            raise Transient("copying of the programs: exit code 1")
+        return super().renew(sandbox, builds, watch)
+
+
+def test_a_machine_that_cannot_copy_what_was_linked_again_takes_nothing_back(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.shop = replace(machine.shop, packer=FailingOnce(phases=machine.claimed.phases))
+
+    assert execute_build(machine.claimed, machine.shop, Silence()) is None  # it is tried again
+    assert not any("layout" in cause for cause in machine.work().causes)
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
 
 
 def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
