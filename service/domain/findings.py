@@ -18,6 +18,7 @@ MOST: Final = 20  # of a build, and on a message: whoever has more to mend reads
 _MOST_ON_CHANGE: Final = 100  # whatever its patch sets and rounds are
 _MAX_TEXT: Final = 300
 _MAX_PATH: Final = 1000
+_AFTER_JOB: Final = ": "  # no name of a job holds it
 _LAST_LINE: Final = 10**7
 _NO_SOURCES: Final = frozenset({"", ".", "..", "build"})  # as the first part of a path
 
@@ -67,14 +68,19 @@ def remarks(
 
     Args:
         named: jobs and what they found.
-        said: path and text of what was written before. A line may have moved since; it is not told again.
+        said: path and text of what was written before. A line may have moved since, and another job be the
+            first to find it; it is not told again.
     """
     first: dict[Finding, str] = {}
     for job, finding in named:
         first.setdefault(finding, job)
-    told = (InlineComment(each.path, each.line, f"{plain(job)}: {each.text}") for each, job in first.items())
-    room = max(0, min(MOST, _MOST_ON_CHANGE - len(said)))
-    return tuple(islice((each for each in told if (each.path, each.text) not in said), room))
+    known = {(path, remark.partition(_AFTER_JOB)[2]) for path, remark in said}
+    told = (
+        InlineComment(each.path, each.line, f"{plain(job)}{_AFTER_JOB}{each.text}")
+        for each, job in first.items()
+        if (each.path, each.text) not in known
+    )
+    return tuple(islice(told, max(0, min(MOST, _MOST_ON_CHANGE - len(said)))))
 
 
 def _finding_from(row: object) -> Finding | None:

@@ -243,6 +243,9 @@ class Upkeep(Protocol):
     ) -> None:
         """A review could not be sent now; ``is_missing``: its change was not there."""
 
+    def note_failed_post(self, outbox_id: int) -> None:
+        """A server was given a review and did not say that it took it."""
+
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
         """Builds whose machine fell silent: queued again, or given up (those are returned)."""
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
 _ENOUGH: Final = 2  # failures in a row: then it is not the change
 _LONGEST: Final = 300.0  # seconds between two tries
-_WITH_COMMENTS: Final = 5  # tries
+_LEFT_OUT: Final = "left out after five failed tries: the comments on lines"
+_WITH_COMMENTS: Final = 5  # times that a server is given them
 
 
 def deliver_reviews(store: Store, upkeep: Upkeep, server: ReviewServer) -> int:
@@ -57,12 +58,17 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
         said = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in said):
             # An earlier try was applied although its answer never arrived.
-            upkeep.settle_review(due.outbox_id, "sent")
+            # Had it been one before the last, this would have been seen before the last.
+            is_without = due.failed_posts > _WITH_COMMENTS
+            left_out = (_LEFT_OUT, ()) if is_without else ()
+            upkeep.settle_review(due.outbox_id, "sent", *left_out)
             return False
         labels = _votes_to_cast(change, said, review.labels, server.account)
         # Something in between may refuse a comment's words; the vote is worth more.
-        comments = review.comments if due.attempts < _WITH_COMMENTS else ()
-        posted = server.post(Review(review.change, review.revision, review.message, labels, comments))
+        comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
+        posted = _post(
+            upkeep, server, due, Review(review.change, review.revision, review.message, labels, comments)
+        )
     except NotFound as error:
         if due.missing_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
@@ -74,6 +80,14 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
         return False
     _settle(store, upkeep, due, labels, posted)
     return True
+
+
+def _post(upkeep: Upkeep, server: ReviewServer, due: DueReview, review: Review) -> Posted:
+    try:
+        return server.post(review)
+    except Transient:
+        upkeep.note_failed_post(due.outbox_id)
+        raise
 
 
 def _votes_to_cast(
@@ -92,6 +106,8 @@ def _settle(store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, in
     refused = sorted(name for name, value in asked.items() if posted.labels.get(name) != value)
     notes = [f"not put back after a person removed it: {name}" for name in kept_back]
     notes += [f"label not granted: {name}" for name in refused]
+    if due.review.comments and due.failed_posts >= _WITH_COMMENTS:
+        notes.append(_LEFT_OUT)
     if refused:
         # Only the answer tells: so it is said after the message that should have brought the vote.
         _tell_of_refusal(store, due, refused)

@@ -61,6 +61,7 @@ class StoredReview:
     state: str = "pending"
     note: str = ""
     attempts: int = 0
+    failed_posts: int = 0
     missing_seconds: float = 0.0
     postponed: float = 0.0
 

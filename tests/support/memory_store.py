@@ -64,7 +64,7 @@ class MemoryStore:
         first: dict[ChangeKey, DueReview] = {}
         for number, each in enumerate(self.memory.reviews.values()):
             if each.state == "pending":
-                due = DueReview(number, each.attempts, each.missing_seconds, each.review)
+                due = DueReview(number, each.attempts, each.missing_seconds, each.review, each.failed_posts)
                 first.setdefault(each.review.change, due)
         return list(first.values())
 
@@ -84,6 +84,9 @@ class MemoryStore:
         review.missing_seconds = max(review.missing_seconds, 1.0) if is_missing else 0.0
         review.attempts += 1
         review.postponed, review.note = seconds, error
+
+    def note_failed_post(self, outbox_id: int) -> None:
+        self._review(outbox_id).failed_posts += 1
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
         given_up = []

@@ -50,6 +50,12 @@ WHERE id = :id AND state = 'pending'
     bindparam("state", type_=CleanText),
     bindparam("comments", type_=CleanJson),
 )
+_NOTE_FAILED_POST = text("""
+UPDATE outbox SET payload = jsonb_set(
+    payload, '{failed_posts}', to_jsonb(coalesce((payload ->> 'failed_posts')::int, 0) + 1)
+)
+WHERE id = :id AND state = 'pending'
+""")
 _POSTPONE = text("""
 UPDATE outbox SET attempts = attempts + 1, last_error = :error,
     next_at = now() + make_interval(secs => :seconds),
@@ -101,6 +107,11 @@ class Relay(Session):
         with self._begin() as connection:
             connection.execute(_POSTPONE, values)
 
+    def note_failed_post(self, outbox_id: int) -> None:
+        """A server was given a review and did not say that it took it."""
+        with self._begin() as connection:
+            connection.execute(_NOTE_FAILED_POST, {"id": outbox_id})
+
 
 def _due(row: Row[Any]) -> DueReview:
     payload = row.payload
@@ -108,6 +119,7 @@ def _due(row: Row[Any]) -> DueReview:
         outbox_id=row.id,
         attempts=row.attempts,
         missing_seconds=row.missing_seconds,
+        failed_posts=payload.get("failed_posts", 0),
         review=QueuedReview(
             change=ChangeKey(payload["instance"], payload["number"]),
             revision=payload["revision"],

@@ -103,6 +103,19 @@ def test_a_postponed_review_comes_back(
     assert upkeep.due_reviews()[0].attempts == 1
 
 
+def test_how_often_a_server_was_given_a_review_is_remembered(
+    store: PostgresStore, upkeep: PostgresUpkeep
+) -> None:
+    with store.transaction() as tx:
+        tx.queue_review("1", review())
+    number = upkeep.due_reviews()[0].outbox_id
+    for expected in (0, 1, 2):
+        assert upkeep.due_reviews()[0].failed_posts == expected
+        upkeep.note_failed_post(number)
+    upkeep.settle_review(number, "sent")
+    upkeep.note_failed_post(number)  # too late: nothing happens
+
+
 def test_a_settled_review_is_kept_and_stays_settled(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:

@@ -74,6 +74,10 @@ class TestRemarks:
         assert [each.text for each in remarks([("one", BAD), ("two", BAD)], set())] == [f"one: {BAD.text}"]
         assert remarks([("one", BAD), ("two", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
 
+    def test_what_one_job_said_another_does_not_say_again(self) -> None:
+        """After a recheck the other job may come first."""
+        assert remarks([("two", BAD), ("one", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
+
     def test_the_number_on_a_message_is_bounded_after_what_was_said_is_left_out(self) -> None:
         named = [("perf", Finding("a.cc", line, f"error: {line}")) for line in range(1, 50)]
         said = {("a.cc", "perf: error: 1")}

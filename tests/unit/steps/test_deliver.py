@@ -28,6 +28,7 @@ class FaultyServer(FakeReviewServer):
     """A server that fails: before it does anything, or after it did."""
 
     before: list[Exception] = field(default_factory=list)
+    refused: list[Exception] = field(default_factory=list)  # of what it is given
     after: list[Exception] = field(default_factory=list)
 
     def change(self, key: ChangeKey) -> Change:
@@ -36,6 +37,8 @@ class FaultyServer(FakeReviewServer):
         return super().change(key)
 
     def post(self, review: Review) -> Posted:
+        if self.refused:
+            raise self.refused.pop()
         granted = super().post(review)
         if self.after:
             raise self.after.pop()
@@ -109,17 +112,52 @@ def test_only_remarks_that_the_server_took_count_as_said() -> None:
         assert set(tx.remarks_on(KEY, "patch2")) == {(taken.path, taken.text)}
 
 
-def test_a_vote_does_not_wait_for_remarks_that_something_refuses() -> None:
-    desk = Desk()
-    remarks = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
-    with desk.store.transaction() as tx:
-        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {"Verified": -1}, remarks))
-    for _ in range(5):
-        desk.server.before = [Transient("what is in between answers 502")]
-        desk.deliver()
+REMARKS = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
 
-    assert desk.deliver() == 1
-    assert desk.server.reviews[-1].comments == ()
+
+@pytest.fixture
+def remarking() -> Desk:
+    """A review with a vote and a remark."""
+    desk = Desk()
+    with desk.store.transaction() as tx:
+        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {"Verified": -1}, REMARKS))
+    return desk
+
+
+def test_a_vote_does_not_wait_for_remarks_that_something_refuses(remarking: Desk) -> None:
+    remarking.server.refused = [Transient("what is in between answers 502")] * 5
+    for _ in range(5):
+        remarking.deliver()
+
+    assert remarking.deliver() == 1
+    assert remarking.server.reviews[-1].comments == ()
+    assert remarking.states == [("sent", "left out after five failed tries: the comments on lines")]
+
+
+def test_a_server_that_was_away_costs_no_remark(remarking: Desk) -> None:
+    """It was never given them."""
+    for _ in range(9):
+        remarking.server.before = [Transient("nobody is there")]
+        remarking.deliver()
+
+    assert remarking.deliver() == 1
+    assert remarking.server.reviews[-1].comments == REMARKS
+
+
+@pytest.mark.parametrize(("failed", "said"), [(0, True), (4, True), (5, False)])
+def test_a_remark_counts_as_said_if_the_try_that_was_applied_had_it(
+    remarking: Desk, failed: int, *, said: bool
+) -> None:
+    remarking.server.refused = [Transient("what is in between answers 502")] * failed
+    for _ in range(failed):
+        remarking.deliver()
+    remarking.server.after = [Transient("502 after it was applied")]
+    remarking.deliver()
+
+    assert remarking.deliver() == 0
+    assert [state for state, _ in remarking.states] == ["sent"]
+    with remarking.store.transaction() as tx:
+        assert bool(tx.remarks_on(KEY, "patch1")) is said
 
 
 def test_what_was_sent_is_not_sent_again(desk: Desk) -> None:
