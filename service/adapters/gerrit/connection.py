@@ -26,6 +26,7 @@ MAX_BYTES: Final = 8 << 20
 _SHOWN_BYTES: Final = 4 << 10  # of a fault; its sentence is far shorter
 _LONGEST_WAIT: Final = 3600.0  # seconds; an address line that asks for more is not obeyed to the letter
 _GUARD: Final = b")]}'"  # opens every JSON answer of Gerrit, and nothing else
+_BY_A_PROXY: Final = (b"404 ", b"default backend")  # in plain text too: of Go programs, of Kubernetes
 _PASSING: Final = frozenset({408, 425, 429, 499})  # too slow, too early, too many, or given up on by Gerrit
 _HEADER_TEXT: Final = re.compile(r"[!-~]+")
 
@@ -215,7 +216,8 @@ def _fault(response: httpx.Response, data: bytes) -> BenchgateError:
         return Transient(said, _retry_after(response.headers.get("Retry-After")))
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
         # A proxy says so while Gerrit is away; a change must not count as gone for that.
-        return NotFound(said) if _is_gerrits(response) else Transient(f"{said} (not in Gerrit's own words)")
+        is_own = _is_gerrits(response) and not data.startswith(_BY_A_PROXY)
+        return NotFound(said) if is_own else Transient(f"{said} (not in Gerrit's own words)")
     return Permanent(said)
 
 

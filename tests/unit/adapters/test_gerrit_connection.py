@@ -81,6 +81,12 @@ def test_what_a_proxy_does_not_find_may_well_be_there() -> None:
     assert str(found) == "Gerrit answers 404: Not Found (not in Gerrit's own words)"
 
 
+@pytest.mark.parametrize("words", ["404 page not found\n", "default backend - 404"])
+def test_a_proxy_may_say_so_in_plain_text_too(words: str) -> None:
+    assert type(fault(httpx.Response(404, headers=PLAIN, text=words))) is Transient
+    assert type(fault(httpx.Response(404, headers=PLAIN, text="Not found: 404"))) is NotFound
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_credentials_that_do_not_do_are_a_matter_for_a_person(status: int) -> None:
     assert isinstance(fault(httpx.Response(status)), Refused)
