@@ -70,11 +70,16 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
     alike: dict[tuple[Verdict, str], list[str]] = {}
     for each in comparisons:
         if each.reason:
-            metric = f" ({plain(each.row.metric.label)})" if rows[each.row.benchmark] > 1 else ""
-            names = alike.setdefault((each.verdict, plain(each.reason)), [])
-            names.append(plain(each.row.benchmark) + metric)
+            name = _name_of(each) if rows[each.row.benchmark] > 1 else plain(each.row.benchmark)
+            alike.setdefault((each.verdict, plain(each.reason)), []).append(name)
     for (verdict, reason), names in alike.items():
         click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {reason}", err=True)
+
+
+def _name_of(each: Comparison) -> str:
+    """A row's name where its benchmark has several: in other suites, or by other metrics."""
+    places = filter(None, (plain(each.row.suite), plain(each.row.metric.label)))
+    return f"{plain(each.row.benchmark)} ({', '.join(places)})"
 
 
 def _subject(names: Sequence[str], of: int) -> str:

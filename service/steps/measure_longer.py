@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from service.ports import Transaction
 
 MOST_PAIRS: Final = 1000  # of a sequence, as of a policy: what they cannot tell is less than layout does
+NOT_FOR_WANT_OF_PAIRS: Final = "it is decided, or undecided for another reason, which its row tells"
 OVERRIDDEN: Final = "what failed there is overridden, which would not hold for a new build"
 
 
@@ -78,4 +79,4 @@ def _why_not_longer(tx: Transaction, builds: Sequence[BuildRecord], wanted: More
     }
     if not chosen:
         return f"no benchmark that was measured is like {plain(wanted.filter)}"
-    return "what it chooses is decided, and more pairs would not change that"
+    return f"more pairs would change nothing of what it chooses: {NOT_FOR_WANT_OF_PAIRS}"

@@ -37,7 +37,7 @@ class GroupCommit:
         """What ``store`` returns for a body, once it is stored.
 
         Raises:
-            Transient: it cannot be stored now, nor what would have been stored with it.
+            Transient: it cannot be stored now, nor can anything else that waits.
         """
         number: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((body, number))
@@ -60,6 +60,9 @@ class GroupCommit:
                 for each in together:
                     await self._store_all([each])
                 return
+            if isinstance(error, Transient):
+                # Who came meanwhile would only wait for the same fault.
+                together, self._waiting = [*together, *self._waiting], []
             for _, waiting in together:
                 if not waiting.done():  # who waited may be gone
                     waiting.set_exception(error)

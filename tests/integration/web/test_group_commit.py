@@ -21,11 +21,13 @@ class Shelf:
     def __init__(self, fault: Exception | None = None, faulty: bytes | None = None) -> None:
         self.stored: list[list[bytes]] = []
         self.open = threading.Event()
+        self.tries = 0
         self._fault = fault
         self._faulty = faulty
 
     def store(self, bodies: Sequence[bytes]) -> list[int | None]:
         assert self.open.wait(20)
+        self.tries += 1
         if self._fault is not None and (self._faulty is None or self._faulty in bodies):
             raise self._fault
         self.stored.append(list(bodies))
@@ -69,6 +71,14 @@ def test_each_of_those_that_cannot_be_stored_now_is_told_so_and_what_comes_later
     answers, later = asyncio.run(play())
     assert [str(answer) for answer in answers] == ["away"] * 3
     assert (later, shelf.stored) == (2, [[b"22"]])
+
+
+def test_while_nothing_can_be_stored_nobody_waits_for_more_than_one_try() -> None:
+    shelf = Shelf(Transient("away"))
+    answers = asyncio.run(all_at_once(GroupCommit(shelf.store), shelf, [b"1"] * (3 * MOST_TOGETHER)))
+
+    assert [str(answer) for answer in answers] == ["away"] * (3 * MOST_TOGETHER)
+    assert shelf.tries == 1
 
 
 def test_one_that_can_never_be_stored_takes_no_other_with_it() -> None:

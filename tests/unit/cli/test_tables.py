@@ -51,4 +51,14 @@ def test_what_is_open_for_several_benchmarks_alike_is_said_once(
 def test_of_a_benchmark_with_several_metrics_each_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = undecided("BM_0"), replace(SAME, row=row("BM_0", "items_per_second"))
     print_reasons([first, second])
-    assert capsys.readouterr().err == f"BM_0 ({first.row.metric.label}) is undecided: {NOISE}\n"
+    assert capsys.readouterr().err == f"BM_0 (suite, {first.row.metric.label}) is undecided: {NOISE}\n"
+
+
+def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    first = undecided("BM_0")
+    other = replace(first, row=replace(first.row, suite="other"))
+    print_reasons([first, other, SAME])
+    label = first.row.metric.label
+    assert capsys.readouterr().err == (
+        f"BM_0 (suite, {label}) and BM_0 (other, {label}) are undecided: {NOISE}\n"
+    )

@@ -78,7 +78,7 @@ def test_only_the_job_with_what_is_undecided_runs_again(service: Service) -> Non
 def test_it_continues_the_same_pairs_up_to_the_next_look(service: Service) -> None:
     say(service, "benchmark HTB/* x10")
 
-    assert spec(service, 3).longer == Longer("HTB/*", 48)
+    assert spec(service, 3).longer == Longer("HTB/*", 50)
     assert spec(service, 3).sequence == spec(service, 2).sequence
     assert service.store.memory.builds[2].sequence_id == service.store.memory.builds[1].sequence_id
 
@@ -110,7 +110,8 @@ def test_what_is_decided_is_not_measured_longer(service: Service) -> None:
     (answer,) = say(service, "benchmark HTB/Insert x8")
 
     assert answer.startswith(
-        "{} `benchmark`: what it chooses is decided, and more pairs would not change that"
+        "{} `benchmark`: more pairs would change nothing of what it chooses: it is decided, or undecided for "
+        "another reason, which its row tells"
     )
 
 
@@ -169,7 +170,7 @@ def test_what_no_pairs_can_decide_is_not_measured_longer(service: Service) -> No
     service.store.memory.results[2] = replace(found, comparisons=by_layout)
     (answer,) = say(service, "benchmark HTB/Find x8")
 
-    assert "more pairs would not change that" in answer
+    assert "more pairs would change nothing" in answer
 
 
 def test_a_stranger_is_refused(service: Service) -> None:
