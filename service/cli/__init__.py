@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -20,6 +21,9 @@ EXIT_SLOWER: Final = 1  # something would vote −1
 EXIT_USAGE: Final = 2
 EXIT_CANNOT: Final = 3  # could not measure, or a part of the service is away
 EXIT_INTERRUPTED: Final = 130
+EXIT_UNREAD: Final = (
+    141  # as a shell tells of a program that the end of a pipe stopped; neither 0 nor 1 was said
+)
 
 # Name → module and the line shown by --help, so that help loads none of them.
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -41,8 +45,18 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 
 
+class _Unread(Exception):
+    """Nobody reads any more what is written."""
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _Unread from None  # click would end with 1, which says "slower"
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -94,9 +108,12 @@ def main() -> None:
     except BenchgateError as error:
         click.echo(f"benchgate: {error}", err=True)
         sys.exit(EXIT_CANNOT)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(EXIT_OK)
+    except _Unread:
+        # What is still unwritten must not fail again when Python ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, sys.stderr.fileno())
+        sys.exit(EXIT_UNREAD)
     except Exception:  # noqa: BLE001 - a defect of ours must not look like "slower", which is exit code 1
         traceback.print_exc()
         click.echo(

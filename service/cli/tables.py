@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections import Counter
@@ -65,15 +66,41 @@ def _line(
 
 
 def print_reasons(comparisons: Sequence[Comparison]) -> None:
-    """What the verdicts leave open, on stderr; what is open for many benchmarks alike is said once."""
+    """What the verdicts leave open, on stderr; what is open for many benchmarks alike is said once.
+
+    Of those that more pairs would decide the worst are told one by one.
+    """
+    short = [each for each in comparisons if each.more_pairs is not None]
+    worst = sorted(short, key=lambda each: each.worsening, reverse=True)[:_NAMED]
+    untold = {id(each) for each in short}.difference(id(each) for each in worst)
+    rest = [each for each in short if id(each) in untold]
     rows = Counter(each.row.benchmark for each in comparisons)
     alike: dict[tuple[Verdict, str], list[str]] = {}
     for each in comparisons:
-        if each.reason:
+        if each.reason and id(each) not in untold:
             name = _name_of(each) if rows[each.row.benchmark] > 1 else plain(each.row.benchmark)
             alike.setdefault((each.verdict, plain(each.reason)), []).append(name)
     for (verdict, reason), names in alike.items():
         click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {reason}", err=True)
+    if rest:
+        click.echo(f"{len(rest)} more {_are(len(rest))} undecided: {_missing_pairs(rest)}", err=True)
+
+
+def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
+    wanted = sorted(
+        each.more_pairs for each in comparisons if each.more_pairs and not math.isinf(each.more_pairs)
+    )
+    hopeless = len(comparisons) - len(wanted)
+    if not wanted:
+        return "no reasonable number of pairs would decide them"
+    range_ = f"{wanted[0]:.0f}" if wanted[0] == wanted[-1] else f"{wanted[0]:.0f} to {wanted[-1]:.0f}"
+    return f"about {range_} more pairs would decide " + (
+        f"all but {hopeless} of them" if hopeless else "them"
+    )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _name_of(each: Comparison) -> str:

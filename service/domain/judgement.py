@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from service.domain.verdict import Row
 
 
-WITHOUT_HISTORY: Final = "judged without history: no A/A pairs of this machine stand behind the verdicts"
+WITHOUT_HISTORY: Final = (
+    "judged without history: how often this machine calls equal programs different is not known"
+)
 
 
 @dataclass(frozen=True, slots=True)

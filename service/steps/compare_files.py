@@ -15,7 +15,7 @@ from service.domain.samples import Listing, compare_all, read_launch
 from service.domain.verdict import with_what_it_takes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.gbench import GBenchRun
     from service.domain.launch import Launch
@@ -68,7 +68,7 @@ def compare_files(
     suite = Suite(name="", program="", metrics=tuple(metrics))
     launches = [read_launch(pair, side, suite, run) for side in Side for pair, run in enumerate(runs[side])]
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
-    _check(listing, launches, metrics)
+    _check(listing, runs, launches, metrics)
     schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
     rows = map(with_what_it_takes, compare_all([suite], [listing], launches, policy, schedule, joins=False))
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
@@ -109,9 +109,16 @@ def _names(runs: Sequence[GBenchRun]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*rows, *(name for run in runs for name in run.lost))))
 
 
-def _check(listing: Listing, launches: Sequence[Launch], metrics: Sequence[str]) -> None:
-    if not listing.base and not listing.patch:
-        raise BadInput("the files hold no benchmark that could be compared")
+def _check(
+    listing: Listing,
+    runs: Mapping[Side, Sequence[GBenchRun]],
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+) -> None:
+    for side, names in ((Side.BASE, listing.base), (Side.PATCH, listing.patch)):
+        if not names:
+            said = "".join(f"; {run.warnings[0]}" for run in runs[side] if run.warnings)
+            raise BadInput(f"the {side} files hold no benchmark that could be compared{said}")
     if not listing.common:
         raise BadInput(
             f"base and patch have no benchmark in common; base has {_first(listing.base)}, "
@@ -124,8 +131,6 @@ def _check(listing: Listing, launches: Sequence[Launch], metrics: Sequence[str])
 
 
 def _first(names: Sequence[str]) -> str:
-    if not names:
-        return "none"
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 

@@ -67,7 +67,7 @@ def test_a_parent_that_does_not_compile_cannot_be_compared_with(project: TinyPro
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--base", "no-such-revision"), "no-such-revision"),
+        (("--base", "no-such-revision"), "there is no revision 'no-such-revision'\n"),
         (("--job", "no-such-job"), "there are: tiny-perf"),
         (("--repo", "/"), "not a git repository"),
         (("--no-such-option",), "No such option"),
@@ -94,6 +94,14 @@ def test_a_project_file_with_an_error_is_named_with_line_and_key(project: TinyPr
 def test_own_code_runs_without_a_sandbox_when_asked_to(project: TinyProject) -> None:
     project.commit({"time.txt": "130"})
     assert gate(project, "--no-sandbox").returncode == 1
+
+
+def test_who_stops_reading_is_told_neither_slower_nor_all_well() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing) as unread:
+        argv = [sys.executable, "-m", "service.cli", "compare", "--base", str(SAMPLE), "--patch", str(SAMPLE)]
+        assert subprocess.run(argv, stdout=unread, stderr=unread, check=False).returncode == 141
 
 
 def test_recorded_files_are_compared_in_pairs() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,4 +62,21 @@ def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.Capt
     label = first.row.metric.label
     assert capsys.readouterr().err == (
         f"BM_0 (suite, {label}) and BM_0 (other, {label}) are undecided: {NOISE}\n"
+    )
+
+
+def test_of_many_that_more_pairs_would_decide_the_worst_are_told_and_the_rest_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def short(number: int, more: float) -> Comparison:
+        found = undecided(f"BM_{number}", f"about {more:.0f} more pairs")
+        return replace(found, more_pairs=more, ratio=1 + number / 1000)
+
+    wanted = [4.0, 6.0, math.inf, 8.0, 9.0, 10.0]
+    print_reasons([short(number, more) for number, more in enumerate(wanted)])
+    assert capsys.readouterr().err == (
+        "BM_3 is undecided: about 8 more pairs\n"
+        "BM_4 is undecided: about 9 more pairs\n"
+        "BM_5 is undecided: about 10 more pairs\n"
+        "3 more are undecided: about 4 to 6 more pairs would decide all but 1 of them\n"
     )

@@ -66,6 +66,13 @@ class TestPairs:
 
         assert late == early or not early.verdict.is_decided
 
+    def test_a_side_without_a_benchmark_is_named_with_what_is_wrong_with_its_file(self) -> None:
+        cut = ResultFile("cut.json", whole(row())[:300].split(b'"name"')[0])
+
+        said = r"the patch files hold no benchmark that could be compared; cut\.json: it ends after \d+ bytes"
+        with pytest.raises(BadInput, match=said):
+            compared(files("a", 1.0, 1), [cut])
+
     def test_a_file_given_twice_is_one_launch_and_proves_nothing(self) -> None:
         found = compared(files("a", 1.0, 1) * 16, files("b", 1.5, 1) * 16)
 
