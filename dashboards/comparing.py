@@ -31,7 +31,7 @@ _SIGNS: Final[Mapping[str, str]] = {
     "broken": "✕",
 }
 _NARROWEST: Final = 0.03  # a scale that makes noise of less look like news helps nobody
-_WIDEST: Final = 0.30
+_WIDEST: Final = 1.0  # no time and no rate can fall by more
 WIDTH: Final = 240  # of the drawing, in its own units
 
 

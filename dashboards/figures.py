@@ -132,7 +132,12 @@ def _layout(series: SeriesSummary, epochs: Sequence[str]) -> dict[str, Any]:
         "margin": {"l": 70, "r": 20, "t": 40, "b": 60},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "xaxis": {"type": "date", "showgrid": False, "automargin": True, "title": {"text": "measured (UTC)"}},
+        "xaxis": {
+            "type": "date",
+            "showgrid": False,
+            "automargin": True,
+            "title": {"text": "build created (UTC)"},
+        },
         "yaxis": {
             "title": {"text": f"{escaped(label, 60)} ({series.better} is better)", "standoff": 12},
             "tickformat": "~s",

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 NOTHING: Final = "–"
-_LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# Of bytes too, since the axes of the figures know no others.
+_LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
-_BINARY: Final = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _PER_SECOND: Final = "1/s"
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.50 KiB``."""
+    """A value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if unit == "s":
@@ -29,7 +29,7 @@ def quantity(value: float | None, unit: str) -> str:
     if unit == _PER_SECOND:
         return _scaled(value, _LARGE, "/s")
     if unit in {"B", "B/s"}:
-        return _bytes(value) + unit[1:]
+        return _scaled(value, _LARGE, unit)
     return (
         f"{_digits(value)} {unit}".rstrip() if abs(value) < _LARGE[0][0] else f"{value:.3e} {unit}".rstrip()
     )
@@ -96,17 +96,8 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], unit: str) -> st
     for size, prefix in steps:
         if abs(value) >= size:
             return f"{_digits(value / size)} {prefix}{unit}"
-    if unit == "/s":
-        return f"{_digits(value)} /s"
     size, prefix = steps[-1]
     return f"{_digits(value / size)} {prefix}{unit}" if value else f"0 {unit}"
-
-
-def _bytes(value: float) -> str:
-    for size, unit in _BINARY:
-        if abs(value) >= size:
-            return f"{_digits(value / size)} {unit}"
-    return f"{value:g} B"
 
 
 def _digits(value: float) -> str:
