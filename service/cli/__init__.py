@@ -21,9 +21,7 @@ EXIT_SLOWER: Final = 1  # something would vote −1
 EXIT_USAGE: Final = 2
 EXIT_CANNOT: Final = 3  # could not measure, or a part of the service is away
 EXIT_INTERRUPTED: Final = 130
-EXIT_UNREAD: Final = (
-    141  # as a shell tells of a program that the end of a pipe stopped; neither 0 nor 1 was said
-)
+EXIT_UNREAD: Final = 141  # as shells tell of a program that the end of a pipe stopped
 
 # Name → module and the line shown by --help, so that help loads none of them.
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(

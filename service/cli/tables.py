@@ -83,24 +83,21 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
     for (verdict, reason), names in alike.items():
         click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {reason}", err=True)
     if rest:
-        click.echo(f"{len(rest)} more {_are(len(rest))} undecided: {_missing_pairs(rest)}", err=True)
+        are = "is" if len(rest) == 1 else "are"
+        click.echo(f"{len(rest)} more {are} undecided: {_missing_pairs(rest)}", err=True)
 
 
 def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
+    them = "it" if len(comparisons) == 1 else "them"
     wanted = sorted(
         each.more_pairs for each in comparisons if each.more_pairs and not math.isinf(each.more_pairs)
     )
-    hopeless = len(comparisons) - len(wanted)
     if not wanted:
-        return "no reasonable number of pairs would decide them"
-    range_ = f"{wanted[0]:.0f}" if wanted[0] == wanted[-1] else f"{wanted[0]:.0f} to {wanted[-1]:.0f}"
-    return f"about {range_} more pairs would decide " + (
-        f"all but {hopeless} of them" if hopeless else "them"
-    )
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+        return f"no reasonable number of pairs would decide {them}"
+    least, most = f"{wanted[0]:.0f}", f"{wanted[-1]:.0f}"
+    hopeless = len(comparisons) - len(wanted)
+    whom = f"all but {hopeless} of them" if hopeless else them
+    return f"about {least if least == most else f'{least} to {most}'} more pairs would decide {whom}"
 
 
 def _name_of(each: Comparison) -> str:

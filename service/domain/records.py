@@ -178,9 +178,7 @@ class DueReview:
     attempts: int
     missing_seconds: float  # since its change was first not there; 0: it was there, or was not asked for
     review: QueuedReview
-    failed_posts: int = (
-        0  # of the attempts those in which the server was given it and did not say that it took it
-    )
+    failed_posts: int = 0  # attempts in which the server was given it and did not say that it took it
 
 
 @dataclass(frozen=True, slots=True)

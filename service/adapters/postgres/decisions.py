@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 CONTROL_POOL: Final = "control"
 MACHINE_TASK: Final = "execute"  # the one task that runs where the build's pool is
 
-_ADD_TO_OUTBOX: Final = insert(t.outbox)
-
 
 class Decisions(Connected):
     """Votes, and the outbox."""
@@ -63,7 +61,7 @@ class Decisions(Connected):
             for entity in entities
         ]
         if hints:
-            self._connection.execute(_ADD_TO_OUTBOX, hints)
+            self._connection.execute(insert(t.outbox), hints)
 
     def _pool_of(self, task: str, entity: int) -> str:
         if task != MACHINE_TASK:

@@ -65,18 +65,31 @@ def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.Capt
     )
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (
+            (4.0, 6.0, math.inf),
+            "3 more are undecided: about 4 to 6 more pairs would decide all but 1 of them",
+        ),
+        ((4.0, 4.0), "2 more are undecided: about 4 more pairs would decide them"),
+        ((4.0,), "1 more is undecided: about 4 more pairs would decide it"),
+        ((math.inf,), "1 more is undecided: no reasonable number of pairs would decide it"),
+        ((math.inf, math.inf), "2 more are undecided: no reasonable number of pairs would decide them"),
+    ],
+)
 def test_of_many_that_more_pairs_would_decide_the_worst_are_told_and_the_rest_counted(
-    capsys: pytest.CaptureFixture[str],
+    wanted: tuple[float, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def short(number: int, more: float) -> Comparison:
         found = undecided(f"BM_{number}", f"about {more:.0f} more pairs")
         return replace(found, more_pairs=more, ratio=1 + number / 1000)
 
-    wanted = [4.0, 6.0, math.inf, 8.0, 9.0, 10.0]
-    print_reasons([short(number, more) for number, more in enumerate(wanted)])
+    worst = [short(90, 8.0), short(91, 9.0), short(92, 10.0)]
+    print_reasons([*(short(number, more) for number, more in enumerate(wanted)), *worst])
     assert capsys.readouterr().err == (
-        "BM_3 is undecided: about 8 more pairs\n"
-        "BM_4 is undecided: about 9 more pairs\n"
-        "BM_5 is undecided: about 10 more pairs\n"
-        "3 more are undecided: about 4 to 6 more pairs would decide all but 1 of them\n"
+        "BM_90 is undecided: about 8 more pairs\n"
+        "BM_91 is undecided: about 9 more pairs\n"
+        "BM_92 is undecided: about 10 more pairs\n"
+        f"{said}\n"
     )
