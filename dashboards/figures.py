@@ -129,7 +129,7 @@ def _layout(series: SeriesSummary, epochs: Sequence[str]) -> dict[str, Any]:
         "dragmode": "zoom",
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.1},
-        "margin": {"l": 70, "r": 20, "t": 40, "b": 60},
+        "margin": {"l": 70, "r": 20, "t": 40, "b": 76},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "xaxis": {
