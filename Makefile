@@ -12,7 +12,7 @@ help: ## what there is
 
 demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story; GERRIT=1: on a real Gerrit)
 	$(if $(GERRIT),@tools/need gerrit)
-	@$(BIN)/benchgate demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
+	@$(BIN)/python -m tools.demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
 
 test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
@@ -38,28 +38,28 @@ native: .venv/run.stamp
 	@native/lint
 
 bench-store: .venv/dev.stamp ## ingest and query times of the store (PEERS=1: LNT beside it)
-	@$(BIN)/python -m tests.bench.store $(if $(PEERS),--peers)
+	@$(BIN)/python -m bench.store $(if $(PEERS),--peers)
 
 bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and measuring taken off
-	@$(BIN)/python -m tests.bench.overhead
+	@$(BIN)/python -m bench.overhead
 
 bench-reader: .venv/dev.stamp ## how fast result files are read and compared
-	@$(BIN)/python -m tests.bench.reader
+	@$(BIN)/python -m bench.reader
 
 bench-analysis: .venv/dev.stamp ## how long the verdicts of 500 benchmarks take, and how much memory
-	@$(BIN)/python -m tests.bench.analysis
+	@$(BIN)/python -m bench.analysis
 
 bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
-	@$(BIN)/python -m tests.bench.native $(foreach workload,$(ONLY),--only $(workload))
+	@$(BIN)/python -m bench.native $(foreach workload,$(ONLY),--only $(workload))
 
 bench-verdicts: .venv/dev.stamp ## the rule that votes beside others, on recorded and on live measurements
-	@$(BIN)/python -m tests.bench.verdicts --live var/bench-verdicts
+	@$(BIN)/python -m bench.verdicts --live var/bench-verdicts
 
 bench-webhooks: .venv/dev.stamp ## events a second that the webhook takes in, and how long they wait
-	@$(BIN)/python -m tests.bench.webhooks
+	@$(BIN)/python -m bench.webhooks
 
 soak: .venv/dev.stamp ## sixty patch sets that change nothing: how many are called slower (goes on where it ended)
-	@$(BIN)/python -m tests.bench.verdicts.soak
+	@$(BIN)/python -m bench.verdicts.soak
 
 checks-plugin: ## tests and types of the plugin for Gerrit's Checks tab (skipped without Node.js)
 	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from dashboards.comparing import interval_of, sign_of, urgency
 from dashboards.formatting import counted, quantity
-from service.domain.metric import metric_named
+from service.domain.inference.metric import metric_named
 from service.domain.text import change, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.search import Words
-    from service.domain.views import ComparisonView, MeasuredPatchSet, MeasuredPatchSets
+    from service.ports.views import ComparisonView, MeasuredPatchSet, MeasuredPatchSets
 
 MOST_COLUMNS: Final = 6  # more are not read side by side
 MOST_ROWS: Final = 200

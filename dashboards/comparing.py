@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.metric import metric_named
+from service.domain.inference.metric import metric_named
 from service.domain.text import change, interval, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.search import Words
-    from service.domain.views import ComparisonView
+    from service.ports.views import ComparisonView
 
 SIGNIFICANT: Final = "significant"
 ALL: Final = "all"

@@ -6,13 +6,13 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from dashboards.formatting import middle_cut, moment, quantity, stamp
-from service.domain.metric import metric_named
+from service.domain.inference.metric import metric_named
 from service.domain.text import change, interval, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.views import SeriesSummary, Trend, TrendPoint
+    from service.ports.views import SeriesSummary, Trend, TrendPoint
 
 # Okabe and Ito's palette: told apart with any kind of colour vision.
 _BLUE: Final = "#0072B2"

@@ -18,7 +18,7 @@ from dashboards.sentences import UNFINISHED, verdict_sentence
 from dashboards.trends import add_trends
 from service.domain.errors import BadInput, NotFound
 from service.domain.search import parse_words
-from service.domain.views import Cursor
+from service.ports.views import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fastapi.responses import HTMLResponse
 
     from service.domain.health import Patience
-    from service.domain.views import BuildSummary
     from service.ports.reading import Reading
+    from service.ports.views import BuildSummary
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50

@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
-from service.domain.rulings import RulingKind
+from service.domain.decision.overrides import RulingKind
 from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.views import BuildSummary, DecisionView, RulingView, RunSummary
+    from service.ports.views import BuildSummary, DecisionView, RulingView, RunSummary
 
 _EXCUSED: Final = "excused"
 _WORST_FIRST: Final = ("FAILURE", "ABORTED", "UNSTABLE", _EXCUSED, "SUCCESS", "NOT_BUILT")

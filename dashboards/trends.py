@@ -8,7 +8,7 @@ from fastapi import Path, Query
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.figures import page_of, trend_figure
-from service.domain.metric import metric_named
+from service.domain.inference.metric import metric_named
 from service.domain.search import parse_words
 
 if TYPE_CHECKING:

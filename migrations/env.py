@@ -8,7 +8,7 @@ from alembic import context
 from sqlalchemy import text
 
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.tables import metadata
+from service.adapters.postgres.schema.tables import metadata
 
 _LOCK: Final = 0x62656E636867  # "benchg"; any number will do that nothing else uses
 

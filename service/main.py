@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from service.config import ControlSettings
 from service.logs import log_as_json
-from service.steps.receive_event import receive_events
+from service.steps.intake.receive_event import receive_events
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
-from service.wiring import build_control
+from service.wiring.control import build_control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from service.logs import log_as_json
 
 log_as_json()
 # Only what both planes share is read here: a machine worker has no other settings.
-app = Celery("benchgate", broker=MachineSettings().redis_url or None, include=["workers.tasks"])
+app = Celery("benchgate", broker=MachineSettings().redis_url or None)
 app.conf.update(
     task_default_queue=CONTROL_QUEUE,
     task_serializer="json",

@@ -15,13 +15,13 @@ import structlog
 from service.config import ControlSettings
 from service.domain.errors import Transient
 from service.logs import log_as_json
-from service.steps.poke import ask_for_signs_of_life, poke, relay_hints
-from service.wiring import build_control
+from service.steps.upkeep.sweep import ask_for_signs_of_life, poke, relay_hints
+from service.wiring.control import build_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from service.wiring import Control
+    from service.wiring.control import Control
 
 log = structlog.get_logger()
 _ALL_SECONDS: Final = 1800.0

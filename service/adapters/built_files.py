@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters.elf import loaded_digest
 from service.adapters.untrusted_file import open_output
-from service.domain.built import BuiltFile
+from service.domain.building.built_files import BuiltFile
 from service.domain.errors import BadResults
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.untrusted_file import open_output, read_output
-from service.domain.command import Command, Limits, Mount
+from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.errors import BadResults, CommandFailed, ProgramMissing, Transient
 from service.domain.text import plain
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from service.domain.command import Completed
+    from service.domain.building.sandbox_command import Completed
     from service.ports.building import Sandbox
 
 __all__ = ["ARCHIVE", "pack", "read_output", "renew", "unpack"]

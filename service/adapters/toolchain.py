@@ -8,12 +8,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
-from service.domain.command import Command, Limits
+from service.domain.building.sandbox_command import Command, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.command import Completed
+    from service.domain.building.sandbox_command import Completed
 
 ASKED: Final = ("c++", "cc", "cmake", "ld")
 ASK_WITHIN: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)

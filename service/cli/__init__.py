@@ -7,7 +7,7 @@ import sys
 import traceback
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -26,19 +26,22 @@ EXIT_UNREAD: Final = 141  # as shells tell of a program that the end of a pipe s
 # Name → module and the line shown by --help, so that help loads none of them.
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "gate": ("gate", "Judge a commit at your desk: build both sides, measure pairs, print verdicts."),
-        "compare": ("compare", "Verdicts from recorded Google Benchmark JSON files."),
-        "up": ("up", "Everything on this machine: database, queue, web, workers."),
-        "serve": ("serve", "The web part alone: webhooks, API and pages."),
-        "worker": ("worker", "A worker alone: of the control plane or of a pool of machines."),
-        "schedule": ("schedule", "The schedule alone: relays hints, wakes what was lost."),
-        "listen": ("listen", "Gerrit's event stream alone: stores what it says."),
-        "migrate": ("migrate", "Bring the database's schema up to date."),
-        "report": ("report", "Tell what became of a build of another CI."),
-        "reconcile": ("reconcile", "Look at every open change once, now."),
-        "replay": ("replay", "Feed recorded Gerrit events."),
-        "doctor": ("doctor", "What of this machine disturbs measuring, and how to mend it."),
-        "demo": ("demo", "A faster and a slower change, gated on this machine; then the dashboard."),
+        "gate": (
+            "local.gate",
+            "Judge a commit at your desk: build both sides, measure pairs, print verdicts.",
+        ),
+        "compare": ("local.compare", "Verdicts from recorded Google Benchmark JSON files."),
+        "up": ("services.up", "Everything on this machine: database, queue, web, workers."),
+        "serve": ("services.serve", "The web part alone: webhooks, API and pages."),
+        "worker": ("services.worker", "A worker alone: of the control plane or of a pool of machines."),
+        "schedule": ("services.schedule", "The schedule alone: relays hints, wakes what was lost."),
+        "listen": ("services.listen", "Gerrit's event stream alone: stores what it says."),
+        "migrate": ("services.migrate", "Bring the database's schema up to date."),
+        "report": ("operating.report", "Tell what became of a build of another CI."),
+        "reconcile": ("operating.reconcile", "Look at every open change once, now."),
+        "replay": ("operating.replay", "Feed recorded Gerrit events."),
+        "doctor": ("local.doctor", "What of this machine disturbs measuring, and how to mend it."),
+        "demo": ("demo", "How to start the demo, which needs a checkout of Benchgate."),
     }
 )
 
@@ -86,9 +89,14 @@ def benchgate() -> None:
 
 
 def main() -> None:
-    """Run the command line; every error raised on purpose becomes one clear line and an exit code."""
+    """Run the command line."""
+    run(benchgate)
+
+
+def run(command: click.Command) -> NoReturn:
+    """Run a command and exit; every error raised on purpose becomes one clear line and an exit code."""
     try:
-        code = benchgate.main(standalone_mode=False)
+        code = command.main(standalone_mode=False)
         # click returns the code of ctx.exit() and, without one, what the command returned.
         sys.exit(code if isinstance(code, int) else EXIT_OK)
     except click.exceptions.Abort:

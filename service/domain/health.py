@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-    from service.domain.views import Condition
-
 
 LISTEN: Final = "listen"  # the part that listens to a stream of events
 DISCONNECTED: Final = "disconnected"  # how its note begins while it cannot
@@ -109,3 +107,36 @@ def _in_words(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}s"
     return f"{seconds:.0f} seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolQueue:
+    """What waits for the machines of a pool. ``machine_seen_at`` is the last sign of life of any of them."""
+
+    pool: str
+    waiting: int
+    oldest_at: datetime | None
+    machine_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """The last sign of life of a part of the service."""
+
+    part: str
+    beat_at: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How the service stands at ``now``, on the database's clock."""
+
+    now: datetime
+    oldest_unhandled_event_at: datetime | None
+    unsent_reviews: int
+    oldest_unsent_review_at: datetime | None
+    dead_setbacks: int
+    queues: tuple[PoolQueue, ...]
+    pulses: tuple[Pulse, ...]
+    why_unsent: str = ""  # what the oldest unsent review last met

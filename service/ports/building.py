@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from service.domain.binary import BinaryKey
-    from service.domain.command import Command, Completed
+    from service.domain.building.binary_key import BinaryKey
+    from service.domain.building.sandbox_command import Command, Completed
 
 
 class Source(Protocol):

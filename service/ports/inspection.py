@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from service.domain.built import BuiltFile
+    from service.domain.building.built_files import BuiltFile
 
 
 class Inspector(Protocol):

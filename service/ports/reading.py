@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from service.domain.health import Condition
     from service.domain.search import Words
-    from service.domain.views import (
+    from service.ports.views import (
         BuildDetail,
         ChangeDetail,
         ChangeSummary,
         ComparisonView,
-        Condition,
         Cursor,
         MachineView,
         MeasuredPatchSets,

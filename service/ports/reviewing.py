@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from service.domain.gerrit.change import Change, Posted, PostedMessage, Review
     from service.domain.identity import ChangeKey
-    from service.domain.review import Change, Posted, PostedMessage, Review
 
 
 class ReviewServer(Protocol):

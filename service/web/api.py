@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from service.domain.errors import BadInput, NotFound
 from service.domain.search import parse_words
-from service.domain.views import Cursor
+from service.ports.views import Cursor
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
@@ -16,8 +16,8 @@ from service.web.problems import RESPONSES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.views import BuildSummary, ComparisonView
     from service.ports.reading import Reading
+    from service.ports.views import BuildSummary, ComparisonView
 
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
     from service.domain.links import Links
-    from service.domain.views import BuildSummary, ComparisonView
     from service.ports.reading import Reading
+    from service.ports.views import BuildSummary, ComparisonView
 
 _MOST_ROUNDS: Final = 20  # the newest of a patch set: each costs a look into the store
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]

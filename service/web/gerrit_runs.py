@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from service.domain.decision.states import BuildState
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.identity import BuildName
-from service.domain.metric import Better, metric_named
-from service.domain.project_file import JobKind
-from service.domain.run import BuildState
+from service.domain.inference.metric import Better, metric_named
+from service.domain.inference.verdict import Verdict
+from service.domain.project.project_file import JobKind
 from service.domain.text import change, interval, plain
-from service.domain.verdict import Verdict
-from service.domain.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.links import Links
-    from service.domain.views import BuildSummary, ComparisonView, RunDetail
+    from service.ports.views import BuildSummary, ComparisonView, RunDetail
 
     ReadRows = Callable[[BuildSummary], Sequence[ComparisonView]]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry, Metric
 
-    from service.domain.views import Condition
+    from service.domain.health import Condition
     from service.ports.reading import Reading
 
 

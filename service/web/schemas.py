@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from service.domain.rulings import RulingKind  # noqa: TC001 - pydantic reads the annotation
+from service.domain.decision.overrides import RulingKind  # noqa: TC001 - pydantic reads the annotation
 
 UtcTime = Annotated[
     datetime,

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from prometheus_client import Counter
 
 from service.domain.errors import Transient
-from service.domain.events import MAX_BYTES
+from service.domain.gerrit.events import MAX_BYTES
 from service.web.group_commit import GroupCommit
 from service.web.problems import problem, request_id_of
 

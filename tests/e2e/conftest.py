@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.cli.replay import feed
-from service.cli.site import running_site
+from service.cli.operating.replay import feed
+from service.cli.services.site import running_site
 from service.config import ControlSettings
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
-from service.wiring import Control, build_control
+from service.wiring.control import Control, build_control
 from tests.e2e.gerrit_server import gerrit
 from tests.support.tiny_project import TinyProject
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from service.adapters.embedded.children import Supervisor
-    from service.cli.parts import Site
-    from service.domain.views import BuildSummary
+    from service.cli.services.parts import Site
+    from service.ports.views import BuildSummary
 
 __all__ = ["gerrit"]  # a fixture of all modules: one server for them
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.demonstration.story import STORIES
+from tools.demo.scenario import STORIES
 
 ROOT = Path(__file__).parents[2]
 # One of four, for the time it takes. In the others bytes, sockets and threads that contend are measured.
@@ -23,7 +23,7 @@ def test_every_change_that_helps_gets_a_plus_one_and_every_one_that_takes_it_bac
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "demo"
-    argv = [sys.executable, "-m", "service.cli", "demo", "--once", "--port", "0", "--home", str(home)]
+    argv = [sys.executable, "-m", "tools.demo", "--once", "--port", "0", "--home", str(home)]
     argv += [word for name in PLAYED for word in ("--only", name)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BENCHGATE_")}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
-from service.domain.review import Change, ChangeStatus, PatchSet, Person
-from service.steps.cast_vote import cast_vote
-from service.steps.deliver import deliver_reviews
-from service.steps.look_at_change import handle_event, look_at_change
-from service.steps.obey import obey
-from service.steps.plan_run import plan_run
-from service.steps.reconcile import reconcile
+from service.steps.deciding.cast_vote import cast_vote
+from service.steps.intake.look_at_change import handle_event, look_at_change
+from service.steps.intake.reconcile import reconcile
+from service.steps.planning.plan_run import plan_run
+from service.steps.reviewers.deliver import deliver_reviews
+from service.steps.reviewers.run_comment_commands import obey
+from tests.support.build_host import CODE, MemorySource, code
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory import NOW
 from tests.support.memory_store import MemoryStore
-from tests.support.workshop import CODE, MemorySource, code
 
 if TYPE_CHECKING:
-    from service.domain.run import RunState
+    from service.domain.decision.states import RunState
 
 KEY = ChangeKey("gerrit", 7)
 LINKS = Links("https://bench.example.com/")

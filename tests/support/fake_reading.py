@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from service.domain.errors import NotFound, Transient
-from service.domain.views import (
+from service.domain.health import Condition, PoolQueue, Pulse
+from service.ports.views import (
     BuildDetail,
     BuildSummary,
     ChangeDetail,
     ChangeSummary,
     ComparisonView,
-    Condition,
     DecisionView,
     MachineView,
     MeasuredBuild,
@@ -23,8 +23,6 @@ from service.domain.views import (
     MeasuredPatchSets,
     PatchSetDetail,
     PatchSetSummary,
-    PoolQueue,
-    Pulse,
     RulingView,
     RunDetail,
     RunSummary,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.search import Words
-    from service.domain.views import Cursor, StandingView
+    from service.ports.views import Cursor, StandingView
 
 T = TypeVar("T")
 NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)

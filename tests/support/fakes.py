@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.domain.errors import NotFound, Permanent
-from service.domain.review import Person, Posted, PostedMessage
+from service.domain.gerrit.change import Person, Posted, PostedMessage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.gerrit.change import Change, Review
     from service.domain.identity import ChangeKey
-    from service.domain.review import Change, Review
 
 WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

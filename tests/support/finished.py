@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.domain.run import BuildState
-from service.steps.analyse import analyse
-from service.steps.execute import execute_build
+from service.domain.decision.states import BuildState
+from service.steps.deciding.analyse import analyse
+from service.steps.machine.execute import execute_build
+from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, workshop
 from tests.support.changes import Service, change_at
 from tests.support.memory_files import MemoryArtifacts
-from tests.support.workshop import MemoryClaimed, MemorySandbox, Silence, workshop
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.execution import Execution
+    from service.domain.decision.execution import Execution
 
 
 @dataclass

@@ -6,30 +6,32 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from service.domain.calibration.evidence import History
+from service.domain.comparison.link_layout import BY_LAYOUT, variant_of
+from service.domain.decision.states import BuildEvent, BuildState, RunState, state_after
+from service.domain.decision.vote import LASTING, Outcome
 from service.domain.errors import NotFound
-from service.domain.evidence import History
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.layout import BY_LAYOUT, variant_of
-from service.domain.project_file import JobKind
-from service.domain.records import (
+from service.domain.inference.verdict import Verdict
+from service.domain.project.project_file import JobKind
+from service.ports.records import (
     BuildRecord,
     ChangeRecord,
     QueuedReview,
     RunRecord,
     review_key,
 )
-from service.domain.run import BuildEvent, BuildState, RunState, state_after
-from service.domain.verdict import Verdict
-from service.domain.vote import LASTING, Outcome
-from tests.support.memory_hearing import MemoryHearing, MemoryRemarks, MemoryRounds
+from tests.support.memory_comments import MemoryHearing, MemoryRemarks, MemoryRounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.calibration import IdleJob
-    from service.domain.evidence import Session
+    from service.domain.calibration.evidence import Session
+    from service.domain.calibration.schedule import IdleJob
+    from service.domain.decision.overrides import Ruling
+    from service.domain.gerrit.change import Change
     from service.domain.identity import SeriesKey
-    from service.domain.records import (
+    from service.ports.records import (
         Heard,
         NewBuild,
         NewDecision,
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
         StoredComparison,
         StoredResult,
     )
-    from service.domain.review import Change
-    from service.domain.rulings import Ruling
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 UNFINISHED = (RunState.PLANNING, RunState.RUNNING)

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from service.domain.built import BuiltFile
+from service.domain.building.built_files import BuiltFile
 from service.domain.errors import BadResults, NotFound, ProgramMissing
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from service.domain.decision.states import BuildEvent, BuildState, RunState, after_lost_lease, state_after
 from service.domain.errors import Transient
-from service.domain.records import DueReview, Hint, Setback
-from service.domain.run import BuildEvent, BuildState, RunState, after_lost_lease, state_after
+from service.ports.records import DueReview, Hint, Setback
 from tests.support.memory import UNFINISHED, Memory, MemoryTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.calibration import IdleJob
+    from service.domain.calibration.schedule import IdleJob
+    from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
-    from service.domain.review import InlineComment
     from tests.support.memory import StoredReview
 
 

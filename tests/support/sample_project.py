@@ -7,11 +7,11 @@ import random
 from dataclasses import replace
 from datetime import timedelta
 
-from service.domain.evidence import History, Session, standing_of
+from service.domain.calibration.evidence import History, Session, standing_of
 from service.domain.identity import BuildName
-from service.domain.project_file import Policy
-from service.domain.verdict import Verdict
-from service.domain.views import MachineView, SeriesSummary, StandingView, Trend
+from service.domain.inference.policy import Policy
+from service.domain.inference.verdict import Verdict
+from service.ports.views import MachineView, SeriesSummary, StandingView, Trend
 from tests.support.fake_reading import (
     ENVIRONMENT,
     NOW,

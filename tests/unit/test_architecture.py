@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,9 +19,10 @@ PRODUCT: Final = ("service", "workers", "dashboards", "migrations")
 DATABASE: Final = ROOT / "service" / "adapters" / "postgres"
 DATABASE_TOO: Final = {
     ROOT / "service" / "adapters" / "embedded" / "postgres.py",  # starts the server and makes its roles
-    ROOT / "service" / "wiring.py",  # hands the engine from one adapter to the others
+    ROOT / "service" / "wiring" / "control.py",  # hands the engine from one adapter to the others
 }
 LONGEST_FILE: Final = 400
+MOST_MODULES: Final = 15  # in one folder: more names than that are not read as a list any more
 LONGEST_FUNCTION: Final = 60
 
 # What reaches outside: clocks, chance, files, the environment, other processes and machines.
@@ -41,6 +44,14 @@ OUTSIDE: Final = frozenset(
     }
 )
 OUTSIDE_CALLS: Final = frozenset({"open", "input", "print", "eval", "exec", "__import__", "breakpoint"})
+CONTROL_ONLY: Final = (
+    "service.ports.store",
+    "service.ports.reviewing",
+    "service.domain.gerrit",
+    "service.adapters.gerrit",
+    "service.adapters.postgres.transaction",
+    "workers.control",
+)
 CLOCKS: Final = frozenset({"now", "utcnow", "today", "fromtimestamp"})
 SHAPELESS: Final = frozenset({"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"})
 
@@ -119,7 +130,7 @@ def test_only_the_database_adapters_speak_to_a_database(package: str) -> None:
 
     assert users == []
     assert any(
-        is_below(module, package) for path in DATABASE.glob("*.py") for module in imports(tree_of(path))
+        is_below(module, package) for path in DATABASE.rglob("*.py") for module in imports(tree_of(path))
     )
 
 
@@ -170,3 +181,35 @@ def test_files_and_functions_can_be_read_at_one_go(package: str) -> None:
 
     assert long == []
     assert functions == []
+
+
+@pytest.mark.parametrize("package", [*PRODUCT, "tests", "tools", "bench"])
+def test_no_folder_holds_more_modules_than_a_reader_takes_in(package: str) -> None:
+    names = [path.parent for path in modules(package) if path.name != "__init__.py"]
+    crowded = {
+        str(folder.relative_to(ROOT)): count
+        for folder in set(names)
+        if (count := names.count(folder)) > MOST_MODULES
+    }
+
+    assert crowded == {}
+
+
+@pytest.mark.parametrize("package", [*PRODUCT, "tools/demo"])
+def test_every_folder_with_modules_is_a_package(package: str) -> None:
+    """Otherwise it is missing from an installed Benchgate."""
+    folders = {path.parent for path in modules(package)}
+
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_a_machine_worker_loads_nothing_of_the_control_plane() -> None:
+    """Celery imports its tasks by name, which no import contract sees."""
+    script = "import sys, workers.app, workers.machine; print(*sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+
+    assert "service.steps.machine.execute" in loaded
+    assert [name for name in sorted(loaded) if is_below(name, *CONTROL_ONLY)] == []

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tools.gerrit_dev import process
 from tools.gerrit_dev.cache import locked
-from tools.gerrit_dev.errors import CannotServe
 from tools.gerrit_dev.place import made_place, place_at
-from tools.gerrit_dev.progress import say
 from tools.gerrit_dev.project import Seed
 from tools.gerrit_dev.releases import RELEASES
+from tools.gerrit_dev.reporting import CannotServe, say
 from tools.gerrit_dev.server import Wish, bring_up, fetch, state
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from tools.gerrit_dev.cache import kept
-from tools.gerrit_dev.errors import CannotServe
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.progress import say
+from tools.gerrit_dev.reporting import CannotServe, say
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tools.gerrit_dev.cache import kept
-from tools.gerrit_dev.errors import CannotServe
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.progress import say
+from tools.gerrit_dev.reporting import CannotServe, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.reporting import CannotServe
 
 
 @dataclass(frozen=True, slots=True)

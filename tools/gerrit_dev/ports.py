@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.reporting import CannotServe
 
 HOST: Final = "127.0.0.1"
 Ports = tuple[int, int]

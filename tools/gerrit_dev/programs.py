@@ -6,7 +6,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.reporting import CannotServe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

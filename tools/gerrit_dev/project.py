@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tools.gerrit_dev.people import ADMIN, SERVICE_USERS
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.progress import say
+from tools.gerrit_dev.reporting import say
 from tools.gerrit_dev.rest import one
 
 if TYPE_CHECKING:

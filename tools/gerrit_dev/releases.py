@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.reporting import CannotServe
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from tools.gerrit_dev.errors import CannotServe
+from tools.gerrit_dev.reporting import CannotServe
 
 TIMEOUT_SECONDS: Final = 60
 # In front of every answer, so that no page of another site can take it for a script.

@@ -11,14 +11,13 @@ from urllib.parse import urlsplit
 
 from tools.gerrit_dev import process
 from tools.gerrit_dev.cache import cache_directory
-from tools.gerrit_dev.errors import CannotServe
 from tools.gerrit_dev.jars import class_path
 from tools.gerrit_dev.java import choose
 from tools.gerrit_dev.people import ADMIN, described, make_accounts, make_reviewers
 from tools.gerrit_dev.ports import HOST, Ports, chosen_ports, is_open
-from tools.gerrit_dev.progress import say
 from tools.gerrit_dev.project import LABEL, Project, Seed, make_project
 from tools.gerrit_dev.releases import RELEASES, named
+from tools.gerrit_dev.reporting import CannotServe, say
 from tools.gerrit_dev.rest import Rest
 from tools.gerrit_dev.site import configure, make_site
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tools.gerrit_dev.ports import HOST
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.progress import say
+from tools.gerrit_dev.reporting import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import BadEvent
-from service.domain.review import ChangeStatus, PatchSet, Person
+from service.domain.gerrit.change import ChangeStatus, PatchSet, Person
 
 if TYPE_CHECKING:
     import sqlite3

@@ -11,15 +11,15 @@ from service.adapters.console.events import apply_event, set_vote
 from service.adapters.console.rendering import shown
 from service.adapters.console.state import ConsoleState
 from service.domain.errors import NotFound, Permanent
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
 from service.domain.identity import ChangeKey
-from service.domain.review import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.review import Review
+    from service.domain.gerrit.change import Review
 
 LABELS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({"Verified": (-1, 1), "Code-Review": (-2, 2)})
 MESSAGE_BYTES: Final = 16 << 10  # Gerrit's default change.commentSizeLimit

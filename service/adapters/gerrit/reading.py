@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import Permanent
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
 from service.domain.identity import ChangeKey
-from service.domain.review import Change, ChangeStatus, PatchSet, Person, PostedMessage
 from service.domain.text import plain
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 from service.adapters.embedded.process import guarded
 from service.domain.errors import Refused, Transient
-from service.domain.events import MAX_BYTES
+from service.domain.gerrit.events import MAX_BYTES
 from service.domain.text import plain
 
 if TYPE_CHECKING:

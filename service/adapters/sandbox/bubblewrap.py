@@ -17,7 +17,7 @@ from service.adapters.sandbox.limits import Group, describe, find_hierarchies
 from service.adapters.sandbox.namespace import Namespace
 from service.adapters.sandbox.supervision import Output, supervise
 from service.adapters.sandbox.syscalls import filter_for
-from service.domain.command import Command, Completed, Limits, StoppedBy
+from service.domain.building.sandbox_command import Command, Completed, Limits, StoppedBy
 from service.domain.errors import Permanent, Transient, Unfit
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
-    from service.domain.command import Command, Completed
+    from service.domain.building.sandbox_command import Command, Completed
     from service.ports.building import Sandbox
 
 FULL_BELOW: Final = 64 << 20  # bytes; a compiler that meets less has met "no space left on device"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import Unfit
 
 if TYPE_CHECKING:
-    from service.domain.command import Command
+    from service.domain.building.sandbox_command import Command
 
 TOOLS: Final = ("/usr/bin/prlimit", "/usr/bin/setarch", "/usr/bin/taskset")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import ExitStack
 
-    from service.domain.command import Command
+    from service.domain.building.sandbox_command import Command
 
 USER: Final = 1000
 HOSTNAME: Final = "benchgate"

@@ -17,7 +17,7 @@ from service.domain.errors import Transient
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from service.domain.command import Limits
+    from service.domain.building.sandbox_command import Limits
 
 PREFIX: Final = "benchgate"
 SECOND: Final = 2  # the version with one hierarchy for all controllers

@@ -7,13 +7,13 @@ import select
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.command import StoppedBy
+from service.domain.building.sandbox_command import StoppedBy
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-    from service.domain.command import Limits
+    from service.domain.building.sandbox_command import Limits
 
 # The promise is 0.25 s; the rest is for the time that a look itself takes.
 LOOK_EVERY_SECONDS: Final = 0.2

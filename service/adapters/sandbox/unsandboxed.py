@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
 from service.adapters.sandbox.supervision import Output, supervise
-from service.domain.command import Completed
+from service.domain.building.sandbox_command import Completed
 from service.domain.errors import Permanent, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from service.domain.command import Command
+    from service.domain.building.sandbox_command import Command
 
 END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
 

@@ -12,9 +12,9 @@ import pytest
 
 from service.adapters.machine import keep_off, read_environment, read_load
 from service.adapters.sandbox.unsandboxed import DirectRunner
-from service.domain.command import Command
-from service.domain.fitness import findings
-from service.domain.machine import load_between
+from service.domain.building.sandbox_command import Command
+from service.domain.machine.environment import load_between
+from service.domain.machine.fitness import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

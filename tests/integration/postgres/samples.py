@@ -8,18 +8,18 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from service.adapters.postgres.worklist import MachineWorklist
+from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.records import NewBuild, NewRun
-from service.domain.review import Change, ChangeStatus, PatchSet, Person
+from service.ports.records import NewBuild, NewRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.transaction import PostgresTransaction
-    from service.adapters.postgres.worklist import ClaimedBuild
+    from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.transaction.unit_of_work import PostgresTransaction
     from tests.support.postgres import Database
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

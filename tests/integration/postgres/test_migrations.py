@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
-from service.adapters.postgres.tables import metadata
+from service.adapters.postgres.schema.tables import metadata
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from service.domain.decision.vote import CONSEQUENCES, Outcome
 from service.domain.links import Links
-from service.domain.views import RunDetail
-from service.domain.vote import CONSEQUENCES, Outcome
+from service.ports.views import RunDetail
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
 from tests.support.fake_reading import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from service.domain.views import BuildSummary, ComparisonView
+    from service.ports.views import BuildSummary, ComparisonView
 
 LINKS = Links("https://perf.example/")
 PATH = "/api/v1/gerrit/checks"

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.health import Patience, degradations
-from service.domain.views import PoolQueue, Pulse
+from service.domain.health import Patience, PoolQueue, Pulse, degradations
 from tests.support.fake_reading import NOW, FakeReading, healthy
 from tests.support.web import build_app, call
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.rulings import RulingKind
+from service.domain.decision.overrides import RulingKind
 from tests.support.fake_reading import FakeReading, add_patch_set, build_summary, change_summary, ruling_view
 from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, OVERRIDDEN, REGRESSION, sample_project
 from tests.support.web import build_app, call

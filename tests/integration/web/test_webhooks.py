@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from service.domain.errors import Transient
-from service.steps.receive_event import receive_events
+from service.steps.intake.receive_event import receive_events
 from service.web.webhooks import create_webhooks
 from tests.support.fake_reading import FakeReading
 from tests.support.memory_store import MemoryStore

@@ -15,8 +15,8 @@ import structlog
 from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.domain.errors import NotFound, Permanent, Refused, Transient
+from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
-from service.domain.review import InlineComment, Review
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gerrit"

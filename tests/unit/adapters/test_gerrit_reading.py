@@ -18,7 +18,7 @@ from service.adapters.gerrit.reading import (
     replies_from,
 )
 from service.domain.errors import Permanent
-from service.domain.review import Person
+from service.domain.gerrit.change import Person
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "gerrit" / "rest-changes-query-detailed.http"
 RECORDED: dict[str, Any] = json.loads(SAMPLE.read_text().partition(")]}'")[2])[0]

@@ -14,7 +14,7 @@ import pytest
 
 from service.adapters.gerrit.stream import Cutter, GerritStream, Line, Lines
 from service.domain.errors import Refused, Transient
-from service.domain.events import MAX_BYTES, parse_event
+from service.domain.gerrit.events import MAX_BYTES, parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.sandbox.host_faults import HostFaults
-from service.domain.command import Command, Completed, StoppedBy
+from service.domain.building.sandbox_command import Command, Completed, StoppedBy
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.adapters.sandbox.limits import Group, Hierarchy, describe, find_hierarchies
-from service.domain.command import Limits
+from service.domain.building.sandbox_command import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path

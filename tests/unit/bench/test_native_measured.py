@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.bench.native.measured import (
+from bench.native.measured import (
     CPU,
     REAL,
     Launch,
@@ -15,7 +15,7 @@ from tests.bench.native.measured import (
     read_benchmarks,
     read_googletest,
 )
-from tests.bench.native.table import Unit
+from bench.native.table import Unit
 
 PLAIN = "TransportProtocols/GetSetTest.ServerRejectsLargeSize/Mcbp_XattrYes_JsonYes_SnappyYes"
 PRINTED = f"""\

@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from tests.bench.native import executor, flush_vbucket, hash_table, send_buffer
-from tests.bench.native.measured import CPU, RATE, REAL, Launch, Measured
-from tests.bench.native.recorded import (
+from bench.native import executor, flush_vbucket, hash_table, send_buffer
+from bench.native.measured import CPU, RATE, REAL, Launch, Measured
+from bench.native.recorded import (
     FLUSH_CPU,
     HASH_TABLE,
     LARGE_SIZE,

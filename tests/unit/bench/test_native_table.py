@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.native.table import Change, Row, Table, Unit, percent, significant, times
+from bench.native.table import Change, Row, Table, Unit, percent, significant, times
 
 GOLDEN = """\
 ### owners: `mock` → `null`

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.native.launching import Arm, in_random_order
-from tests.bench.native.trees import lay_out
-from tests.bench.native.variants import EXECUTOR, WORKLOADS, Workload
+from bench.native.launching import Arm, in_random_order
+from bench.native.trees import lay_out
+from bench.native.variants import EXECUTOR, WORKLOADS, Workload
 
 NATIVE = Path(__file__).parents[3] / "native"
 ARMS = tuple(Arm(name, name) for name in "abc")

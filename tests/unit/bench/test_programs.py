@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tests.bench.verdicts.programs import copy_changed
+from bench.verdicts.programs import copy_changed
 
 if TYPE_CHECKING:
     from pathlib import Path

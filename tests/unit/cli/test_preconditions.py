@@ -11,10 +11,11 @@ import pytest
 
 from service import cli
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.cli.preconditions import check_host, check_port, make_home
-from service.cli.running import settings_of_running_site
-from service.cli.site import running_site
+from service.cli.services.preconditions import check_host, check_port, make_home
+from service.cli.services.running import settings_of_running_site
+from service.cli.services.site import running_site
 from service.domain.errors import BadInput, Unfit
+from tools.demo import __main__ as demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,9 +89,9 @@ def test_a_demo_whose_port_is_taken_keeps_the_earlier_demo(
     (tmp_path / ".benchgate-demo").touch()
     (tmp_path / "review.sqlite").touch()
     monkeypatch.setenv("BENCHGATE_SANDBOX", "none")
-    monkeypatch.setattr("sys.argv", ["benchgate", "demo", "--home", str(tmp_path), "--port", str(taken_port)])
+    monkeypatch.setattr("sys.argv", ["demo", "--home", str(tmp_path), "--port", str(taken_port)])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        cli.run(demo.command)
     assert ended.value.code == cli.EXIT_CANNOT
     assert (tmp_path / "review.sqlite").exists()
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.cli.tables import print_reasons
-from service.domain.verdict import Verdict
+from service.cli.local.tables import print_reasons
+from service.domain.inference.verdict import Verdict
 from tests.unit.domain.comparisons import SAME, row
 
 if TYPE_CHECKING:
-    from service.domain.verdict import Comparison
+    from service.domain.inference.verdict import Comparison
 
 NOISE = "one launch a side cannot tell"
 LAYOUT = "it comes from where the linker put the code"

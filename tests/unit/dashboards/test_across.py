@@ -6,7 +6,7 @@ import pytest
 
 from dashboards.across import MOST_ROWS, Across, lay_across
 from service.domain.search import parse_words
-from service.domain.views import ComparisonView, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
+from service.ports.views import ComparisonView, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 from tests.support.fake_reading import comparison
 
 SAME = comparison(1, "BM_Same", 1.001, "same")

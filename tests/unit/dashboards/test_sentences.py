@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dashboards.sentences import delivery, ruled, verdict_sentence, worst_cause
-from service.domain.rulings import RulingKind
+from service.domain.decision.overrides import RulingKind
 from tests.support.fake_reading import build_summary, ruling_view
 from tests.support.sample_project import REGRESSION, sample_project
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.domain.metric import metric_named
-from service.domain.verdict import Comparison, Row, Verdict
+from service.domain.inference.metric import metric_named
+from service.domain.inference.verdict import Comparison, Row, Verdict
 
 
 def row(name: str, metric: str = "cpu_time") -> Row:

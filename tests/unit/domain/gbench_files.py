@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from service.domain.gbench import GBenchRun, ReadLimits, read_run
+from service.domain.gbench.reader import GBenchRun, ReadLimits, read_run
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gbench"
 REPEATED = (SAMPLES / "v1.7.1_repetitions.json").read_bytes()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from service.domain.errors import BadInput
-from service.domain.views import Cursor
+from service.ports.views import Cursor
 
 
 def test_a_cursor_comes_back_as_it_was_given_out() -> None:

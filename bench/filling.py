@@ -1,0 +1,217 @@
+"""Fills a database through the store, as the steps do: plan, analyse, decide."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from sqlalchemy import text
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
+from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
+from service.domain.project.project_file import Job, parse_project_file
+from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Engine
+
+    from service.adapters.postgres.transaction.store import PostgresStore
+
+BENCHMARKS: Final = 500
+SAMPLES: Final = 16
+SIDES: Final = 2
+LONG_BUILDS: Final = 2000
+LONG_BENCHMARKS: Final = 5
+DAYS: Final = 360
+CHANGES_IN_ALL: Final = 500  # the days between changes; more changes than that go on at the same pace
+WIDE: Final = "engine-perf"  # a job of many benchmarks
+LONG: Final = "nightly-perf"  # a job with a long history
+_FILE: Final = f"""
+version: 1
+jobs:
+  {WIDE}:
+    kind: benchmark
+    build: {{configure: cmake --preset measure, compile: cmake --build --preset measure}}
+    suites: [{{name: executor, program: build/measure/executor_benchmark, metrics: [items_per_second]}}]
+    policy: {{floor: 1%, vote_at: 2%, machine_time: 10m, probation: off}}
+  {LONG}:
+    kind: benchmark
+    suites: [{{name: executor, program: build/measure/executor_benchmark}}]
+"""
+_JOBS: Final = parse_project_file(_FILE)
+_AUTHOR: Final = Person("Robin Hale", "robin@example.com", "robin")
+_CAUSES: Final = tuple(
+    f"{k} of {BENCHMARKS} slower; worst ExecutorBench/Schedule/{k}/real_time/threads:4 items/s −12.3 % "
+    "[−13.1, −11.4], 16 pairs on perf-01"
+    for k in range(1, 6)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """One build that was stored: how many results it has and how long all its transactions took."""
+
+    results: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class Filler:
+    """Adds changes and their builds, older ones first; keeps count of what was stored."""
+
+    store: PostgresStore
+    engine: Engine
+    begin: datetime = field(default_factory=lambda: datetime.now(UTC) - timedelta(days=DAYS))
+    noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(20))
+    results: int = 0
+    changes: int = 0
+
+    def prepare(self) -> None:
+        """Make the partitions that a service of that age would have made as time went by."""
+        with self.engine.begin() as connection:
+            connection.execute(
+                text("SELECT ensure_partitions(:day, :months)"),
+                {"day": self.begin.date(), "months": DAYS // 30 + 1},
+            )
+
+    def add_long_history(self) -> list[Filled]:
+        """Nightly builds of a few benchmarks: the series that are read far back."""
+        step = timedelta(days=DAYS) / LONG_BUILDS
+        return [
+            self._add_build(LONG, RunKind.POST_SUBMIT, f"9{k:039x}", None, self.begin + k * step)
+            for k in range(LONG_BUILDS)
+        ]
+
+    def fill_to(self, results: int) -> list[Filled]:
+        """Add changes, each checked and then measured once more on its branch, until there are so many."""
+        done = []
+        while self.results < results:
+            self.changes += 1
+            moment = self.begin + timedelta(days=DAYS) / CHANGES_IN_ALL * self.changes
+            for kind, status in ((RunKind.CHECK, "NEW"), (RunKind.POST_SUBMIT, "MERGED")):
+                change = _change(self.changes, ChangeStatus(status), moment)
+                done.append(self._add_build(WIDE, kind, change.current.revision, change, moment))
+                moment += timedelta(minutes=30)
+        return done
+
+    def _add_build(
+        self, job: str, kind: RunKind, revision: str, change: Change | None, moment: datetime
+    ) -> Filled:
+        count = BENCHMARKS if job == WIDE else LONG_BENCHMARKS
+        samples = self._samples(count)
+        begun = time.perf_counter()
+        run_id, build_id = self._plan(_JOBS.job(job), kind, revision, change)
+        seconds = time.perf_counter() - begun
+        self._set_back(build_id, moment)  # it happens now, and is to look like a year
+        keys, results, comparisons = _rows(job, samples)
+        begun = time.perf_counter()
+        with self.store.transaction() as tx:
+            build = tx.lock_build(build_id)
+            tx.store_results(build, kind, keys, results, comparisons)
+            tx.finish_build(build_id, Outcome.SLOWER, "FAILURE", _CAUSES)
+        self._decide(run_id)
+        self.results += len(results)
+        return Filled(len(results), seconds + time.perf_counter() - begun)
+
+    def _plan(self, job: Job, kind: RunKind, revision: str, change: Change | None) -> tuple[int, int]:
+        patch = Revision(revision, "a" + revision[1:], "refs/heads/main", "unreviewed")
+        base = Revision("b" + revision[1:], "c" + revision[1:], "refs/heads/main", "reviewed")
+        spec = BuildSpec(kind, "review", "engine", "main", base, patch, job)
+        with self.store.transaction() as tx:
+            patch_set = None if change is None else tx.upsert_change(change).patch_set_id
+            run_id = tx.add_run(
+                NewRun(
+                    kind, patch_set, "review", "engine", "main", revision, patch.ref, "Batch", "Robin Hale"
+                )
+            )
+            if run_id is None:
+                raise RuntimeError(f"there is a run of {revision} already")
+            tx.start_run(
+                run_id, tree=patch.tree, parent=base.commit, parent_tree=base.tree, label=_JOBS.label
+            )
+            build = NewBuild(
+                job.name, job.kind, job.pool, 0, job.voting, spec.to_mapping(), spec.sequence, 86_400.0
+            )
+            return run_id, tx.add_build(run_id, 0, build)
+
+    def _decide(self, run_id: int) -> None:
+        with self.store.transaction() as tx:
+            run = tx.lock_run(run_id)
+            message = "\n\n".join(("Build Failed", *_CAUSES, f"http://localhost/runs/{run_id}#v1"))
+            tx.add_decision(
+                NewDecision(run_id, run.patch_set_id, tx.next_decision(run), -1, "Build Failed", message)
+            )
+            tx.end_run(run_id, "finished")
+
+    def _set_back(self, build_id: int, moment: datetime) -> None:
+        with self.engine.begin() as connection:
+            connection.execute(
+                text("UPDATE build SET created_at = :moment WHERE id = :id"),
+                {"moment": moment, "id": build_id},
+            )
+
+    def _samples(self, count: int) -> Sequence[Sequence[Sequence[float]]]:
+        found: list[list[list[float]]] = self.noise.normal(1.2e6, 1e4, (count, SIDES, SAMPLES)).tolist()
+        return found
+
+
+def _change(number: int, status: ChangeStatus, moment: datetime) -> Change:
+    revision = digest_of({"change": number})[:40]
+    return Change(
+        key=ChangeKey("review", number),
+        project="engine",
+        branch="main",
+        change_id="I" + revision,
+        subject="Batch notifications of the executor",
+        status=status,
+        updated=moment,
+        current=PatchSet(1, revision, f"refs/changes/{number % 100:02d}/{number}/1", author=_AUTHOR),
+        message="Batch notifications of the executor\n\nOne wake-up serves many tasks.\n" * 5,
+        owner=_AUTHOR,
+    )
+
+
+def _rows(
+    job: str, samples: Sequence[Sequence[Sequence[float]]]
+) -> tuple[Mapping[SeriesKey, tuple[str, str]], list[StoredResult], list[StoredComparison]]:
+    names = [
+        f"ExecutorBench/Schedule{k % 17}/{k}/real_time/threads:{1 << k % 4}" for k in range(len(samples))
+    ]
+    keys = [
+        SeriesKey("review", "engine", "main", "perf", job, "executor", name, "items_per_second")
+        for name in names
+    ]
+    results = [
+        StoredResult(key, side, tuple(values))
+        for key, both in zip(keys, samples, strict=True)
+        for side, values in zip(Side, both, strict=True)
+    ]
+    comparisons = [
+        _comparison(k, key, *both) for k, (key, both) in enumerate(zip(keys, samples, strict=True))
+    ]
+    return dict.fromkeys(keys, ("1/s", "higher")), results, comparisons
+
+
+def _comparison(
+    position: int, key: SeriesKey, base: Sequence[float], patch: Sequence[float]
+) -> StoredComparison:
+    """One row in fifty of a table stands out."""
+    verdict, reason = {
+        0: ("slower", ""),
+        1: (
+            "undecided",
+            "the interval is ±3.9 % wide; about 31 more pairs (2 min) would decide it",
+        ),
+    }.get(position % 50, ("same", ""))
+    old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
+    ratio = new / old
+    return StoredComparison(
+        key, position, SAMPLES, verdict, ratio, ratio - 0.011, ratio + 0.012, old, new, reason
+    )

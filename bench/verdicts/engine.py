@@ -1,0 +1,76 @@
+"""Measures two programs with the service's own steps, without a server and without a sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from service.adapters import packing
+from service.domain.decision.measured_build import judge_measured
+from service.domain.inference.policy import Layout, Policy
+from service.domain.project.project_file import Instructions, Job, JobKind, Suite
+from service.steps.machine.measure import measure
+from service.wiring.machine import build_workshop
+from tests.support.build_host import MemoryPairs, Silence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.identity import Side
+    from service.domain.inference.verdict import Comparison
+    from service.ports.building import Packer
+
+POLICY: Final = Policy(probation=0, layout=Layout.OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was said of two programs, and what it took."""
+
+    comparisons: tuple[Comparison, ...]
+    causes: tuple[str, ...]
+    pairs: int
+    seconds: float
+
+
+def compare_programs(
+    work: Path,
+    sides: Mapping[Side, Mapping[str, Path]],
+    suites: Sequence[Suite],
+    seed: str,
+    policy: Policy = POLICY,
+    instructions: Instructions = Instructions.OFF,
+    packer: Packer = packing,
+) -> Found:
+    """Measure and judge as a build does, from the listing of the benchmarks to the last look.
+
+    Args:
+        work: a directory for what is laid out; one call at a time.
+        sides: by side and suite, the program.
+        suites: what to measure; their programs are found below ``build/``.
+        seed: of every random choice.
+        policy: sizes and budgets.
+        instructions: whether they are counted as well.
+        packer: renews the programs between the pairs.
+    """
+    placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in suites)
+    job = Job("verdicts", JobKind.BENCHMARK, suites=placed, policy=policy, instructions=instructions)
+    # Names of one length: they are a part of the programs' environment.
+    trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
+    shop = build_workshop(work / "home", lambda project: project, (), is_sandboxed=False)
+    shop = replace(shop, packer=packer)
+    log = MemoryPairs()
+    found = measure(shop, job, trees, seed, log, Silence(), lambda: None)
+    judged = judge_measured(job, log.fixed or (), log.pairs(), "this machine")
+    return Found(judged.comparisons, judged.judgement.causes, found.pairs, found.seconds)
+
+
+def _lay_out(tree: Path, programs: Mapping[str, Path]) -> Path:
+    build = tree / "build"
+    shutil.rmtree(tree, ignore_errors=True)
+    build.mkdir(parents=True)
+    for suite, program in programs.items():
+        shutil.copy2(program, build / suite)
+    return tree

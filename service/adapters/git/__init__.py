@@ -1,0 +1,1 @@
+"""Git: mirrors of the projects' repositories, and safe calls of the git command."""

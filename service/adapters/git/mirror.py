@@ -1,0 +1,332 @@
+"""Mirrors of the projects' repositories, read through git."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.git.command import SETTINGS, Answer, Git
+from service.adapters.sandbox.removal import remove_tree
+from service.domain.errors import BadInput, NotFound, Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
+LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
+TEXT_BYTES: Final = 1 << 20  # far above any project file a person writes
+_LOOK_EVERY_SECONDS: Final = 0.05
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_CHANGE: Final = re.compile(r"refs/changes/[0-9]{2}/[0-9]{1,10}/[0-9]{1,10}")
+# git's own rules for a name, without what a refspec or an option could be made of.
+_PART: Final = r"(?![-.])[^\x00-\x20\x7f~^:?*\[\\/]+(?<![.])(?<!\.lock)"
+_BRANCH: Final = re.compile(rf"(?=.{{1,250}}\Z)(?!.*\.\.)(?!.*@\{{)refs/heads/{_PART}(/{_PART})*")
+_PROJECT: Final = re.compile(
+    r"(?=.{1,200}\Z)(?!.*(^|/)\.{1,2}(/|\Z))(?!-)[\w.+@~-]+(/(?!-)[\w.+@~-]+)*", re.ASCII
+)
+_UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
+
+
+class GitSource:
+    """Bare mirrors under a directory, one per project, made when first asked for.
+
+    Any number of processes may share the directory. Revisions are 40 hexadecimal digits or a ref that
+    was fetched.
+
+    Args:
+        root: the directory; it belongs to this program.
+        remotes: where a project is fetched from, a URL or a path; chosen by the operator, not by events.
+        fetch_seconds: how long a fetch may take.
+    """
+
+    def __init__(
+        self, root: Path, remotes: Callable[[str], str], *, fetch_seconds: float = FETCH_SECONDS
+    ) -> None:
+        self._mirrors = root / "mirrors"
+        self._worktrees = root / "worktrees"
+        self._remotes = remotes
+        self._fetch_seconds = fetch_seconds
+        for directory in (self._mirrors, self._worktrees):
+            directory.mkdir(parents=True, exist_ok=True)
+        settings = root.absolute() / "settings"
+        _write_settings(settings)
+        self._git = Git(settings)
+        self._remove_stale_worktrees()
+
+    def fetch(self, project: str, *refs: str) -> None:
+        """Bring branches, changes' refs or commit ids in; commits that are there already cost nothing.
+
+        Raises:
+            NotFound: the remote has no such repository or ref, or the name cannot be one.
+            Transient: the remote cannot be reached, or another process holds the mirror too long.
+        """
+        mirror = self._path_of(project)
+        wanted = [ref for ref in map(_checked, refs) if not self._has_commit(mirror, ref)]
+        if not wanted:
+            return
+        remote = self._remotes(project)
+        if remote.startswith("-"):
+            raise NotFound(f"the remote of {project} cannot be fetched from: {remote!r}")
+        with _locked(mirror, self._fetch_seconds) as lock:
+            self._create(mirror)
+            specs = [f"+{ref}:{_kept_as(ref)}" for ref in wanted]
+            options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+            arguments = ("fetch", *options, "--end-of-options", remote, *specs)
+            answer = self._git.run(mirror, arguments, seconds=self._fetch_seconds, inherit=(lock,))
+            if answer.code:
+                _clear_abandoned_lock(answer, mirror)
+                raise answer.failure(f"fetch of {project}")
+            # Without it every fetch leaves one more pack; that it failed harms nothing.
+            with suppress(Transient):
+                self._git.run(
+                    mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,)
+                )
+
+    def head(self, project: str, branch: str) -> str:
+        """The commit id of a branch as it was last fetched.
+
+        Raises:
+            NotFound: the mirror has no such branch.
+            Transient: git took too long.
+        """
+        return self._resolve(project, f"refs/heads/{branch}", "commit")
+
+    def tree(self, project: str, revision: str) -> str:
+        """The id of the Git tree of a revision.
+
+        Raises:
+            NotFound: the mirror has no such revision.
+            Transient: git took too long.
+        """
+        return self._resolve(project, revision, "tree")
+
+    def parent(self, project: str, revision: str) -> str | None:
+        """The first parent's commit id; None for a root commit.
+
+        Raises:
+            NotFound: the mirror has no such revision.
+            Transient: git took too long.
+        """
+        commit = self._resolve(project, revision, "commit")
+        answer = self._ask(project, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
+        ids = answer.line().split()
+        return ids[1] if len(ids) > 1 else None
+
+    def is_merged(self, project: str, revision: str, branch: str) -> bool:
+        """Whether a revision is part of a branch as it was last fetched.
+
+        Raises:
+            NotFound: the mirror has no such revision or branch.
+        """
+        commit = self._resolve(project, revision, "commit")
+        tip = self._resolve(project, f"refs/heads/{branch}", "commit")
+        arguments = ("merge-base", "--is-ancestor", commit, tip)
+        return self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
+
+    def read(self, project: str, revision: str, path: str) -> str | None:
+        """A UTF-8 file of a revision; None where it has none, or anything but a regular file there.
+
+        Raises:
+            BadInput: larger than 1 MiB, or not UTF-8.
+            NotFound: the mirror has no such revision.
+            Transient: git took too long.
+        """
+        tree = self._resolve(project, revision, "tree")
+        if "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
+            return None  # no file of a tree is called that
+        answer = self._ask(project, "ls-tree", "-z", "--long", "--end-of-options", tree, path)
+        entry, _, name = answer.output.rstrip(b"\0").partition(b"\t")
+        if name != path.encode() or not entry.startswith(b"100"):
+            return None  # a symbolic link, a directory, a submodule
+        _, _, blob, size = entry.decode().split()
+        if int(size) > TEXT_BYTES:
+            raise BadInput(f"larger than {TEXT_BYTES >> 20} MiB", path)
+        content = self._ask(project, "cat-file", "blob", blob).output
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise BadInput("not UTF-8 text", path) from None
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        """The paths that differ between two revisions; a rename is two paths.
+
+        Bytes that are not UTF-8 are replaced: the paths are for matching and showing.
+
+        Raises:
+            NotFound: the mirror has no such revision.
+            BadInput: more paths than can be looked at.
+            Transient: git took too long.
+        """
+        trees = [self._resolve(project, revision, "tree") for revision in (base, patch)]
+        options = ("-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=none")
+        answer = self._ask(project, "diff-tree", *options, "--end-of-options", *trees)
+        return [path.decode(errors="replace") for path in answer.output.split(b"\0") if path]
+
+    @contextmanager
+    def checkout(self, project: str, revision: str) -> Iterator[Path]:
+        """A directory of its own with the files of a revision, gone afterwards whatever happened to it.
+
+        Git does not know it as a work tree; a ``.git`` in it is its user's, so never run git in it.
+
+        Raises:
+            NotFound: the mirror has no such revision.
+            Transient: no space, or git took too long.
+            Permanent: the directory cannot be removed afterwards.
+        """
+        commit = self._resolve(project, revision, "commit")
+        mirror = self._path_of(project)
+        with self._worktree_directory() as directory:
+            place = directory / "src"
+            with _locked(mirror, LOCAL_SECONDS) as lock:
+                _forget_removed_worktrees(mirror)
+                arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
+                answer = self._git.run(mirror, arguments, seconds=LOCAL_SECONDS, inherit=(lock,))
+                if answer.code:
+                    _clear_abandoned_lock(answer, mirror)
+                    raise answer.failure(f"checkout of {project} at {commit}")
+                # It names a path of the host, which is none of the user's business.
+                (place / ".git").unlink()
+            yield place
+
+    def _path_of(self, project: str) -> Path:
+        if not _PROJECT.fullmatch(project):
+            raise NotFound(f"not the name of a project: {project[:200]!r}")
+        digest = hashlib.sha256(project.encode()).hexdigest()[:16]
+        return self._mirrors.absolute() / f"{digest}-{_UNUSUAL.sub('_', project)[:60]}.git"
+
+    def _create(self, mirror: Path) -> None:
+        if (mirror / "HEAD").exists():
+            return
+        unfinished = mirror.with_suffix(".new")
+        remove_tree(unfinished)
+        unfinished.mkdir()
+        arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
+        answer = self._git.run(unfinished, arguments, seconds=LOCAL_SECONDS)
+        if answer.code:
+            raise answer.failure(f"making the mirror {mirror.name}")
+        unfinished.rename(mirror)
+
+    def _has_commit(self, mirror: Path, ref: str) -> bool:
+        if not _COMMIT.fullmatch(ref) or not mirror.exists():
+            return False
+        arguments = ("cat-file", "-e", f"{ref}^{{commit}}")
+        return self._git.run(mirror, arguments, seconds=LOCAL_SECONDS).code == 0
+
+    def _resolve(self, project: str, revision: str, kind: str) -> str:
+        mirror = self._path_of(project)
+        name = _kept_as(_checked(revision)) if not _COMMIT.fullmatch(revision) else revision
+        if mirror.exists():
+            arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}")
+            answer = self._git.run(mirror, arguments, seconds=LOCAL_SECONDS)
+            if answer.code == 0:
+                return answer.line()
+        raise NotFound(f"the mirror of {project} has no revision {revision}")
+
+    def _ask(self, project: str, *arguments: str) -> Answer:
+        answer = self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS)
+        if answer.code:
+            raise answer.failure(f"git {arguments[0]} in {project}")
+        return answer
+
+    @contextmanager
+    def _worktree_directory(self) -> Iterator[Path]:
+        """A new directory, locked for as long as this process lives and uses it."""
+        directory = self._worktrees.absolute() / f"{os.getpid()}-{secrets.token_hex(6)}"
+        with _locked(self._worktrees / "all", LOCAL_SECONDS):
+            directory.mkdir()
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            yield directory
+        finally:
+            try:
+                remove_tree(directory)
+            finally:
+                os.close(descriptor)
+
+    def _remove_stale_worktrees(self) -> None:
+        """Remove what killed processes left. A lock tells, also across containers, where numbers do not."""
+        with _locked(self._worktrees / "all", LOCAL_SECONDS):
+            for directory in self._worktrees.iterdir():
+                if not directory.is_dir():
+                    continue
+                descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    with suppress(BlockingIOError):
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        remove_tree(directory)
+                finally:
+                    os.close(descriptor)
+
+
+def _checked(ref: str) -> str:
+    if _COMMIT.fullmatch(ref) or _CHANGE.fullmatch(ref) or _BRANCH.fullmatch(ref):
+        return ref
+    raise NotFound(f"neither refs/heads/…, refs/changes/… nor 40 hexadecimal digits: {ref[:200]!r}")
+
+
+def _kept_as(ref: str) -> str:
+    """The ref of the mirror that keeps what was fetched from being collected.
+
+    The names are flat: git stores no ``rel/1`` beside a ``rel``, and a remote may replace one by the other.
+    """
+    if _COMMIT.fullmatch(ref):
+        return f"refs/benchgate/commits/{ref}"
+    return f"refs/benchgate/refs/{hashlib.sha256(ref.encode()).hexdigest()}"
+
+
+@contextmanager
+def _locked(path: Path, seconds: float) -> Iterator[int]:
+    """Exclude other processes and threads; the lock's descriptor. Raises Transient after ``seconds``."""
+    descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + seconds
+        while not _try_lock(descriptor):
+            if time.monotonic() > deadline:
+                raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s")
+            time.sleep(_LOOK_EVERY_SECONDS)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _clear_abandoned_lock(answer: Answer, mirror: Path) -> None:
+    """Remove a lock of git's that a killed git left. Ours is held, by git as well: nobody else is in here."""
+    for name in _LOCKED.findall(answer.errors):
+        path = Path(name) if Path(name).is_absolute() else mirror / name
+        if path.is_relative_to(mirror):
+            path.unlink(missing_ok=True)
+
+
+def _forget_removed_worktrees(mirror: Path) -> None:
+    """Remove the mirror's notes about directories that are gone, unfinished ones as well."""
+    for notes in (mirror / "worktrees").glob("*"):
+        link = notes / "gitdir"
+        # It names the directory's ``.git``, which is removed at once.
+        if not link.exists() or not Path(link.read_text().strip()).parent.exists():
+            remove_tree(notes)
+
+
+def _write_settings(path: Path) -> None:
+    if path.exists() and path.read_text() == SETTINGS:
+        return
+    new = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    new.write_text(SETTINGS)
+    new.replace(path)

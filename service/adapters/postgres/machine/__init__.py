@@ -1,0 +1,1 @@
+"""The machine plane's database access: stored functions only, no table."""

@@ -1,0 +1,73 @@
+"""Calls the functions that are all a machine may use of the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.exc import DBAPIError
+
+from service.adapters.postgres.faults import translated
+from service.adapters.postgres.storable import CleanJson, CleanText
+from service.domain.errors import LeaseLost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Engine, Row, TextClause
+    from sqlalchemy.types import TypeEngine
+
+LEASE_LOST: Final = "BG001"  # the SQLSTATE by which the functions refuse a stale token
+
+
+def _function(function: str, /, **parameters: type[TypeEngine[Any]] | None) -> TextClause:
+    listed = ", ".join(f":{parameter}" for parameter in parameters)
+    statement = text(f"SELECT * FROM machine.{function}({listed})")  # noqa: S608 - names from below only
+    typed = [bindparam(parameter, type_=kind) for parameter, kind in parameters.items() if kind is not None]
+    return statement.bindparams(*typed)
+
+
+_LEASE: Final[Mapping[str, None]] = {"build": None, "token": None}
+_FUNCTIONS: Final = {
+    "introduce": _function(
+        "introduce",
+        name=CleanText,
+        machine_class=CleanText,
+        pool=CleanText,
+        fingerprint=CleanText,
+        facts=CleanJson,
+    ),
+    "see": _function("see", name=CleanText, obstacle=CleanText),
+    "claim": _function("claim", name=CleanText, seconds=None),
+    "renew": _function("renew", **_LEASE, seconds=None, phase=CleanText),
+    "find_binary": _function("find_binary", **_LEASE, digest=CleanText),
+    "keep_binary": _function(
+        "keep_binary", **_LEASE, digest=CleanText, artifact=CleanText, manifest=CleanJson
+    ),
+    "fix_listing": _function("fix_listing", **_LEASE, listing=CleanJson),
+    "pairs": _function("pairs", **_LEASE),
+    "record_pair": _function("record_pair", **_LEASE, pair=None, artifact=CleanText, launches=CleanJson),
+    "execute": _function("execute", **_LEASE, execution=CleanJson, log=CleanText),
+    "release": _function("release", **_LEASE, delay=None),
+}
+
+
+def call(engine: Engine, function: str, **values: object) -> Sequence[Row[Any]]:
+    """The rows of one function, in a transaction of its own.
+
+    Raises:
+        LeaseLost: the token is not the build's any more.
+        Transient: the database cannot be used now; the call may have happened nevertheless.
+    """
+    with translated(), engine.begin() as connection:
+        return call_on(connection, function, **values)
+
+
+def call_on(connection: Connection, function: str, **values: object) -> Sequence[Row[Any]]:
+    """The rows of one function on an open connection; raises as ``call`` does, but for Transient."""
+    try:
+        return connection.execute(_FUNCTIONS[function], values).all()
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == LEASE_LOST:
+            raise LeaseLost("another worker holds the build, or the lease ran out") from error
+        raise

@@ -1,0 +1,124 @@
+"""Keeps a lease alive from a thread, and knows on this host's clock alone when it is over."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.postgres.engine import connect_apart
+from service.adapters.postgres.faults import translated
+from service.adapters.postgres.machine.calls import call_on
+from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection, Engine
+
+RENEWALS_PER_LEASE: Final = 3  # one may fail and another be late
+RETRY_SECONDS: Final = 0.5
+CLOSE_WITHIN_SECONDS: Final = 5.0
+
+
+class Renewal:
+    """The renewing of one lease.
+
+    Args:
+        engine: connections of the machine's role.
+        build: whose lease it is.
+        token: the fencing token of the claim.
+        seconds: how long the lease lasts from each renewal.
+        claimed_at: this clock just before the claim was sent, so that this host never believes
+            in a lease for longer than the database does.
+        clock: seconds that pass also while the process is stopped.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        build: int,
+        token: int,
+        *,
+        seconds: float,
+        claimed_at: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._build = build
+        self._token = token
+        self._seconds = seconds
+        self._held_until = claimed_at + seconds
+        self._clock = clock
+        self._phase = "claimed"
+        self._answer = "held"
+        self._wake = threading.Event()
+        self._is_closing = threading.Event()
+        self._thread = threading.Thread(target=self._renew_until_closed, name=f"lease-{build}", daemon=True)
+        self._thread.start()
+
+    def watch(self) -> None:
+        """Raise Cancelled, Overdue or LeaseLost; asks nobody, so it costs nothing."""
+        if self._answer == "lost":
+            raise LeaseLost(f"build {self._build} is held by another worker now")
+        if not self.is_held:
+            raise LeaseLost(f"the lease on build {self._build} could not be renewed in time")
+        if self._answer == "overdue":
+            raise Overdue(f"the deadline of build {self._build} passed")
+        if self._answer == "cancelled":
+            raise Cancelled(f"build {self._build} is not wanted any more")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the lease lasts still, as far as this host can tell."""
+        is_over = self._answer == "lost" or self._is_closing.is_set()
+        return not is_over and self._clock() < self._held_until
+
+    def enter(self, phase: str) -> None:
+        """Tell the phase with a renewal that is made at once."""
+        self._phase = phase
+        self._wake.set()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, but not once the renewing ends."""
+        self._is_closing.wait(seconds)
+
+    def close(self) -> None:
+        """Stop renewing; the lease runs out by itself unless it was ended."""
+        self._is_closing.set()
+        self._wake.set()
+        # A call that hangs ends with its time limits; this process need not wait for it.
+        self._thread.join(CLOSE_WITHIN_SECONDS)
+
+    def _renew_until_closed(self) -> None:
+        connection: Connection | None = None
+        while not self._is_closing.is_set() and self._answer != "lost":
+            pause = self._seconds / RENEWALS_PER_LEASE
+            try:
+                with translated():
+                    # Beside the pool, which may be empty just when the lease runs out.
+                    connection = connection or connect_apart(self._engine)
+                    self._renew(connection)
+            except Transient:
+                # Until the lease is over the database may come back, often at once.
+                pause = min(pause, RETRY_SECONDS)
+                _drop(connection)
+                connection = None
+            self._wake.wait(pause)
+            self._wake.clear()
+        _drop(connection)
+
+    def _renew(self, connection: Connection) -> None:
+        sent_at = self._clock()
+        values = {"build": self._build, "token": self._token, "seconds": self._seconds}
+        [row] = call_on(connection, "renew", phase=self._phase, **values)
+        self._answer = str(row[0])
+        if self._answer != "lost":
+            self._held_until = sent_at + self._seconds
+
+
+def _drop(connection: Connection | None) -> None:
+    if connection is not None:
+        with suppress(Transient), translated():
+            connection.close()

@@ -1,0 +1,1 @@
+"""Read-only queries for pages and the HTTP API."""

@@ -1,0 +1,82 @@
+"""How series and their history are read for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+
+from service.domain.errors import NotFound
+from service.ports.views import SeriesSummary, Trend, TrendPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from service.domain.search import Words
+
+# strpos finds the words as they are written: nothing in them is a pattern.
+_SEARCH: Final = text("""
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better
+FROM series
+CROSS JOIN LATERAL (
+    SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class)) AS words
+) AS searched
+WHERE id > :after
+  AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+  AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+ORDER BY id LIMIT :limit
+""")
+_ONE: Final = text("""
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better
+FROM series WHERE id = :series_id
+""")
+# A build may be reused by later runs: the first run of the comparison's kind is the one it was measured for.
+_POINTS: Final = text("""
+SELECT CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kind,
+       k.measured_at, b.job, b.number, b.environment_id, coalesce(b.machine, '') AS machine,
+       k.verdict, k.pairs, k.base, k.patch, k.ratio, k.low, k.high,
+       r.id AS run_id, coalesce(r.revision, '') AS revision,
+       coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
+       coalesce(nullif(r.author, ''), p.author, '') AS author,
+       c.number AS change, p.number AS patch_set
+FROM (
+    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 1
+     ORDER BY measured_at DESC LIMIT :limit)
+    UNION ALL
+    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 0
+     ORDER BY measured_at DESC LIMIT :limit)
+) AS k
+JOIN build AS b ON b.id = k.build_id
+LEFT JOIN LATERAL (
+    SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+    FROM run_build JOIN run ON run.id = run_build.run_id
+    WHERE run_build.build_id = k.build_id
+      AND run.kind = CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END
+    ORDER BY run.id LIMIT 1
+) AS r ON true
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
+LEFT JOIN change AS c ON c.id = p.change_id
+ORDER BY k.measured_at, k.build_id
+""")
+
+
+def series_list(connection: Connection, words: Words, limit: int, after: int) -> Sequence[SeriesSummary]:
+    """A page of the series that match, by id."""
+    keys: dict[str, Any] = {
+        "after": after,
+        "limit": limit,
+        "wanted": list(words.wanted),
+        "unwanted": list(words.unwanted),
+    }
+    return [SeriesSummary(*row) for row in connection.execute(_SEARCH, keys)]
+
+
+def trend(connection: Connection, series_id: int, limit: int) -> Trend:
+    """A series with its newest points, oldest first."""
+    row = connection.execute(_ONE, {"series_id": series_id}).first()
+    if row is None:
+        raise NotFound(f"there is no series {series_id}")
+    points = connection.execute(_POINTS, {"series_id": series_id, "limit": limit})
+    return Trend(SeriesSummary(*row), tuple(TrendPoint(*point) for point in points))

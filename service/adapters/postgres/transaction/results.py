@@ -1,0 +1,123 @@
+"""Results in a unit of work: many rows at once, and the same rows when they are stored again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import psycopg
+from sqlalchemy import delete
+
+from service.adapters.postgres.schema import tables as t
+from service.adapters.postgres.storable import clean
+from service.adapters.postgres.transaction.connection import Connected
+from service.domain.identity import RunKind, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from service.domain.identity import SeriesKey
+    from service.ports.records import BuildRecord, StoredComparison, StoredResult
+
+_PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")
+_SIDES: Final = {Side.BASE: 0, Side.PATCH: 1}
+_KINDS: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
+
+# Sorted by digest, so that two builds that add the same series wait for each other instead of deadlocking.
+_ADD_SERIES: Final = """
+INSERT INTO series (
+    digest, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better)
+SELECT n.* FROM unnest(%s::bytea[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
+                       %s::text[], %s::text[], %s::text[], %s::text[])
+    AS n (digest, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better)
+ORDER BY n.digest
+ON CONFLICT (digest) DO NOTHING
+"""
+_FIND_SERIES: Final = "SELECT digest, id FROM series WHERE digest = ANY(%b::bytea[])"
+_COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
+_COPY_COMPARISONS: Final = (
+    "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
+    " ratio, low, high, base, patch, reason) FROM STDIN"
+)
+
+
+class Results(Connected):
+    """Samples and what they were judged to mean."""
+
+    def store_results(
+        self,
+        build: BuildRecord,
+        kind: RunKind,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        results: Sequence[StoredResult],
+        comparisons: Sequence[StoredComparison],
+    ) -> None:
+        """Replace the results of a build. ``series`` gives unit and better direction by key.
+
+        Raises:
+            KeyError: a result or comparison of a series that is not in ``series``.
+        """
+        ids = self._series_ids(series)
+        moment = build.created_at
+        for table in (t.result, t.comparison):
+            # The moment says in which partition to look.
+            self._connection.execute(
+                delete(table).where(table.c.build_id == build.id, table.c.measured_at == moment)
+            )
+        self._copy(
+            _COPY_RESULTS,
+            ((moment, build.id, ids[r.series], _SIDES[r.side], _array(r.samples)) for r in results),
+        )
+        self._copy(
+            _COPY_COMPARISONS,
+            ((moment, ids[c.series], build.id, _KINDS[kind], *_judgement(c)) for c in comparisons),
+        )
+
+    def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
+        digests = {key: key.digest for key in series}
+        found = self._find_series(list(digests.values()))
+        # What is stored already is left out: that is nearly all of it, and each conflict uses up a number.
+        missing = [key for key, digest in digests.items() if digest not in found]
+        if missing:
+            self._add_series(missing, digests, series)
+            found |= self._find_series([digests[key] for key in missing])
+        return {key: found[digest] for key, digest in digests.items()}
+
+    def _find_series(self, digests: list[bytes]) -> dict[bytes, int]:
+        with self._driver.cursor() as cursor:
+            cursor.execute(_FIND_SERIES, [digests], binary=True)
+            return {bytes(digest): int(number) for digest, number in cursor}
+
+    def _add_series(
+        self,
+        keys: Sequence[SeriesKey],
+        digests: Mapping[SeriesKey, bytes],
+        series: Mapping[SeriesKey, tuple[str, str]],
+    ) -> None:
+        columns: list[list[bytes] | list[str]] = [[digests[key] for key in keys]]
+        columns += [[clean(getattr(key, name)) for key in keys] for name in _PARTS]
+        columns += [[clean(series[key][i]) for key in keys] for i in (0, 1)]
+        with self._driver.cursor() as cursor:
+            cursor.execute(_ADD_SERIES, columns)
+
+    def _copy(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with self._driver.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    @property
+    def _driver(self) -> psycopg.Connection:
+        # SQLAlchemy has no COPY; the driver's own connection is in the same transaction.
+        driver = self._connection.connection.driver_connection
+        if not isinstance(driver, psycopg.Connection):
+            raise TypeError(f"a connection of psycopg is needed, not {type(driver).__name__}")
+        return driver
+
+
+def _array(samples: Sequence[float | None]) -> str:
+    # Written here: the driver looks for quotes in every number, which takes most of the time of a COPY.
+    return "{" + ",".join("NULL" if value is None else repr(float(value)) for value in samples) + "}"
+
+
+def _judgement(c: StoredComparison) -> tuple[object, ...]:
+    verdict, reason = clean(c.verdict), clean(c.reason)
+    return c.position, c.pairs, verdict, c.ratio, c.low, c.high, c.base, c.patch, reason

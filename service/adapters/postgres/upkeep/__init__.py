@@ -1,0 +1,1 @@
+"""Queries for the scheduler: the outbox, stalled work and idle pools."""

@@ -1,0 +1,123 @@
+"""Finds pools that have time for calibrations, and ends calibrations that stand in the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+
+from service.adapters.postgres.session import Session
+from service.adapters.postgres.upkeep.stalled import SEEN_WITHIN_SECONDS
+from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MAKE_WAY: Final = text("""
+UPDATE build SET cancel_requested = true
+WHERE state = 'running' AND NOT cancel_requested AND id IN (
+    SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
+    WHERE b.spec ->> 'kind' = 'calibration'
+      AND EXISTS (
+          SELECT FROM build AS w
+          WHERE w.pool = b.pool AND w.state = 'queued' AND NOT w.cancel_requested
+            AND w.not_before <= now() AND w.spec ->> 'kind' IS DISTINCT FROM 'calibration')
+      AND NOT EXISTS (
+          SELECT FROM machine AS m
+          WHERE m.pool = b.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
+            AND m.obstacle = ''
+            AND NOT EXISTS (
+                SELECT FROM lease AS o WHERE o.machine = m.name AND o.expires_at > clock_timestamp()))
+)
+RETURNING id
+""")
+# What the series with the least evidence has, of those that the last calibration measured, on any machine.
+_IDLE_JOBS: Final = text("""
+WITH idle AS (
+    SELECT pool, array_agg(name) AS machines FROM machine
+    WHERE last_seen_at > now() - make_interval(secs => :seen_within) AND obstacle = ''
+      AND NOT EXISTS (
+          SELECT FROM build AS b WHERE b.pool = machine.pool AND b.state IN ('queued', 'running'))
+    GROUP BY pool
+), asked AS (
+    SELECT DISTINCT ON (b.pool, r.instance, r.project, r.branch, b.job)
+           b.pool, idle.machines, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config
+    FROM run AS r
+    JOIN run_build AS rb ON rb.run_id = r.id
+    JOIN build AS b ON b.id = rb.build_id AND b.kind = 'benchmark'
+    JOIN idle ON idle.pool = b.pool
+    WHERE r.kind = 'check' AND r.created_at > now() - make_interval(secs => :asked_within)
+    ORDER BY b.pool, r.instance, r.project, r.branch, b.job, b.id DESC
+)
+SELECT a.pool, a.instance, a.project, a.branch, a.job, a.config,
+       cast(extract(epoch FROM now() - c.newest) AS double precision) AS since, known.pairs, known.sessions
+FROM asked AS a
+CROSS JOIN LATERAL (
+    SELECT max(run.created_at) FILTER (
+               WHERE NOT cut.is_cancelled OR run.created_at > now() - make_interval(secs => :after_cancelled)
+           ) AS newest,
+           max(b.id) FILTER (WHERE b.has_evidence) AS build_id
+    FROM run
+    CROSS JOIN LATERAL (
+        SELECT run.state = 'cancelled' OR EXISTS (
+            SELECT FROM run_build JOIN build ON build.id = run_build.build_id
+            WHERE run_build.run_id = run.id AND build.outcome = 'cancelled'
+        ) AS is_cancelled
+    ) AS cut
+    LEFT JOIN LATERAL (
+        SELECT build.id, EXISTS (SELECT FROM evidence AS e WHERE e.build_id = build.id) AS has_evidence
+        FROM run_build JOIN build ON build.id = run_build.build_id
+        WHERE run_build.run_id = run.id AND build.job = a.job
+    ) AS b ON true
+    WHERE run.kind = 'calibration' AND run.pool = a.pool AND run.instance = a.instance
+      AND run.project = a.project AND run.branch = a.branch
+) AS c
+CROSS JOIN LATERAL (
+    SELECT coalesce(min(e.pairs), 0) AS pairs, coalesce(min(e.sessions), 0) AS sessions
+    FROM (SELECT series_id FROM evidence WHERE build_id = c.build_id) AS last
+    CROSS JOIN unnest(a.machines) AS m (name)
+    CROSS JOIN LATERAL (
+        SELECT coalesce(sum(cardinality(logs)), 0) AS pairs, count(*) AS sessions
+        FROM evidence WHERE series_id = last.series_id AND machine = m.name
+    ) AS e
+) AS known
+ORDER BY a.pool, a.instance, a.project, a.branch, a.job
+""")
+
+
+class Calibrations(Session):
+    """What a pool may do while nobody waits for it."""
+
+    def make_way(self) -> Sequence[int]:
+        """Cancel calibrations that a machine holds while other builds wait for it; those builds.
+
+        A build waits for a machine that calibrates where no other one of the pool is free.
+        """
+        with self._begin() as connection:
+            found = connection.execute(_MAKE_WAY, {"seen_within": SEEN_WITHIN_SECONDS})
+            return sorted(found.scalars().all())
+
+    def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
+        """The benchmark jobs of branches checked within so many seconds, in pools with nothing to do.
+
+        A pool has nothing to do where a machine that takes work was seen lately and no build is queued or
+        running.
+        """
+        values = {
+            "seen_within": SEEN_WITHIN_SECONDS,
+            "asked_within": asked_within,
+            "after_cancelled": AFTER_CANCELLED,
+        }
+        with self._begin() as connection:
+            rows = connection.execute(_IDLE_JOBS, values).all()
+        return [
+            IdleJob(
+                branch=BranchKey(row.pool, row.instance, row.project, row.branch),
+                job=row.job,
+                config=row.config or {},
+                since=row.since,
+                pairs=int(row.pairs),
+                sessions=row.sessions,
+            )
+            for row in rows
+        ]

@@ -1,0 +1,94 @@
+"""``benchgate compare``: verdicts from recorded result files."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import click
+
+from service.cli import EXIT_OK, EXIT_SLOWER
+from service.cli.local.tables import print_comparisons, print_reasons, to_json
+from service.domain.decision.judgement import WITHOUT_HISTORY, judge
+from service.domain.decision.vote import CONSEQUENCES, Counts
+from service.domain.errors import BadInput
+from service.domain.inference.policy import Policy
+from service.steps.local.compare_files import ResultFile, compare_files
+
+_FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _FilesOfSides(click.Command):
+    """Lets one --base or --patch take several files: ``--base a1.json a2.json``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _repeat_sides(args))
+
+
+def _repeat_sides(args: list[str]) -> list[str]:
+    repeated: list[str] = []
+    side = ""
+    for argument in args:
+        if argument.startswith("-"):
+            side = argument if argument in {"--base", "--patch"} else ""
+            repeated.extend(() if side else (argument,))
+        else:
+            repeated.extend((side, argument) if side else (argument,))
+    return repeated
+
+
+@click.command(cls=_FilesOfSides)
+@click.option("--base", multiple=True, required=True, type=_FILES, help="Result files of the base.")
+@click.option("--patch", multiple=True, required=True, type=_FILES, help="Result files of the patch.")
+@click.option(
+    "--metric", "metrics", multiple=True, help="Compare this metric instead of each benchmark's clock."
+)
+@click.option("--sequential", is_flag=True, help="Stop each benchmark at the pair that decides it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("more", nargs=-1, type=_FILES)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    base: tuple[Path, ...],
+    patch: tuple[Path, ...],
+    metrics: tuple[str, ...],
+    more: tuple[Path, ...],
+    *,
+    sequential: bool,
+    as_json: bool,
+) -> None:
+    """Compare recorded Google Benchmark JSON files.
+
+    File k of base and file k of patch were run next to each other and make pair k: alternate the two
+    programs, a dozen launches a side or more.
+
+        benchgate compare --base a1.json a2.json ... --patch b1.json b2.json ...
+
+    One launch a side decides nothing but counters that are equal. Nor do launches in blocks: two files a
+    side or more, by their dates one side wholly before the other.
+
+    Exit code 0: nothing that would vote -1; 1: something would; 2: wrong usage or files that cannot be
+    compared.
+    """
+    if more:
+        raise click.UsageError(f"say which side {more[0]} belongs to: --base FILE... --patch FILE...")
+    gc.disable()  # what is read stays until the end; looking for rubbish in it took a third of the time
+    policy = Policy()
+    found = compare_files(_read(base), _read(patch), policy, metrics, is_sequential=sequential)
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    judgement = judge(found.comparisons, policy, "the recorded machine")
+    if as_json:
+        click.echo(to_json(found.comparisons, outcome=str(judgement.outcome), warnings=list(found.warnings)))
+    else:
+        print_comparisons(found.comparisons)
+        print_reasons(found.comparisons)
+    click.echo(WITHOUT_HISTORY, err=True)
+    ctx.exit(EXIT_SLOWER if CONSEQUENCES[judgement.outcome].counts is Counts.FAIL else EXIT_OK)
+
+
+def _read(paths: tuple[Path, ...]) -> list[ResultFile]:
+    try:
+        return [ResultFile(str(path), path.read_bytes()) for path in paths]
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), str(error.filename)) from None

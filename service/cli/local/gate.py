@@ -1,0 +1,117 @@
+"""``benchgate gate``: the whole engine at a desk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+import click
+
+from service.adapters.local.build import DeskBuild
+from service.adapters.local.repository import resolve_revision
+from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER
+from service.cli.local.progress import TerminalProgress
+from service.cli.local.tables import print_comparisons, print_reasons, to_json
+from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.steps.local.gate import DeskVerdict, choose_jobs, desk_spec, gate
+from service.steps.planning.read_project_file import PROJECT_FILE
+from service.wiring.machine import build_workshop
+
+# Nothing was measured, whatever a review server would make of it.
+_NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CANCELLED})
+
+
+@click.command()
+@click.option(
+    "--repo", default=".", show_default=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option("--base", default="HEAD^", show_default=True, help="The revision to compare with.")
+@click.option("--patch", default="HEAD", show_default=True, help="The revision to judge.")
+@click.option("--job", "job_name", help="A benchmark job of the project file; by default all of them.")
+@click.option("--seed", help="Repeat the random choices of an earlier call, which printed its seed.")
+@click.option(
+    "--no-sandbox", is_flag=True, help="Run the programs as you, unconfined: for your own code only."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    repo: Path,
+    base: str,
+    patch: str,
+    job_name: str | None,
+    seed: str | None,
+    *,
+    no_sandbox: bool,
+    as_json: bool,
+) -> None:
+    """Judge a commit before anybody else sees it.
+
+    Builds two revisions of a repository by the benchgate.yaml of the base, measures their benchmarks in
+    interleaved pairs and prints the verdicts. Only what is committed is looked at. No server is needed;
+    built programs are kept, so a second call only measures.
+
+    Exit code 0: nothing that would vote -1; 1: something would; 2: wrong usage; 3: could not measure.
+    """
+    home = _cache_home()
+    base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
+    seed = seed or secrets.token_hex(8)
+    # The path is asked of the person, so the mirror fetches from it and nowhere else.
+    shop = build_workshop(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
+    project = _project_of(repo)
+    shop.source.fetch(project, base_commit, patch_commit)
+    _, jobs = choose_jobs(shop.source.read(project, base_commit, PROJECT_FILE), job_name, base)
+    found: list[DeskVerdict] = []
+    for job in jobs:
+        spec = desk_spec(shop.source, project, base_commit, patch_commit, job, len(jobs))
+        build = DeskBuild(spec, seed, home / "binaries")
+        with TerminalProgress() as progress:
+            verdict = gate(spec, build, shop, progress)
+        found.append(verdict)
+        if verdict.judgement.outcome is Outcome.FAILED:
+            click.echo(build.log[-4000:].decode("utf-8", "replace"), err=True)
+        if not as_json:
+            _print(verdict)
+    if as_json:
+        click.echo(_json(found, seed))
+    else:
+        click.echo(f"seed {seed}", err=True)
+    ctx.exit(exit_code([verdict.judgement.outcome for verdict in found]))
+
+
+def exit_code(outcomes: list[Outcome]) -> int:
+    """1 where something would vote −1, else 3 where something could not be measured, else 0."""
+    if any(CONSEQUENCES[outcome].counts is Counts.FAIL for outcome in outcomes):
+        return EXIT_SLOWER
+    return EXIT_CANNOT if _NOT_MEASURED.intersection(outcomes) else EXIT_OK
+
+
+def _print(verdict: DeskVerdict) -> None:
+    click.echo(f"{verdict.job}: {verdict.judgement.outcome}")
+    if verdict.comparisons:
+        print_comparisons(verdict.comparisons)
+        print_reasons(verdict.comparisons)
+    for cause in verdict.judgement.causes:
+        click.echo(f"  {cause}")
+    times = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in verdict.seconds.items())
+    click.echo(f"took: {times}", err=True)
+
+
+def _json(found: list[DeskVerdict], seed: str) -> str:
+    jobs = [
+        {"job": v.job, "outcome": str(v.judgement.outcome), "causes": list(v.judgement.causes)} for v in found
+    ]
+    rows = [row for verdict in found for row in verdict.comparisons]
+    return to_json(rows, jobs=jobs, seed=seed)
+
+
+def _project_of(repo: Path) -> str:
+    """A name for the mirror; the path itself is not one."""
+    return "desk-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
+
+
+def _cache_home() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "benchgate"

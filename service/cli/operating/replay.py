@@ -1,0 +1,65 @@
+"""``benchgate replay``: feeds recorded Gerrit events."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from service.cli.services.running import home_option, settings_of_running_site
+from service.domain.errors import BadEvent
+from service.domain.gerrit.events import parse_document
+from service.steps.intake.receive_event import receive_event
+from service.wiring.control import Control, build_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@click.command()
+@home_option
+@click.argument("files", nargs=-1, required=True, type=click.File("rb"))
+@click.pass_context
+def command(ctx: click.Context, home: Path, files: tuple[BinaryIO, ...]) -> None:
+    """Feed Gerrit events from files (`-`: stdin), one JSON object a line as `stream-events` prints them.
+
+    The console review server takes over what they say, and the service looks at every change they name.
+    A line that is no event is named and left out; the others are fed, and the exit code is then 2.
+    """
+    settings = settings_of_running_site(home)
+    fed, bad = 0, 0
+    with closing(build_control(settings)) as plane:
+        for place, line in (each for file in files for each in _lines(file)):
+            try:
+                feed(plane, settings.instance, line)
+                fed += 1
+            except BadEvent as error:
+                bad += 1
+                click.echo(f"{place}: {error}", err=True)
+    click.echo(f"fed {fed} events, left out {bad}", err=True)
+    ctx.exit(2 if bad else 0)
+
+
+def feed(plane: Control, instance: str, body: bytes) -> None:
+    """One event: first the review server's state, then the hint that something happened.
+
+    Raises:
+        BadEvent: the line is no Gerrit event.
+    """
+    document: dict[str, Any] = parse_document(body)
+    plane.console.apply_event(document)
+    receive_event(plane.store, instance, body)
+
+
+def _lines(file: BinaryIO) -> Iterable[tuple[str, bytes]]:
+    data = file.read()
+    # A file of one event may be indented over many lines.
+    if (
+        data.lstrip().startswith(b"{")
+        and b"\n" in data.strip()
+        and data.lstrip().splitlines()[0].strip() == b"{"
+    ):
+        return [(file.name, data)]
+    return [(f"{file.name}:{n}", line) for n, line in enumerate(data.splitlines(), 1) if line.strip()]

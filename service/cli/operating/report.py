@@ -1,0 +1,60 @@
+"""``benchgate report``: another CI says what became of its build."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from service.cli.services.running import home_option, settings_of_running_site
+from service.domain.decision.external import ExternalBuild, Target
+from service.domain.identity import ChangeKey, RunKind
+from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
+from service.wiring.control import build_control
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@home_option
+@click.option("--change", required=True, type=click.IntRange(1), help="Its number on the review server.")
+@click.option("--revision", required=True, help="The commit that was built.")
+@click.option(
+    "--merged", is_flag=True, help="The commit was built on its branch, after the change was merged."
+)
+@click.option("--cause", "causes", multiple=True, help="Why it failed; may be given several times.")
+@click.argument("job")
+@click.argument("number", type=click.IntRange(1))
+@click.argument("url")
+@click.argument("result")
+def command(
+    home: Path,
+    change: int,
+    revision: str,
+    causes: tuple[str, ...],
+    job: str,
+    number: int,
+    url: str,
+    result: str,
+    *,
+    merged: bool,
+) -> None:
+    """Report build NUMBER of an external JOB, with the URL of its page.
+
+    RESULT is STARTED, WITHDRAWN (it will never run), or SUCCESS, UNSTABLE, FAILURE, NOT_BUILT, ABORTED. What
+    was reported already changes nothing. Exit code 3: the change is not known yet; try again later.
+    """
+    settings = settings_of_running_site(home)
+    kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
+    target = Target(ChangeKey(settings.instance, change), revision, kind)
+    build = ExternalBuild(job, number, url)
+    with closing(build_control(settings)) as plane:
+        if result == "STARTED":
+            is_news = announce_external(plane.store, target, build)
+        elif result == "WITHDRAWN":
+            is_news = withdraw_external(plane.store, target, job)
+        else:
+            is_news = note_external(plane.store, target, build, result, causes)
+    click.echo("noted" if is_news else "known already", err=True)

@@ -1,0 +1,1 @@
+"""Commands that start the service or one part of it."""

@@ -1,0 +1,119 @@
+"""What a build has to do, frozen when it was planned and stored with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from service.domain.identity import RunKind, digest_of
+from service.domain.inference.verdict import RULE
+from service.domain.project.project_file import Job, parse_job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit with its tree. ``ref`` is where a mirror finds it; ``trust`` says who could write it."""
+
+    commit: str
+    tree: str
+    ref: str
+    trust: str
+
+
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """What a person wants measured longer: the undecided benchmarks that the filter chooses.
+
+    Until ``pairs`` pairs count, those before included: a worker that takes over asks for no more than the
+    one before.
+    """
+
+    filter: str
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSpec:
+    """Which two revisions of which project to compare, and how.
+
+    ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
+    the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
+    all others. ``longer``: more pairs than the policy's, of some.
+    """
+
+    kind: RunKind
+    instance: str
+    project: str
+    branch: str
+    base: Revision | None
+    patch: Revision
+    job: Job
+    jobs: int = 1
+    session: int = 0
+    longer: Longer | None = None
+
+    @property
+    def judged(self) -> Job:
+        """The job with this build's part of the patch set's false alarms."""
+        policy = self.job.policy
+        part = replace(policy, false_alarms=policy.false_alarms / max(self.jobs, 1))
+        return replace(self.job, policy=part)
+
+    @property
+    def sequence(self) -> str:
+        """Builds with equal sequences continue each other's pairs: same trees, configuration and rule.
+
+        However long: the verdict after so many pairs follows from these pairs alone.
+        """
+        base = self.base.tree if self.base else ""
+        parts = [
+            self.kind,
+            self.instance,
+            self.project,
+            base,
+            self.patch.tree,
+            self.job.config_hash,
+            self.jobs,
+            RULE,
+            *([self.session] if self.session else []),
+        ]
+        return digest_of({"sequence": parts})
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "kind": str(self.kind),
+            "instance": self.instance,
+            "project": self.project,
+            "branch": self.branch,
+            "base": _to_mapping(self.base) if self.base else None,
+            "patch": _to_mapping(self.patch),
+            "job": self.job.name,
+            "config": self.job.source,
+            "jobs": self.jobs,
+            "session": self.session,
+            "longer": asdict(self.longer) if self.longer else None,
+        }
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> BuildSpec:
+        """What :meth:`to_mapping` made."""
+        return BuildSpec(
+            kind=RunKind(found["kind"]),
+            instance=found["instance"],
+            project=found["project"],
+            branch=found["branch"],
+            base=Revision(**found["base"]) if found["base"] else None,
+            patch=Revision(**found["patch"]),
+            job=parse_job(found["job"], found["config"]),
+            jobs=found["jobs"],
+            session=found.get("session", 0),
+            longer=Longer(**found["longer"]) if found.get("longer") else None,
+        )
+
+
+def _to_mapping(revision: Revision) -> dict[str, str]:
+    return {name: getattr(revision, name) for name in Revision.__dataclass_fields__}

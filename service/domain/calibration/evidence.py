@@ -1,0 +1,159 @@
+"""What A/A sessions say of a series on a machine: how noisy it is, and whether its verdicts may vote."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from scipy.special import betaincinv, stdtrit
+
+from service.domain.inference.estimate import TRIM, spread_of
+from service.domain.inference.verdict import Verdict
+from service.domain.text import share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.inference.policy import Policy
+
+SESSION_PAIRS: Final = 20  # of one calibration: enough to call one of a hundred benchmarks slower, were it so
+LEAST_SESSIONS: Final = 3  # pairs of one hour share its neighbours and its heat
+RECALLED: Final = 50  # newest sessions that noise and suspension go by: a machine that was mended recovers
+MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is rare
+NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided within 32 pairs
+BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found
+BEYOND_LIMIT: Final = 0.10  # share of pairs that may lie there; the trimming takes up to 20 % a side
+_TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
+_ERROR: Final = 1e-4  # what one look at one of some ten benchmarks may spend at the default policy
+_FEW: Final = 8  # pairs; of fewer there is nothing to trim
+_MANY: Final = 1000  # pairs; more than any policy may ask for
+_ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One comparison of a program with itself: the log ratios of its pairs and the rule's verdict."""
+
+    logs: tuple[float, ...]
+    verdict: Verdict
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether the rule saw a difference where there is none."""
+        return self.verdict in _ALARMS
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All A/A sessions of a series on a machine.
+
+    ``newest`` are the last ones, newest first, at most ``RECALLED``; ``sessions``, ``pairs`` and
+    ``alarms`` count all that there ever were.
+    """
+
+    newest: tuple[Session, ...] = ()
+    sessions: int = 0
+    pairs: int = 0
+    alarms: int = 0
+
+    @staticmethod
+    def of(sessions: Sequence[Session]) -> History:
+        """The history that these sessions are the whole of, newest first."""
+        pairs = sum(len(each.logs) for each in sessions)
+        alarms = sum(each.is_alarm for each in sessions)
+        return History(tuple(sessions[:RECALLED]), len(sessions), pairs, alarms)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a history means.
+
+    ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
+    further off than 3 %; both None without pairs. ``pairs_needed`` is about how many pairs a change of
+    3 % takes, None where no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
+    of the share of false alarms. ``why_not`` is empty where the series may vote.
+    """
+
+    sessions: int
+    pairs: int
+    alarms: int
+    alarm_share: tuple[float, float]
+    noise: float | None
+    beyond: float | None
+    pairs_needed: int | None
+    why_not: str
+
+    @property
+    def is_measurable(self) -> bool:
+        """Whether the pairs' spread and tails are within the limits."""
+        return _unmeasurable(self.noise, self.beyond) == ""
+
+    @property
+    def may_vote(self) -> bool:
+        """Whether a ``slower`` of this series may vote −1."""
+        return not self.why_not
+
+
+def standing_of(history: History, policy: Policy) -> Standing:
+    """Judge a history by a policy; a ``probation`` of 0 lets every series vote."""
+    logs = [log for session in history.newest for log in session.logs]
+    noise = spread_of(logs) if logs else None
+    beyond = sum(abs(log) > BEYOND for log in logs) / len(logs) if logs else None
+    return Standing(
+        sessions=history.sessions,
+        pairs=history.pairs,
+        alarms=history.alarms,
+        alarm_share=clopper_pearson(history.alarms, history.sessions),
+        noise=noise,
+        beyond=beyond,
+        pairs_needed=None if noise is None else pairs_needed(noise, policy),
+        why_not=_why_not(history, policy, noise, beyond) if policy.probation else "",
+    )
+
+
+def pairs_needed(noise: float, policy: Policy) -> int | None:
+    """About how many pairs find a change of 3 % half of the time; None for more than 1,000.
+
+    The first n for which Student's t on a 20 % trimmed mean of normal pairs with that standard deviation
+    reaches from 3 % down to the policy's floor.
+    """
+    gap = BEYOND - math.log1p(policy.floor)
+    for n in range(_FEW, _MANY + 1):
+        degrees = n - 2 * int(TRIM * n) - 1
+        reach = float(-stdtrit(degrees, _ERROR)) * _TRIMMED_MEAN * noise / math.sqrt(n)
+        if reach <= gap:
+            return n
+    return None
+
+
+def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, float]:
+    """The exact interval of a share of which ``found`` of ``of`` trials are known, by default that of 95 %.
+
+    Each end misses with probability ``tail``.
+
+    Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+    binomial", Biometrika 26, 1934, by the quantiles of the beta distribution.
+    """
+    low = float(betaincinv(found, of - found + 1, tail)) if found else 0.0
+    high = float(betaincinv(found + 1, of - found, 1 - tail)) if found < of else 1.0
+    return low, high
+
+
+def _why_not(history: History, policy: Policy, noise: float | None, beyond: float | None) -> str:
+    alarms = sum(session.is_alarm for session in history.newest)
+    if alarms > MOST_ALARMS:
+        return f"suspended: {alarms} false alarms in its last {len(history.newest)} A/A comparisons"
+    if history.pairs < policy.probation or history.sessions < LEAST_SESSIONS:
+        have = f"{history.pairs} of {policy.probation} A/A pairs"
+        return f"on probation: {have} in {history.sessions} of {LEAST_SESSIONS} sessions"
+    found = _unmeasurable(noise, beyond)
+    return f"not measurable: {found}" if found else ""
+
+
+def _unmeasurable(noise: float | None, beyond: float | None) -> str:
+    if noise is None or beyond is None:
+        return "no pairs"
+    if noise > NOISE_LIMIT:
+        return f"pairs spread by {share(noise)}"
+    return f"{share(beyond)} of the pairs are off by more than 3 %" if beyond > BEYOND_LIMIT else ""

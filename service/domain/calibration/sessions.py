@@ -1,0 +1,89 @@
+"""Which A/A sessions a build's launches hold: the rows whose two sides were the same program."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from service.domain.calibration.evidence import Session
+from service.domain.comparison.suite import Listing, compare_all
+from service.domain.decision.judgement import describe
+from service.domain.identity import Side
+from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from service.domain.comparison.launch import Launch
+    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.project.project_file import Job
+
+_GIVEN: Final = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED})
+Values = dict[tuple[str, str, str], dict[int, dict[Side, float]]]
+
+
+def rule_verdicts(
+    job: Job, listing: Sequence[Mapping[str, Any]], launches: Sequence[Launch]
+) -> tuple[Comparison, ...]:
+    """What the rule says of each row, as if nobody knew that two programs are the same."""
+    listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in listing]
+    return compare_all(job.suites, listings, launches, job.policy)
+
+
+def same_program_suites(listing: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """The suites whose program was found to be the same on both sides."""
+    return frozenset(each["suite"] for each in listing if each.get("same_program", False))
+
+
+def sessions_of(
+    rows: Iterable[Comparison], launches: Iterable[Launch], suites: frozenset[str]
+) -> dict[Row, Session]:
+    """The session of each row of these suites; rows too short for a verdict are none.
+
+    ``rows`` are what :func:`rule_verdicts` gave for the same launches.
+    """
+    values = _values(each for each in launches if each.suite in suites)
+    found: dict[Row, Session] = {}
+    for row in rows:
+        if row.row.suite in suites and row.verdict in _GIVEN:
+            pairs = values.get((row.row.suite, row.row.benchmark, row.row.metric.name), {})
+            logs = tuple(log for _, pair in sorted(pairs.items()) for log in _log_ratio(pair))
+            if len(logs) >= MIN_PAIRS:
+                found[row.row] = Session(logs, row.verdict)
+    return found
+
+
+def causes_of(rows: Sequence[Comparison], sessions: Mapping[Row, Session]) -> tuple[str, ...]:
+    """What the sessions of a calibration show, in one sentence."""
+    if not sessions:
+        return (f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes",)
+    alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
+    pairs = max(len(session.logs) for session in sessions.values())
+    comparisons = "one comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
+    of = f"{comparisons} of {pairs} pairs of the same program"
+    if not alarms:
+        return (f"no false alarm in {of}",)
+    worst = max(alarms, key=lambda row: abs(row.worsening))
+    word = "alarms" if len(alarms) > 1 else "alarm"
+    return (f"{len(alarms)} false {word} in {of}; worst {describe(worst)}",)
+
+
+def _values(launches: Iterable[Launch]) -> Values:
+    found: Values = {}
+    for launch in launches:
+        for benchmark, metrics in launch.values.items():
+            for metric, value in metrics.items():
+                pairs = found.setdefault((launch.suite, benchmark, metric), {})
+                pairs.setdefault(launch.pair, {})[launch.side] = value
+    return found
+
+
+def _log_ratio(pair: Mapping[Side, float]) -> tuple[float, ...]:
+    """The pair's log ratio; none where a side is missing or zero has no ratio."""
+    base, patch = pair.get(Side.BASE), pair.get(Side.PATCH)
+    if base is None or patch is None:
+        return ()
+    if base == patch:
+        return (0.0,)  # also of counters that are zero
+    return (math.log(patch) - math.log(base),) if base > 0 and patch > 0 else ()

@@ -1,0 +1,93 @@
+"""Decides which pairs count: one that other work disturbed is left out and measured again, up to a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.comparison.launch import Launch
+    from service.domain.machine.environment import Disturbance
+
+# Shares of the time of a launch's CPUs. The kernel counts in ticks of 10 ms: two of them, which a timer
+# and a rounding make, are 4 % of a launch of 0.5 s. Less than a twentieth also seldom meets every
+# repetition of a launch, and the best one is what is taken.
+FOREIGN_LIMIT: Final = 0.05
+STEAL_LIMIT: Final = 0.05
+# Of the machine's other CPUs. They may be threads of the same core, which a virtual machine does not show:
+# with all of the other one busy benchmarks ran up to 40 % slower. A quarter seldom meets every repetition.
+ELSEWHERE_LIMIT: Final = 0.25
+# Of a policy's most pairs. On a machine that is never quiet waiting for quiet would never end.
+EXTRA_SHARE: Final = 0.25
+
+
+def is_disturbed(around: Disturbance) -> bool:
+    """Whether other work took too much of a launch's CPUs, or of those that may share cores with them.
+
+    Neither its side nor what it measured is asked.
+    """
+    return (
+        around.steal_share > STEAL_LIMIT
+        or (around.foreign_share or 0.0) > FOREIGN_LIMIT
+        or around.elsewhere_share > ELSEWHERE_LIMIT
+    )
+
+
+def allowance(max_pairs: int) -> int:
+    """How many disturbed pairs are measured again in a sequence of at most ``max_pairs`` pairs."""
+    return int(EXTRA_SHARE * max_pairs)
+
+
+def counting_pairs(disturbed: Mapping[int, bool], max_pairs: int) -> tuple[int, ...]:
+    """The numbers of the pairs that count, in order.
+
+    Disturbed pairs are left out until the allowance is used up; later ones count. Beyond ``max_pairs`` the
+    allowance grows with what counts. Whether a pair counts depends on it and the pairs before it only, so
+    that a look at the first k of them stays what it was, however many follow.
+
+    Args:
+        disturbed: by pair number, whether it was disturbed.
+        max_pairs: the policy's.
+    """
+    found: list[int] = []
+    left_out = 0
+    for pair in sorted(disturbed):
+        if disturbed[pair] and left_out < allowance(max(max_pairs, len(found) + 1)):
+            left_out += 1
+        else:
+            found.append(pair)
+    return tuple(found)
+
+
+def pairs_of(launches: Sequence[Launch]) -> dict[int, bool]:
+    """By pair number, whether one of its launches was disturbed."""
+    found: dict[int, bool] = {}
+    for launch in launches:
+        found[launch.pair] = found.get(launch.pair, False) or launch.is_disturbed
+    return found
+
+
+def counting_launches(launches: Sequence[Launch], max_pairs: int, first: int | None = None) -> list[Launch]:
+    """The launches of the pairs that count; of the ``first`` so many of these pairs only, where given."""
+    counting = set(counting_pairs(pairs_of(launches), max_pairs)[:first])
+    return [launch for launch in launches if launch.pair in counting]
+
+
+def sentences(launches: Sequence[Launch], max_pairs: int) -> list[str]:
+    """What a verdict's reader should know of disturbed pairs; empty where there were none."""
+    disturbed = pairs_of(launches)
+    counting = set(counting_pairs(disturbed, max_pairs))
+    left_out = len(disturbed) - len(counting)
+    kept = sum(disturbed[pair] for pair in counting)
+    found = []
+    if left_out:
+        found.append(f"{_pairs(left_out)} disturbed by other work and measured again")
+    if kept:
+        verb = "counts" if kept == 1 else "count"
+        found.append(f"{_pairs(kept)} disturbed and {verb}: no more than {left_out} are measured again")
+    return found
+
+
+def _pairs(count: int) -> str:
+    return "1 pair was" if count == 1 else f"{count} pairs were"

@@ -1,0 +1,206 @@
+"""Whether a small slow-down is the change's, or comes from where the linker put its code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison.disturbance import allowance, counting_pairs, pairs_of
+from service.domain.comparison.work_rate import value_per_unit
+from service.domain.identity import Side
+from service.domain.inference.estimate import estimate
+from service.domain.inference.metric import Better
+from service.domain.inference.policy import Layout
+from service.domain.inference.verdict import Verdict
+from service.domain.text import signed_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from service.domain.comparison.launch import Launch
+    from service.domain.inference.estimate import Estimate
+    from service.domain.inference.metric import Metric
+    from service.domain.inference.policy import Policy
+    from service.domain.inference.verdict import Comparison, Row
+
+    Added = Callable[[Row], float | None]  # by how much the instructions grew: 0.05 for 5 %
+
+VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
+PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
+MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
+BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
+LEVEL: Final = 0.05  # one-sided, of each variant
+NOT_RULED_OUT: Final = "may come from where the linker put the code; only slow-downs are checked"
+BY_LAYOUT: Final = "layout: "  # begins the reason of what relinks were asked about
+NOT_CHECKED: Final = f"{BY_LAYOUT}not checked by relinking"
+_NUMBERS: Final = 10_000  # more pairs than a policy may ask for
+
+
+def number_of(variant: int, index: int) -> int:
+    """Where pair ``index`` of a variant is kept, beside the pairs of the programs as built."""
+    return variant * _NUMBERS + index
+
+
+def variant_of(pair: int) -> int:
+    """The variant that a pair belongs to; 0: the programs as the project links them."""
+    return pair // _NUMBERS
+
+
+def unknown(_: Row) -> float | None:
+    """That nobody counted the instructions of a benchmark."""
+    return None
+
+
+def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
+    """The comparisons that vote −1 only once relinks confirm them.
+
+    Slower in a time or rate, by ``vote_at`` or more and by less than :data:`BELOW`. Alignment, the order of
+    functions and what shares a cache set move times by a few per cent without any change of what is executed
+    (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
+
+    Args:
+        rows: the comparisons of the programs as the project links them.
+        policy: may turn the confirmation off.
+        added: by which share of the parent's the instructions of an iteration grew, negative where there
+            are fewer; None where it is not known. Where that makes half of the slow-down or more, it is no
+            matter of layout.
+    """
+    if policy.layout is Layout.OFF:
+        return ()
+    return tuple(row for row in rows if _is_suspect(row, policy) and not _is_executed(row, added))
+
+
+def _is_suspect(found: Comparison, policy: Policy) -> bool:
+    is_small = policy.vote_at <= found.worsening < BELOW
+    return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
+
+
+def _is_executed(found: Comparison, added: Added) -> bool:
+    """Whether instructions explain at least half of it; per unit of work they do not tell."""
+    share = None if found.per else added(found.row)
+    return share is not None and share >= found.worsening / 2
+
+
+def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
+    """By suite, the benchmarks of which a variant has fewer complete pairs that count than it takes.
+
+    ``launches`` are those of one variant.
+    """
+    short: dict[str, dict[str, None]] = {}
+    for found in suspected:
+        if len(_complete(found, launches)) < PAIRS:
+            short.setdefault(found.row.suite, {})[found.row.benchmark] = None
+    return {suite: tuple(names) for suite, names in short.items()}
+
+
+def pairs_with(wanted: Mapping[str, Sequence[str]], launches: Iterable[Launch]) -> int:
+    """In how many pairs of a variant any of these benchmarks, by suite, was launched."""
+    return len({each.pair for each in launches if any(map(each.ran, wanted.get(each.suite, ())))})
+
+
+def confirm(
+    rows: Iterable[Comparison],
+    launches: Iterable[Launch],
+    policy: Policy,
+    added: Added = unknown,
+) -> tuple[Comparison, ...]:
+    """The comparisons with those that are not shown to be slower in every link taken back to ``undecided``.
+
+    A suspect stays ``slower`` when it is slower in every variant: by the first :data:`PAIRS` complete pairs
+    of each, the 20 % trimmed mean of the log ratios is beyond the floor and its one-sided 95 % bound
+    (Yuen's, as in :func:`service.domain.inference.estimate.estimate`) is above zero. Pairs that other work
+    disturbed are left out, as :func:`~service.domain.comparison.disturbance.counting_pairs` says of
+    :data:`PAIRS`.
+
+    * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
+      of the programs as linked holds unchanged, whatever the level of a variant; none of it is spent again.
+    * **Layout.** Each link of each side has an order of its own. Where the change itself costs nothing,
+      base and patch can change places, each variant is slower with a chance of at most one half, and all
+      three with at most 1/8, however strong the layout is.
+    * **Power.** A level of 5 % is lenient on purpose. Where links do not differ by themselves, a true 3 %
+      on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
+      variants in 99 of 100 cases; a true 2 % in 85.
+
+    What is ``faster`` by as little is not measured again, since it stops nobody: :data:`NOT_RULED_OUT` is its
+    reason. One that lacks pairs of a variant is ``undecided`` too, with :data:`NOT_CHECKED` as its reason: a
+    −1 never rests on what layout alone may have made. A project whose link cannot be varied turns the
+    confirmation off, and its programs are believed as they are linked.
+
+    Args:
+        rows: the comparisons of the programs as the project links them.
+        launches: of all variants, their pairs numbered by :func:`number_of`.
+        policy: as for :func:`suspects`.
+        added: as for :func:`suspects`.
+    """
+    by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
+    for launch in launches:
+        by_variant.setdefault(variant_of(launch.pair), []).append(launch)
+    rows = tuple(rows)
+    suspected = {each.row for each in suspects(rows, policy, added)}
+    return tuple(
+        _confirm(each, by_variant, policy) if each.row in suspected else _qualified(each, policy, added)
+        for each in rows
+    )
+
+
+def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
+    share = added(found.row)
+    is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and -found.worsening < BELOW
+    is_executed = not found.per and share is not None and share <= found.worsening / 2
+    if policy.layout is Layout.OFF or not is_small or is_executed:
+        return found
+    return replace(found, reason="; ".join(filter(None, (found.reason, NOT_RULED_OUT))))
+
+
+def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
+    variants = [_complete(found, by_variant[variant]) for variant in VARIANTS]
+    if any(len(pairs) < PAIRS for pairs in variants):
+        return replace(found, verdict=Verdict.UNDECIDED, reason=NOT_CHECKED)
+    estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
+    slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
+    measured = ", ".join(signed_percent(each.ratio) for each in estimates)
+    if slower == len(VARIANTS):
+        return replace(found, reason=f"{BY_LAYOUT}slower on three relinks too ({measured})")
+    reason = f"{BY_LAYOUT}{measured} on three relinks, slower in {slower} of them"
+    return replace(found, verdict=Verdict.UNDECIDED, reason=reason)
+
+
+def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
+    low, high = found.bounds(LEVEL)
+    floor = math.log1p(policy.floor)
+    if metric.better is Better.LOWER:
+        return low > 0 and found.centre > floor
+    return high < 0 and found.centre < -floor
+
+
+def _counting(found: Comparison, launches: Sequence[Launch]) -> list[Launch]:
+    """Those of a variant in which it ran, without disturbed pairs that were measured again.
+
+    Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
+    """
+    row = found.row
+    own = {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}
+    disturbed = pairs_of(launches)
+    counting = set(counting_pairs({pair: disturbed[pair] for pair in own}, PAIRS))
+    return [each for each in launches if each.pair in counting]
+
+
+def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:
+    """Base and patch of the first pairs of a variant that have both, as many as it takes."""
+    by_pair: dict[int, dict[Side, float]] = {}
+    for pair, side, value in sorted(_values(found, _counting(found, launches)), key=lambda each: each[0]):
+        by_pair.setdefault(pair, {})[side] = value
+    both = ((each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side))
+    return list(islice(both, PAIRS))
+
+
+def _values(found: Comparison, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
+    """What was judged of each launch: a time for one unit of work where that was compared."""
+    row = found.row
+    for launch in launches:
+        values = launch.values.get(row.benchmark, {})
+        value = value_per_unit(found.per, row.benchmark, row.metric.name, values)
+        if launch.suite == row.suite and value is not None and value > 0:
+            yield launch.pair, launch.side, value

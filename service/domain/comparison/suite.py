@@ -1,0 +1,253 @@
+"""What the launches of a build measured, gathered into comparisons row by row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from service.domain.comparison.benchmark import Benchmark, Rule
+from service.domain.comparison.clock import JOIN_SHARE, may_join, real_per_cpu
+from service.domain.comparison.launch import Launch
+from service.domain.comparison.work_rate import RATES, leaders
+from service.domain.gbench.reader import value_in
+from service.domain.identity import Side
+from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
+from service.domain.inference.looks import looks
+from service.domain.inference.metric import metric_named, own_clock
+from service.domain.inference.verdict import Comparison, Row, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from service.domain.gbench.reader import GBenchRun
+    from service.domain.gbench.reader import Row as ResultRow
+    from service.domain.inference.policy import Policy
+    from service.domain.project.project_file import Suite
+
+
+_ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
+_WARNINGS: Final = 3  # of one launch that are kept; the raw file tells the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The benchmarks of a suite by side, as the programs list them before the first launch."""
+
+    suite: str
+    base: tuple[str, ...]
+    patch: tuple[str, ...]
+    is_same_program: bool = False
+    long: frozenset[str] = frozenset()  # those with few and long repetitions
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> Listing:
+        """As it was stored; what was stored before sameness was looked for counts as different programs."""
+        is_same = bool(found.get("same_program", False))
+        long = frozenset(found.get("long", ()))
+        return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "suite": self.suite,
+            "patch": list(self.patch),
+            "base": list(self.base),
+            "same_program": self.is_same_program,
+            "long": sorted(self.long),
+        }
+
+    @property
+    def common(self) -> tuple[str, ...]:
+        """Those of both sides, in the patch's order."""
+        known = set(self.base)
+        return tuple(name for name in self.patch if name in known)
+
+
+def metrics_of(suite: Suite, benchmark: str) -> tuple[str, ...]:
+    """What is compared of a benchmark: what the suite names, else the benchmark's own clock."""
+    return suite.metrics or (own_clock(benchmark),)
+
+
+def family_size(suites: Sequence[Suite], listings: Sequence[Listing], *, joins: bool = True) -> float:
+    """How many hypotheses can vote, counted before the first launch, over what both sides list.
+
+    A suite's metrics count each, except that rates count with the clock by which they are divided. Where
+    a suite names none, a benchmark counts once for its own clock and, if that is CPU time, a quarter more
+    for the real time that may join it; ``joins``: whether it may. A counter that may be compared exactly
+    counts that part more which this spends of the error.
+    """
+    by_name = {suite.name: suite for suite in suites}
+    return sum(
+        _hypotheses(by_name[each.suite], name, joins=joins) for each in listings for name in each.common
+    )
+
+
+def _hypotheses(suite: Suite, benchmark: str, *, joins: bool) -> float:
+    if not suite.metrics:
+        return 1 + JOIN_SHARE if joins and may_join(benchmark) else 1
+    asked = set(leaders(benchmark, suite.metrics).values())
+    return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in asked)
+
+
+def looks_of(
+    suites: Sequence[Suite], listings: Sequence[Listing], policy: Policy, most: int
+) -> tuple[int, ...]:
+    """The numbers of pairs, up to ``most``, after which rows of these suites may be decided."""
+    usual = looks(most)
+    if all(metric_named(name).is_speed for suite in suites for name in suite.metrics):
+        return usual
+    early = exact_looks(policy, family_size(suites, listings))
+    return tuple(sorted({*usual, *(n for n in early if n <= usual[-1])}))
+
+
+def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
+    """One robust value per benchmark and metric: the best repetition of the launch.
+
+    Both times and the rates are read beside what is compared: they tell what a clock cannot see, and
+    whether an iteration does the same work.
+    """
+    names = tuple(dict.fromkeys((*_ALWAYS_READ, *suite.metrics)))
+    metrics = [(metric_named(name, suite.higher_is_better), value_in(name)) for name in names]
+    rows: defaultdict[str, list[ResultRow]] = defaultdict(list)
+    for row in run.rows:
+        if row.is_measured:
+            rows[row.name].append(row)
+    found = {
+        name: {
+            metric.name: repetitions
+            for metric, value_of in metrics
+            if (repetitions := [value for row in group if (value := value_of(row)) is not None])
+        }
+        for name, group in rows.items()
+    }
+    best = {metric.name: metric.best for metric, _ in metrics}
+    values = {name: {key: best[key](each) for key, each in by.items()} for name, by in found.items()}
+    return Launch(
+        pair=pair,
+        side=side,
+        suite=suite.name,
+        values=values,
+        errors={row.name: row.error for row in run.rows if row.error is not None},
+        warnings=tuple(map(str, run.warnings[:_WARNINGS])),
+        real_per_cpu={
+            name: real_per_cpu(name, rows[name][0].threads, by["real_time"], by["cpu_time"], run.context)
+            for name, by in values.items()
+            if may_join(name)
+        },
+        varying=frozenset(
+            (name, key) for name, by in found.items() for key, each in by.items() if len(set(each)) > 1
+        ),
+        lost=run.lost,
+    )
+
+
+def compare_all(
+    suites: Sequence[Suite],
+    listings: Sequence[Listing],
+    launches: Iterable[Launch],
+    policy: Policy,
+    schedule: Sequence[int] | None = None,
+    *,
+    joins: bool = True,
+) -> tuple[Comparison, ...]:
+    """A comparison for every row of every suite, in the order of the project file and the listings.
+
+    ``schedule``: see :func:`service.domain.inference.verdict.compare`; by default all the looks that there
+    are pairs for, also those that were measured beyond the policy's. ``joins``: whether real time may join a
+    benchmark whose clock is CPU time.
+    """
+    by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
+    pairs: set[int] = set()
+    for launch in launches:
+        by_suite[launch.suite].append(launch)
+        pairs.add(launch.pair)
+    usual = looks(max(policy.max_pairs, len(pairs))) if schedule is None else tuple(schedule)
+    rule = Rule(policy, family_size(suites, listings, joins=joins), usual, joins)
+    by_name = {suite.name: suite for suite in suites}
+    return tuple(
+        row
+        for listing in listings
+        for row in _compare_suite(by_name[listing.suite], listing, by_suite[listing.suite], rule)
+    )
+
+
+def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple[str, ...]:
+    """The benchmarks of a suite that more pairs may still decide."""
+    names = (c.row.benchmark for c in comparisons if c.row.suite == suite and not c.verdict.is_decided)
+    return tuple(dict.fromkeys(names))
+
+
+def _compare_suite(
+    suite: Suite, listing: Listing, launches: Sequence[Launch], rule: Rule
+) -> Iterator[Comparison]:
+    in_base, in_patch = set(listing.base), set(listing.patch)
+    failures = {side: _failures(launches, side) for side in Side}
+    sides = {side: _by_benchmark(launches, side) for side in Side}
+    for name in dict.fromkeys((*listing.patch, *listing.base)):
+        metrics = metrics_of(suite, name)
+        rows = [Row(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
+        if name not in in_base:
+            yield from (Comparison(row, Verdict.NEW) for row in rows)
+        elif name not in in_patch:
+            yield from (Comparison(row, Verdict.REMOVED) for row in rows)
+        elif failed := _of_failures(name, failures, rule.least_failures):
+            verdict, reason = failed
+            yield from (Comparison(row, verdict, reason=reason) for row in rows)
+        else:
+            base, patch = (sides[side].get(name, {}) for side in Side)
+            yield from Benchmark(name, bool(suite.metrics), base, patch).compare(rows, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    """In how many launches of a side a benchmark failed, of how many, and what it said last."""
+
+    failed: int
+    launches: int
+    text: str
+
+    @property
+    def is_constant(self) -> bool:
+        return self.failed == self.launches
+
+
+def _failures(launches: Iterable[Launch], side: Side) -> dict[str, _Failures]:
+    found: dict[str, _Failures] = {}
+    ours = [launch for launch in launches if launch.side is side]
+    for name in {name for launch in ours for name in launch.errors}:
+        said = [launch.errors[name] for launch in ours if name in launch.errors]
+        there = sum(name in launch.errors or name in launch.values for launch in ours)
+        found[name] = _Failures(len(said), there, said[-1])
+    return found
+
+
+def _of_failures(
+    name: str, failures: Mapping[Side, Mapping[str, _Failures]], least: int
+) -> tuple[Verdict, str] | None:
+    """What failing means: blame needs that every launch of the patch fails, and none of the parent.
+
+    What fails in half of its launches does so in the first two of one side only in one of 16 sequences, and
+    in the first five in one of 1,000: fewer than ``least`` launches say nothing for good.
+    """
+    base, patch = (failures[side].get(name) for side in Side)
+    if base and base.is_constant and base.launches >= least:
+        return Verdict.NEW, f"fails in the parent: {base.text}"
+    if patch and patch.is_constant and patch.launches >= least and not base:
+        return Verdict.BROKEN, patch.text
+    for side, found in (("patch", patch), ("parent", base)):
+        if found:
+            share = f"{found.failed} of {found.launches} launches of the {side}"
+            return Verdict.UNDECIDED, f"fails in {share}: {found.text}"
+    return None
+
+
+def _by_benchmark(launches: Iterable[Launch], side: Side) -> Mapping[str, Mapping[int, Launch]]:
+    """By name and pair, the launches that say something of a benchmark, in the order of the pairs."""
+    found: defaultdict[str, dict[int, Launch]] = defaultdict(dict)
+    for launch in sorted(launches, key=attrgetter("pair")):
+        if launch.side is side:
+            for name in (*launch.values, *launch.lost):
+                found[name][launch.pair] = launch
+    return found

@@ -1,0 +1,113 @@
+"""Which of a benchmark's times and rates ask the same question, and how they answer when the work changed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.inference.estimate import ratio_of
+from service.domain.inference.metric import own_clock
+from service.domain.text import change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from service.domain.inference.verdict import Comparison, Row
+
+RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported says what work is
+_TIMES: Final = frozenset({"cpu_time", "real_time"})
+_UNITS: Final = {"items_per_second": "item", "bytes_per_second": "byte"}
+_SAME_WORK: Final = 0.001  # far below any floor, far above what rounding does to a product
+
+
+def leaders(benchmark: str, metrics: Sequence[str]) -> Mapping[str, str]:
+    """For each metric the one whose verdict it shares; most are their own.
+
+    Google Benchmark divides items and bytes by the benchmark's own clock. As long as an iteration does
+    the same work, the rates are that time's reciprocals: one hypothesis, which counts once.
+    """
+    alike = [metric for metric in (own_clock(benchmark), *RATES) if metric in metrics]
+    return {metric: alike[0] if metric in alike else metric for metric in metrics}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChange:
+    """An iteration of the patch does ``factor`` times the work of the base, as ``rate`` counts it."""
+
+    rate: str
+    factor: float
+
+    @property
+    def reason(self) -> str:
+        """The sentence beside a time that is judged per unit of work."""
+        unit = _UNITS[self.rate]
+        return f"{unit}s per iteration changed by {change(self.factor)}: time per {unit} is compared"
+
+
+def value_per_unit(rate: str, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:
+    """The value of a metric, a time for one unit of the work that ``rate`` counts.
+
+    Judging the benchmark's own clock like this is judging the rate. None where the launch does not say; all
+    metrics are as they are where ``rate`` is empty.
+    """
+    value = values.get(metric)
+    if value is None or not rate or metric not in _TIMES:
+        return value
+    per_second, clock = values.get(rate), values.get(own_clock(benchmark))
+    if not per_second or not clock:
+        return None
+    return value / clock / per_second
+
+
+def work_change(
+    benchmark: str,
+    pairs: Iterable[tuple[Mapping[str, float], Mapping[str, float]]],
+    rates: Sequence[str] = RATES,
+) -> WorkChange | None:
+    """How the work of an iteration changed; None where it did not, or no rate tells it.
+
+    Work per iteration is rate times own clock, whatever the library's version divides both by.
+
+    Args:
+        benchmark: its name.
+        pairs: by metric the values of base and patch, of the first look's pairs and of no other: so that
+            the answer follows from the first pairs and stays what it is.
+        rates: those that may tell it; the first that is reported does.
+    """
+    complete = list(pairs)
+    for rate in rates:
+        keys = (rate, own_clock(benchmark))
+        logs = [
+            _log_product(patch, keys) - _log_product(base, keys)
+            for base, patch in complete
+            if all(values.get(key, 0.0) > 0 for values in (base, patch) for key in keys)
+        ]
+        if logs:
+            # By sizes alone: which test is made must not follow from the signs that it counts.
+            is_changed = statistics.median(map(abs, logs)) > math.log1p(_SAME_WORK)
+            return WorkChange(rate, ratio_of(statistics.median(logs))) if is_changed else None
+    return None
+
+
+def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:
+    return sum(math.log(values[key]) for key in keys)
+
+
+def follow(leader: Comparison, row: Row, values: Sequence[tuple[float, float]]) -> Comparison:
+    """The row of a metric that shares the leader's verdict: a rate's ratio is the reciprocal of its time's.
+
+    ``values`` are its own, of the pairs behind the verdict: only their medians are shown.
+    """
+    is_alike = row.metric.better is leader.row.metric.better
+    low, high = leader.interval or (None, None)
+    bounds = None if low is None or high is None else (low, high) if is_alike else (1 / high, 1 / low)
+    return replace(
+        leader,
+        row=row,
+        ratio=leader.ratio if is_alike or leader.ratio is None else 1 / leader.ratio,
+        interval=bounds,
+        base=statistics.median(base for base, _ in values),
+        patch=statistics.median(patch for _, patch in values),
+    )

@@ -1,0 +1,1 @@
+"""Decisions: build states, outcomes, overrides, the vote and its message."""

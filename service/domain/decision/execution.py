@@ -1,0 +1,54 @@
+"""What a machine reports of a build it worked on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from service.domain.building.findings import findings_from
+from service.domain.decision.vote import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.building.findings import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The end of a machine's work.
+
+    ``outcome`` is None where pairs were measured and the analysis decides. ``seconds`` says how long each
+    phase took; ``conditions`` what was in force: sandbox, limits, tool chain; ``findings`` what the patch's
+    side named by file and line.
+    """
+
+    outcome: Outcome | None = None
+    causes: tuple[str, ...] = ()
+    pairs: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "outcome": str(self.outcome) if self.outcome else None,
+            "causes": list(self.causes),
+            "pairs": self.pairs,
+            "seconds": dict(self.seconds),
+            "conditions": dict(self.conditions),
+            "findings": [finding.to_mapping() for finding in self.findings],
+        }
+
+    @staticmethod
+    def from_mapping(found: Mapping[str, Any]) -> Execution:
+        """What :meth:`to_mapping` made, here or in a worker from before there were findings."""
+        return Execution(
+            outcome=Outcome(found["outcome"]) if found["outcome"] else None,
+            causes=tuple(found["causes"]),
+            pairs=found["pairs"],
+            seconds=found["seconds"],
+            conditions=found["conditions"],
+            findings=findings_from(found.get("findings")),
+        )

@@ -1,0 +1,81 @@
+"""What another CI may tell of its builds, and what its result words mean here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.vote import Outcome, Result
+from service.domain.errors import BadInput
+from service.domain.identity import RunKind
+from service.domain.text import padded, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.identity import ChangeKey
+
+MAX_URL: Final = 2000
+MAX_CAUSE: Final = 1000
+MAX_CAUSES: Final = 20
+_MAX_NUMBER: Final = (1 << 31) - 1
+# Without blanks and control characters: it is a word of a message.
+_URL: Final = re.compile(r"https?://[!-.0-~][!-~]*")
+_OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType(
+    {
+        Result.SUCCESS: Outcome.PASSED,
+        # Neither good nor bad: no +1, no −1, and the same word again in the message.
+        Result.UNSTABLE: Outcome.UNDECIDED_WITHHELD,
+        Result.FAILURE: Outcome.FAILED,
+        Result.NOT_BUILT: Outcome.NOT_BUILT,
+        Result.ABORTED: Outcome.INFRASTRUCTURE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What another CI works for: a revision of a change, under review or merged."""
+
+    change: ChangeKey
+    revision: str
+    kind: RunKind = RunKind.CHECK
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalBuild:
+    """A build as another CI names it: the job as in the project file, its number there and its page.
+
+    Raises:
+        BadInput: number or page cannot be.
+    """
+
+    job: str
+    number: int
+    url: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.number <= _MAX_NUMBER:
+            raise BadInput(f"{self.number} is out of range; allowed is 1 to {_MAX_NUMBER}", "number")
+        if len(self.url) > MAX_URL or not _URL.fullmatch(self.url):
+            raise BadInput(
+                f"{plain(self.url)!r} is no page; allowed are http and https addresses of at most {MAX_URL} "
+                "characters without blanks",
+                "url",
+            )
+
+
+def outcome_of(result: str) -> Outcome:
+    """What a result in the words of Jenkins comes to; BadInput for any other word."""
+    if result not in _OUTCOMES:
+        raise BadInput(f"{plain(result)!r} is not known; allowed are {', '.join(_OUTCOMES)}", "result")
+    return _OUTCOMES[result]
+
+
+def causes_of(told: Sequence[str]) -> tuple[str, ...]:
+    """Causes as harmless lines of at most :data:`MAX_CAUSE` characters, at most :data:`MAX_CAUSES`."""
+    lines = [line for cause in told[:MAX_CAUSES] if (line := padded(cause, MAX_CAUSE))]
+    missing = len(told) - MAX_CAUSES
+    return (*lines, f"… and {missing} more") if missing > 0 else tuple(lines)

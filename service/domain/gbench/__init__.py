@@ -1,0 +1,1 @@
+"""Google Benchmark result files."""

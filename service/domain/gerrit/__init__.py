@@ -1,0 +1,1 @@
+"""Gerrit: changes, events, comment commands and the wording that Gerrit itself uses."""

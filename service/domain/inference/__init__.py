@@ -1,0 +1,1 @@
+"""Statistical inference: the randomisation test, interim looks and verdicts."""

@@ -1,0 +1,276 @@
+"""Where a benchmark's verdict is decided: the samples of its pairs against the policy's sizes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
+from service.domain.inference.looks import Look, difference_errors, looks, with_shares
+from service.domain.inference.metric import Better, Metric
+from service.domain.text import duration, share, signed_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.inference.policy import Policy
+
+SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by same_within or more
+# A few pairs may agree by chance: their spread is not believed to be smaller than that of a quiet machine,
+# and what seems to have changed by more than 1.2 % is measured on, or 2 % would too often end as "same".
+_QUIET_SPREAD: Final = 0.0015
+_NEAR: Final = 0.012
+_MANY: Final = 16  # pairs from which on neither is needed
+_MANY_PAIRS: Final = 1000  # more than any policy may ask for
+
+
+# Counts up when the same pairs would be decided otherwise: no sequence is continued by another rule.
+RULE: Final = 3
+
+
+class Verdict(StrEnum):
+    """What can be said of one metric of one benchmark."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    SAME = "same"
+    UNDECIDED = "undecided"
+    NEW = "new"
+    REMOVED = "removed"
+    BROKEN = "broken"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether more pairs cannot change it."""
+        return self is not Verdict.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a comparison is about."""
+
+    suite: str
+    benchmark: str
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Base against patch for one row.
+
+    ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at whatever look it is read; both
+    None where there was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base``
+    and ``patch`` are the sides' medians over launches. ``reason`` completes the verdict where numbers alone
+    do not.
+    ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would, and
+    ``spread`` how far single pairs scatter (log scale); both only where more pairs may help.
+    ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
+    """
+
+    row: Row
+    verdict: Verdict
+    pairs: int = 0
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    base: float | None = None
+    patch: float | None = None
+    reason: str = ""
+    more_pairs: float | None = None
+    spread: float | None = None
+    per: str = ""
+
+    @property
+    def worsening(self) -> float:
+        """By how much it got worse as a share of the base (0.04: 4 %); negative when it improved."""
+        if self.ratio is None:
+            return 0.0
+        return self._worsening_to(self.ratio)
+
+    @property
+    def could_worsen_by(self) -> float:
+        """The worst that the interval leaves open, as :attr:`worsening`; infinite without an interval."""
+        if self.interval is None:
+            return math.inf
+        return max(self._worsening_to(bound) for bound in self.interval)
+
+    def _worsening_to(self, ratio: float) -> float:
+        return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
+
+
+def least_budget(policy: Policy, family: float) -> int:
+    """The smallest ``max_pairs`` with which a difference can be found."""
+    errors = difference_errors(with_shares(looks(_MANY_PAIRS)), _difference_error(policy, family))
+    return min(errors, default=_MANY_PAIRS)
+
+
+def first_decisive_look(policy: Policy, family: float) -> int:
+    """The first look that can find a difference: fewer pairs prove nothing, however large it is."""
+    schedule = looks(policy.max_pairs)
+    errors = difference_errors(with_shares(schedule), _difference_error(policy, family))
+    return next(iter(errors), schedule[-1])
+
+
+def compare(
+    row: Row,
+    base: Sequence[float | None],
+    patch: Sequence[float | None],
+    policy: Policy,
+    family: float,
+    schedule: Sequence[int] | None = None,
+) -> Comparison:
+    """The verdict over the pairs so far; the same for every caller and final once decided.
+
+    Element k of both sides belongs to pair k; a pair with a None is left out. ``family`` is the number
+    of hypotheses that can vote in the patch set: the policy's false-alarm share is halved for the two
+    directions, divided by the family and spent over the looks (Bonferroni), so the chance that any
+    unchanged benchmark of the family is ever called slower is at most half of it. ``schedule`` are the
+    numbers of pairs to look at; by default :func:`looks`, and a single one for recorded, complete data.
+    """
+    pairs = [(b, p) for b, p in zip(base, patch, strict=True) if b is not None and p is not None]
+    schedule = looks(policy.max_pairs) if schedule is None else schedule
+    due = _due(schedule, len(pairs))
+    if not due:
+        return _too_few(row, pairs)
+    errors = difference_errors(due, _difference_error(policy, family))
+    for look in due:
+        seen = pairs[: look.pairs]
+        if not _are_positive(seen):
+            return _without_ratio(row, seen)
+        found = estimate([b for b, _ in seen], [p for _, p in seen])
+        spent = errors.get(look.pairs, 0.0)
+        verdict = _decide(found, row.metric, policy, spent, look.same * SAME_ERROR)
+        if verdict.is_decided:
+            return _describe(row, verdict, seen, found, max(spent, _interval_error(look)))
+    undecided = _describe(row, Verdict.UNDECIDED, seen, found, _interval_error(look))
+    return replace(undecided, more_pairs=_more_pairs(found, policy, family), spread=found.spread)
+
+
+def with_what_it_takes(found: Comparison, pair_seconds: float | None = None) -> Comparison:
+    """An undecided comparison whose reason begins with what would decide it; others as they are.
+
+    How wide the interval is and how far pairs scatter, about how many more pairs would do, and in which
+    time if ``pair_seconds`` are known.
+    """
+    if found.more_pairs is None or found.spread is None or found.interval is None:
+        return found
+    low, high = found.interval
+    wide = f"pairs spread by {share(found.spread)}, the interval is {_half(high / low)} wide"
+    return replace(found, reason="; ".join(filter(None, (wide, _missing(found, pair_seconds), found.reason))))
+
+
+def _half(ratio: float) -> str:
+    return signed_percent(math.sqrt(ratio)).replace("+", "±")
+
+
+def _missing(found: Comparison, pair_seconds: float | None) -> str:
+    more = found.more_pairs or 0.0
+    if math.isinf(more):
+        return "no reasonable number of pairs would decide it"
+    time = f" ({duration(more * pair_seconds)})" if pair_seconds else ""
+    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
+
+
+def _difference_error(policy: Policy, family: float) -> float:
+    return policy.false_alarms / 2 / max(family, 1)
+
+
+def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
+    """The looks whose time has come. A single look is taken at what is there when pairs are incomplete."""
+    if len(schedule) == 1:
+        schedule = (min(schedule[0], pairs),)
+    return [look for look in with_shares(schedule) if MIN_PAIRS <= look.pairs <= pairs]
+
+
+def _decide(
+    found: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
+) -> Verdict:
+    floor = math.log1p(policy.floor)
+    if found.is_above(floor, difference_error):
+        return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
+    if found.is_below(-floor, difference_error):
+        return Verdict.FASTER if metric.better is Better.LOWER else Verdict.SLOWER
+    return Verdict.SAME if _is_same(found, policy, same_error) else Verdict.UNDECIDED
+
+
+def _is_same(found: Estimate, policy: Policy, error: float) -> bool:
+    if error == 0 or (found.pairs < _MANY and abs(found.centre) > _NEAR):
+        return False
+    low, high = found.bounds(error, _least_error(found.pairs))
+    same, floor = math.log1p(policy.same_within), math.log1p(policy.floor)
+    return -same < low and high < same and not (low > floor or high < -floor)
+
+
+def _least_error(pairs: int) -> float:
+    return _QUIET_SPREAD / math.sqrt(pairs) if pairs < _MANY else 0.0  # a standard error
+
+
+def _describe(
+    row: Row,
+    verdict: Verdict,
+    pairs: Sequence[tuple[float, float]],
+    found: Estimate,
+    interval_error: float,
+) -> Comparison:
+    low, high = found.interval(interval_error)
+    return Comparison(
+        row=row,
+        verdict=verdict,
+        pairs=found.pairs,
+        ratio=found.ratio,
+        interval=(ratio_of(low), ratio_of(high)),
+        base=_median([b for b, _ in pairs]),
+        patch=_median([p for _, p in pairs]),
+    )
+
+
+def _too_few(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+    if not pairs:
+        return Comparison(row, Verdict.UNDECIDED, reason="no complete pair")
+    base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
+    count = "one pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    reason = f"{count} cannot tell a change from noise; at least {MIN_PAIRS} are needed"
+    ratio = ratio_of(math.log(patch) - math.log(base)) if _are_positive(pairs) else None
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), ratio, None, base, patch, reason)
+
+
+def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
+    return all(b > 0 and p > 0 for b, p in pairs)
+
+
+def _without_ratio(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+    """Zero has no ratio; where nothing ever differs, none is needed."""
+    base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
+    if all(b == p for b, p in pairs):
+        return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
+    reason = "a measured value is zero or negative, so there is no ratio to judge"
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, reason)
+
+
+def _interval_error(look: Look) -> float:
+    """The error of one end of the interval that is shown: 5 % in all, over all looks and both ends."""
+    return 0.025 * (look.same + look.difference) / 2
+
+
+def _more_pairs(found: Estimate, policy: Policy, family: float) -> float:
+    """About how many more pairs would decide: up to the first look whose part of the error is enough."""
+    centre = abs(found.centre)
+    beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
+    schedule = with_shares(looks(_MANY_PAIRS))
+    errors = difference_errors(schedule, _difference_error(policy, family))
+    for look in schedule:
+        if look.pairs > found.pairs:
+            spent, same = errors.get(look.pairs, 0.0), look.same * SAME_ERROR
+            is_found = spent > 0 and found.reach_of(look.pairs, spent) < beyond
+            if is_found or (same > 0 and found.reach_of(look.pairs, same) < within):
+                return look.pairs - found.pairs
+    return math.inf
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return ordered[middle - 1] + (ordered[middle] - ordered[middle - 1]) / 2

@@ -1,0 +1,1 @@
+"""Machines: the environment and whether it is fit for measuring."""

@@ -1,0 +1,1 @@
+"""Measuring: the order of launches, repetitions, raw records and instruction counts."""

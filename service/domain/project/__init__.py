@@ -1,0 +1,1 @@
+"""The project file benchgate.yaml and the builds planned from it."""

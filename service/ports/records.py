@@ -1,0 +1,241 @@
+"""What the service remembers, as the steps read and write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from service.domain.project.project_file import JobKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.building.findings import Finding
+    from service.domain.decision.overrides import RulingKind
+    from service.domain.decision.states import BuildState, RunState
+    from service.domain.decision.vote import Outcome
+    from service.domain.gerrit.change import InlineComment
+    from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRecord:
+    """A stored change and its current patch set. ``is_current`` is False when a newer state was stored."""
+
+    change_id: int
+    patch_set_id: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to be planned."""
+
+    kind: RunKind
+    patch_set_id: int | None
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    ref: str
+    subject: str = ""
+    author: str = ""
+    pool: str = ""  # the only one whose jobs are built; empty: all
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set.
+
+    ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
+    """
+
+    id: int
+    kind: RunKind
+    state: RunState
+    instance: str
+    project: str
+    branch: str
+    revision: str
+    parent: str | None
+    label: str
+    patch_set_id: int | None
+    change: ChangeKey | None
+    ref: str | None
+    pool: str = ""
+    is_called_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewBuild:
+    """A build to be queued, or stored as finished at once where ``outcome`` is given.
+
+    One of kind external is not queued, since another CI runs it. Without a ``sequence`` it shares nothing.
+    """
+
+    job: str
+    kind: str
+    pool: str
+    priority: int
+    is_voting: bool
+    spec: Mapping[str, Any]
+    sequence: str
+    deadline_seconds: float
+    outcome: Outcome | None = None
+    causes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRecord:
+    """A stored build. ``external_number`` and ``url`` are another CI's, once it told them."""
+
+    id: int
+    job: str
+    number: int
+    kind: str
+    state: BuildState
+    attempt: int
+    is_voting: bool
+    cancel_requested: bool
+    spec: Mapping[str, Any]
+    execution: Mapping[str, Any] | None
+    outcome: Outcome | None
+    causes: tuple[str, ...]
+    sequence_id: int | None
+    machine: str
+    created_at: datetime
+    blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
+    external_number: int | None = None
+    url: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_external(self) -> bool:
+        """Whether another CI runs it."""
+        return self.kind == JobKind.EXTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The samples of one side of one series; element k belongs to pair k."""
+
+    series: SeriesKey
+    side: Side
+    samples: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """A comparison as it is stored."""
+
+    series: SeriesKey
+    position: int
+    pairs: int
+    verdict: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    base: float | None
+    patch: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """A decision to be stored."""
+
+    run_id: int
+    patch_set_id: int | None
+    number: int
+    vote: int | None
+    header: str
+    message: str
+
+
+def review_key(run_id: int, decision: int) -> str:
+    """The name under which the review of a decision is queued, once."""
+    return f"run/{run_id}/decision/{decision}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedReview:
+    """A review to be posted, and the link by which it is recognised once it is there."""
+
+    change: ChangeKey
+    revision: str
+    message: str
+    marker: str
+    labels: Mapping[str, int] = field(default_factory=dict)
+    comments: tuple[InlineComment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DueReview:
+    """A review whose time has come."""
+
+    outbox_id: int
+    attempts: int
+    missing_seconds: float  # since its change was first not there; 0: it was there, or was not asked for
+    review: QueuedReview
+    failed_posts: int = 0  # attempts in which the server was given it and did not say that it took it
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a review server was read, by its own clock.
+
+    What was said before ``first_contact`` was not said to us; every change updated before ``seen_until`` is
+    known.
+    """
+
+    first_contact: datetime
+    seen_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message on a patch set that may hold commands."""
+
+    id: int
+    change_id: int
+    patch_set_id: int
+    change: ChangeKey
+    patch_set: int
+    revision: str
+    account: str
+    person: str
+    text: str
+    is_pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewRuling:
+    """What a person decided, to be appended to the log. ``heard_id``: the message that says so."""
+
+    kind: RulingKind
+    account: str
+    person: str
+    builds: Sequence[int] = ()
+    pattern: str = ""
+    bug: str = ""
+    reason: str = ""
+    heard_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint that waits in the outbox."""
+
+    outbox_id: int
+    task: str
+    entity: int
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """How often a step failed, and whether it is given up."""
+
+    attempts: int
+    is_dead: bool

@@ -1,0 +1,1 @@
+"""Deciding: from executed builds to the vote."""

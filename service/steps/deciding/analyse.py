@@ -1,0 +1,171 @@
+"""Turns what a machine measured into stored results, verdicts and the build's outcome."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.building.spec import BuildSpec
+from service.domain.calibration.evidence import History, standing_of
+from service.domain.calibration.sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
+from service.domain.decision.execution import Execution
+from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
+from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.states import BuildState
+from service.domain.decision.vote import CONSEQUENCES, Outcome
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.verdict import Verdict
+from service.ports.records import BuildRecord, StoredComparison, StoredResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from service.domain.calibration.evidence import Session
+    from service.domain.comparison.launch import Launch
+    from service.domain.decision.measured_build import Measured
+    from service.domain.inference.verdict import Comparison, Row
+    from service.ports.building import Artifacts
+    from service.ports.store import Store, Transaction
+
+
+def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
+    """Finish a build that a machine executed; any other build is left alone."""
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+        if build.state is not BuildState.EXECUTED or build.execution is None:
+            return
+        execution = Execution.from_mapping(build.execution)
+        if execution.outcome is None:
+            found = _compare(tx, artifacts, build)
+            judgement = replace(found, causes=(*found.causes, *execution.causes))
+        else:
+            judgement = Judgement(execution.outcome, execution.causes)
+        if execution.findings:
+            tx.store_findings(build_id, execution.findings)
+        finish(tx, build_id, judgement)
+
+
+def give_up(store: Store, build_id: int, cause: str) -> None:
+    """Finish a build that no machine could finish: an infrastructure failure, never the change's fault."""
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+        if build.state is not BuildState.FINISHED:
+            outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
+            finish(tx, build_id, Judgement(outcome, (cause,)))
+
+
+def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
+    """End a build and wake the runs that wait for it."""
+    result = CONSEQUENCES[judgement.outcome].result
+    causes, blamed = judgement.causes, judgement.blamed
+    for run_id in tx.finish_build(build_id, judgement.outcome, result, causes, blamed):
+        tx.queue_task("vote", run_id)
+
+
+def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judgement:
+    spec = BuildSpec.from_mapping(build.spec)
+    sequence = build.sequence_id
+    if sequence is None:
+        return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
+    records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
+    listing = tx.listing(sequence)
+    found = judge_measured(
+        spec.judged, listing, records, build.machine, lambda rows: _withheld(tx, build, spec, rows)
+    )
+    if spec.kind is RunKind.CALIBRATION:
+        return _calibrate(tx, build, spec, listing, found)
+    _store(tx, build, spec, found.comparisons, found.launches)
+    if suites := same_program_suites(listing):
+        rows = rule_verdicts(spec.judged, listing, found.launches)
+        _keep(tx, build, spec, sessions_of(rows, found.launches, suites))
+    is_without_history = spec.job.policy.probation == 0 and found.judgement.outcome is Outcome.SLOWER
+    said = (WITHOUT_HISTORY,) if is_without_history else ()
+    return replace(found.judgement, causes=(*found.judgement.causes, *said))
+
+
+def _withheld(
+    tx: Transaction, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
+) -> Mapping[Row, str]:
+    """Which slower rows may not vote, by what is known of their series on the build's machine."""
+    policy = spec.job.policy
+    slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    if not policy.probation or not slower:
+        return {}
+    known = tx.evidence(build.machine, list(slower.values()))
+    standings = {row: standing_of(known.get(key, History()), policy) for row, key in slower.items()}
+    return {row: standing.why_not for row, standing in standings.items() if not standing.may_vote}
+
+
+def _calibrate(
+    tx: Transaction,
+    build: BuildRecord,
+    spec: BuildSpec,
+    listing: Sequence[Mapping[str, Any]],
+    found: Measured,
+) -> Judgement:
+    """Keep what a branch measured against itself; an alarm is a fact about the machine, not a failure."""
+    rows = rule_verdicts(spec.judged, listing, found.launches)
+    sessions = sessions_of(rows, found.launches, frozenset(suite.name for suite in spec.job.suites))
+    _store(tx, build, spec, rows, found.launches)
+    _keep(tx, build, spec, sessions)
+    return Judgement(Outcome.PASSED, causes_of(rows, sessions))
+
+
+def _keep(tx: Transaction, build: BuildRecord, spec: BuildSpec, sessions: Mapping[Row, Session]) -> None:
+    tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+
+
+def _store(
+    tx: Transaction,
+    build: BuildRecord,
+    spec: BuildSpec,
+    rows: Sequence[Comparison],
+    launches: Sequence[Launch],
+) -> None:
+    keys = [_series(spec, row.row) for row in rows]
+    series = {
+        key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
+    }
+    results = [
+        StoredResult(key, side, samples)
+        for key, side, samples in ((k, side, _samples(k, side, launches)) for k in series for side in Side)
+        if any(value is not None for value in samples)
+    ]
+    comparisons = [
+        StoredComparison(
+            series=key,
+            position=position,
+            pairs=row.pairs,
+            verdict=row.verdict,
+            ratio=row.ratio,
+            low=row.interval[0] if row.interval else None,
+            high=row.interval[1] if row.interval else None,
+            base=row.base,
+            patch=row.patch,
+            reason=row.reason,
+        )
+        for position, (key, row) in enumerate(zip(keys, rows, strict=True))
+    ]
+    tx.store_results(build, spec.kind, series, results, comparisons)
+
+
+def _series(spec: BuildSpec, row: Row) -> SeriesKey:
+    return SeriesKey(
+        instance=spec.instance,
+        project=spec.project,
+        branch=spec.branch,
+        machine_class=spec.job.pool,
+        job=spec.job.name,
+        suite=row.suite,
+        benchmark=row.benchmark,
+        metric=row.metric.name,
+    )
+
+
+def _samples(key: SeriesKey, side: Side, launches: Sequence[Launch]) -> tuple[float | None, ...]:
+    found: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
+    for launch in launches:
+        if launch.side is side and launch.suite == key.suite:
+            found[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
+    return tuple(found)

@@ -1,0 +1,27 @@
+"""Ends a round: when all its builds are in, it is decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.states import BuildState, RunState
+from service.domain.identity import RunKind
+from service.steps.deciding.decide import decide
+
+if TYPE_CHECKING:
+    from service.domain.links import Links
+    from service.ports.store import Store
+
+
+def cast_vote(store: Store, links: Links, run_id: int) -> None:
+    """Decide a run whose builds are all finished; any other run is left alone."""
+    with store.transaction() as tx:
+        run = tx.lock_run(run_id)
+        if run.state is not RunState.RUNNING:
+            return
+        builds = tx.builds_of(run_id)
+        if any(build.state is not BuildState.FINISHED for build in builds):
+            return
+        if run.kind is not RunKind.CALIBRATION:  # there is nothing to decide about a branch and itself
+            decide(tx, run, builds, links)
+        tx.end_run(run_id, RunState.FINISHED)

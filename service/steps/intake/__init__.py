@@ -1,0 +1,1 @@
+"""Intake: Gerrit events and reports of other CI systems."""

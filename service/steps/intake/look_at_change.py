@@ -1,0 +1,82 @@
+"""Fetches the truth about a change and sees to it that its current revision has a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.states import RunState
+from service.domain.errors import NotFound
+from service.domain.gerrit.change import Change, ChangeStatus
+from service.domain.identity import RunKind
+from service.steps.intake.record_comments import hear
+from service.steps.planning.check import check_of, run_of
+
+if TYPE_CHECKING:
+    from service.domain.identity import ChangeKey
+    from service.ports.records import ChangeRecord, NewRun, RunRecord
+    from service.ports.reviewing import ReviewServer
+    from service.ports.store import Store, Transaction
+
+
+def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
+    """Look at the change that a stored event hints at."""
+    with store.transaction() as tx:
+        key = tx.event_change(event_id)
+    if key is not None:
+        look_at_change(store, server, key)
+    with store.transaction() as tx:
+        tx.mark_handled(event_id)
+
+
+def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
+    """Bring runs in line with the change as its server holds it now; doing it twice changes nothing.
+
+    A change that the server does not show (deleted, or not for our account) is left alone.
+    """
+    try:
+        change = server.change(key)
+        # After the change: what is said about a patch set is read with it, or with the next look.
+        said = server.messages(key) if change.is_open else ()
+        account = server.account
+    except NotFound:
+        return
+    with store.transaction() as tx:
+        record = tx.upsert_change(change)
+        if record.is_current:
+            _follow(tx, change, record)
+            hear(tx, change, record, said, account)
+
+
+def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
+    if change.status is ChangeStatus.NEW:
+        tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
+        is_wanted = not (change.is_wip or change.is_private)
+        if is_wanted:
+            tx.revive_review(record.patch_set_id)
+        if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
+            _start(tx, check_of(change, record.patch_set_id))
+        return
+    tx.cancel_runs(record.change_id, keep_patch_set=None)
+    if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx, change):
+        # Kept apart from the patch set: it measures the branch, and casts no vote.
+        _start(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
+
+
+def _is_news(tx: Transaction, change: Change) -> bool:
+    """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
+    position = tx.position(change.key.instance)
+    if change.submitted is None:
+        return True
+    return position is not None and change.submitted >= position.first_contact
+
+
+def _is_check(run: RunRecord) -> bool:
+    # A check that was cancelled when the change was abandoned is made anew once it is restored; one that a
+    # person called off is not.
+    return run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
+
+
+def _start(tx: Transaction, run: NewRun) -> None:
+    run_id = tx.add_run(run)
+    if run_id is not None:
+        tx.queue_task("plan", run_id)

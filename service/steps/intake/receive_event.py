@@ -1,0 +1,57 @@
+"""Stores events and has them looked at; the body of one is only a hint."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from service.domain.errors import BadEvent
+from service.domain.gerrit.events import parse_event
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.gerrit.events import Event
+    from service.ports.store import Store
+
+
+def receive_event(store: Store, instance: str, body: bytes) -> int:
+    """Store the event and queue the look at its change; the number under which it is stored.
+
+    Raises:
+        BadEvent: the body is no Gerrit event; nothing is stored.
+    """
+    return _keep(store, instance, [(body, parse_event(body))])[0]
+
+
+def receive_events(store: Store, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
+    """Store events as one does, in one transaction; the number of each, None where it is no Gerrit event."""
+    events = [_event_of(body) for body in bodies]
+    readable = [(body, event) for body, event in zip(bodies, events, strict=True) if event is not None]
+    numbers = iter(_keep(store, instance, readable))
+    return [None if event is None else next(numbers) for event in events]
+
+
+def _event_of(body: bytes) -> Event | None:
+    try:
+        return parse_event(body)
+    except BadEvent:
+        return None
+
+
+def _keep(store: Store, instance: str, events: Sequence[tuple[bytes, Event]]) -> list[int]:
+    digests = [hashlib.sha256(body).digest() for body, _ in events]
+    numbers = [0] * len(events)
+    to_look_at: list[int] = []
+    with store.transaction() as tx:
+        # In the order of their digests: two transactions with the same events cannot wait for each other.
+        for place in sorted(range(len(events)), key=digests.__getitem__):
+            body, event = events[place]
+            change = event.change if event.is_about_change else None
+            numbers[place] = tx.add_event(instance, digests[place], event.type, change, body)
+            if change is None:
+                tx.mark_handled(numbers[place])
+            else:
+                to_look_at.append(numbers[place])
+        tx.queue_task("handle_event", *to_look_at)
+    return numbers

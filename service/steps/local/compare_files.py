@@ -1,0 +1,141 @@
+"""Compares recorded result files: file k of base and of patch were run next to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.domain.comparison.recorded_files import are_in_blocks, as_recorded, withheld
+from service.domain.comparison.suite import Listing, compare_all, read_launch
+from service.domain.errors import BadInput
+from service.domain.gbench.reader import read_run
+from service.domain.identity import Side
+from service.domain.inference.looks import looks
+from service.domain.inference.verdict import with_what_it_takes
+from service.domain.project.project_file import Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from service.domain.comparison.launch import Launch
+    from service.domain.gbench.reader import GBenchRun
+    from service.domain.inference.policy import Policy
+    from service.domain.inference.verdict import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """The bytes of a result file and the name by which errors call it."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FileComparison:
+    """The comparisons and what is to be said of the files."""
+
+    comparisons: tuple[Comparison, ...]
+    warnings: tuple[str, ...]
+
+
+def compare_files(
+    base: Sequence[ResultFile],
+    patch: Sequence[ResultFile],
+    policy: Policy,
+    metrics: Sequence[str] = (),
+    *,
+    is_sequential: bool = False,
+) -> FileComparison:
+    """A verdict for every benchmark of the files: over all pairs, or stopped at the pair that decides.
+
+    Each benchmark is compared by its own clock, or by the metrics asked for. One launch a side, and sides
+    that were launched one after the other, decide nothing but counters that repeat exactly.
+
+    Raises:
+        BadInput: unequal numbers of files, a file of which nothing can be read, nothing in common, or a
+            metric that no file has.
+    """
+    if len(base) != len(patch):
+        raise BadInput(
+            f"{len(base)} base and {len(patch)} patch files: file k of both sides makes pair k, "
+            "so give equally many"
+        )
+    pairs, said = _distinct(base, patch)
+    runs = {
+        side: [read_run(file.data, source=file.name) for file in files]
+        for side, files in zip(Side, zip(*pairs, strict=True), strict=True)
+    }
+    suite = Suite(name="", program="", metrics=tuple(metrics))
+    launches = [read_launch(pair, side, suite, run) for side in Side for pair, run in enumerate(runs[side])]
+    listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
+    _check(listing, runs, launches, metrics)
+    schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
+    rows = map(with_what_it_takes, compare_all([suite], [listing], launches, policy, schedule, joins=False))
+    failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
+    in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
+    return FileComparison(
+        tuple(withheld(as_recorded(row, failing), launches=len(pairs), in_blocks=in_blocks) for row in rows),
+        (*said, *(text for side in Side for run in runs[side] for text in _warnings(run))),
+    )
+
+
+def _distinct(
+    base: Sequence[ResultFile], patch: Sequence[ResultFile]
+) -> tuple[list[tuple[ResultFile, ResultFile]], list[str]]:
+    """The pairs without those that repeat a launch, and what is to be said of them.
+
+    A file given twice on a side is one launch, not two: counted twice, it would look like a change that
+    repeats. The same file on both sides can only be the same.
+    """
+    pairs: list[tuple[ResultFile, ResultFile]] = []
+    said: list[str] = []
+    seen: set[tuple[Side, str]] = set()
+    for one, other in zip(base, patch, strict=True):
+        keys = [(Side.BASE, one.name), (Side.PATCH, other.name)]
+        twice = [f"{name} is given twice as {side}" for side, name in keys if (side, name) in seen]
+        if one.name == other.name:
+            said.append(f"{one.name} is given as base and as patch")
+        elif twice:
+            said.append(f"{' and '.join(twice)}; a launch counts once, so this pair is left out")
+            continue
+        pairs.append((one, other))
+        seen.update(keys)
+    return pairs, list(dict.fromkeys(said))
+
+
+def _names(runs: Sequence[GBenchRun]) -> tuple[str, ...]:
+    # A failed row is listed too, as is one that cannot be used: they must not show up as removed.
+    rows = (row.name for run in runs for row in run.rows if row.aggregate_name is None)
+    return tuple(dict.fromkeys((*rows, *(name for run in runs for name in run.lost))))
+
+
+def _check(
+    listing: Listing,
+    runs: Mapping[Side, Sequence[GBenchRun]],
+    launches: Sequence[Launch],
+    metrics: Sequence[str],
+) -> None:
+    for side, names in ((Side.BASE, listing.base), (Side.PATCH, listing.patch)):
+        if not names:
+            said = "".join(f"; {run.warnings[0]}" for run in runs[side] if run.warnings)
+            raise BadInput(f"the {side} files hold no benchmark that could be compared{said}")
+    if not listing.common:
+        raise BadInput(
+            f"base and patch have no benchmark in common; base has {_first(listing.base)}, "
+            f"patch has {_first(listing.patch)}"
+        )
+    known = {key for launch in launches for values in launch.values.values() for key in values}
+    for metric in metrics:
+        if metric not in known and known:
+            raise BadInput(f"no benchmark reports {metric!r}")
+
+
+def _first(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _warnings(run: GBenchRun) -> Iterator[str]:
+    yield from map(str, run.warnings)
+    if run.warnings_left_out:
+        yield f"{run.warnings[-1].source}: {run.warnings_left_out} more warnings about its rows"

@@ -1,0 +1,86 @@
+"""The whole engine at a desk: two revisions of a repository, judged without a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
+from service.domain.decision.measured_build import judge_measured
+from service.domain.errors import BadInput, BadProjectFile
+from service.domain.identity import RunKind
+from service.domain.project.project_file import Job, JobKind, ProjectFile, parse_project_file
+from service.ports.machine import Claimed
+from service.steps.machine.execute import execute_build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from service.domain.inference.verdict import Comparison
+    from service.ports.building import Source
+    from service.ports.progress import Progress
+    from service.steps.machine.build_sides import Workshop
+
+TRUST: Final = "desk"
+
+
+class DeskClaimed(Claimed, Protocol):
+    """A build that also remembers what it was told would be measured."""
+
+    listing: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class DeskVerdict:
+    """What a desk is told: the comparisons, what they mean, and the build's log."""
+
+    job: str
+    comparisons: tuple[Comparison, ...]
+    judgement: Judgement
+    seconds: Mapping[str, float]
+
+
+def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[ProjectFile, tuple[Job, ...]]:
+    """The benchmark jobs of the base's project file, or the one named.
+
+    Raises:
+        BadInput: no project file, or no such benchmark job.
+    """
+    if text is None:
+        raise BadInput(
+            "there is no regular file benchgate.yaml at the top; Benchgate's README shows one", revision
+        )
+    project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
+    jobs = tuple(job for job in project_file.jobs if job.kind is JobKind.BENCHMARK)
+    if name is not None:
+        job = project_file.job(name)
+        if job.kind is not JobKind.BENCHMARK:
+            raise BadProjectFile(
+                f"job {name} is of kind {job.kind}; gate runs benchmark jobs", "benchgate.yaml"
+            )
+        jobs = (job,)
+    if not jobs:
+        raise BadProjectFile("there is no job of kind benchmark", f"benchgate.yaml of {revision}")
+    return project_file, jobs
+
+
+def desk_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
+    """The build of one of ``jobs`` jobs that compare two commits at a desk."""
+    sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
+    return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job, jobs)
+
+
+def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress) -> DeskVerdict:
+    """Build, measure and judge."""
+    execution = execute_build(build, shop, progress)
+    if execution is None:
+        raise BadInput("the build was handed back")
+    if execution.outcome is not None:
+        judgement = Judgement(execution.outcome, execution.causes)
+        return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
+    found = judge_measured(spec.judged, build.listing, build.pairs(), "this machine")
+    causes = (*found.judgement.causes, *execution.causes, WITHOUT_HISTORY)
+    judgement = Judgement(found.judgement.outcome, causes)
+    return DeskVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)

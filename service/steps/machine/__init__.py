@@ -1,0 +1,1 @@
+"""The machine plane: one claimed build, from sources to recorded pairs."""

@@ -1,0 +1,179 @@
+"""Measures what is slower by little once more, on programs that are linked in another order."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison.disturbance import counting_pairs, pairs_of
+from service.domain.comparison.link_layout import (
+    MOST,
+    PAIRS,
+    VARIANTS,
+    number_of,
+    pairs_short,
+    pairs_with,
+    variant_of,
+)
+from service.domain.decision.measured_build import suspected_of_layout
+from service.domain.errors import BenchgateError, CommandFailed
+from service.domain.identity import Side
+from service.domain.measuring.pair_record import encode, read_pair
+from service.domain.text import plain
+from service.steps.machine.build_sides import built_tree
+from service.steps.machine.launching import Launcher, SideFailed
+from service.steps.machine.measure import facts_of, launch_pair_or_repeat, long_by_suite, warm_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import BinaryIO
+
+    from service.domain.building.spec import BuildSpec
+    from service.domain.comparison.launch import Launch
+    from service.domain.comparison.suite import Listing
+    from service.domain.inference.verdict import Comparison
+    from service.ports.machine import Claimed
+    from service.ports.progress import Progress
+    from service.steps.machine.build_sides import Workshop
+
+
+# Said with the cause, since a project may be built so that it can never be linked again.
+_REMEDY: Final = "`layout: off` in the policy lets it vote unconfirmed"
+
+
+class _Spent(BenchgateError):
+    """The machine time of the confirmation is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """How confirming went: why it was not possible, in a sentence where it was not, and how long it took."""
+
+    causes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is confirmed, and with what."""
+
+    shop: Workshop
+    spec: BuildSpec
+    claimed: Claimed
+    suspected: Sequence[Comparison]
+    long: Mapping[str, frozenset[str]]
+    log: BinaryIO
+    progress: Progress
+    watch: Callable[[], None]
+
+
+def confirm_layout(
+    shop: Workshop,
+    spec: BuildSpec,
+    listings: Sequence[Listing],
+    claimed: Claimed,
+    log: BinaryIO,
+    progress: Progress,
+    watch: Callable[[], None],
+) -> Confirmation:
+    """Measure every small slow-down on relinks of both sides, and only these benchmarks.
+
+    The pairs are recorded beside those of the programs as built; what they mean is decided from them by
+    :func:`service.domain.comparison.link_layout.confirm`. Pairs that are recorded already are not measured
+    again. Launching takes as much machine time as the measuring may, at most; building comes on top, bounded
+    by its own timeouts.
+    """
+    suspected = suspected_of_layout(spec.judged, listings, claimed.pairs())
+    if not suspected or spec.base is None or spec.base.tree == spec.patch.tree:
+        return Confirmation()
+    claimed.enter("confirm")
+    begun = shop.clock()
+    work = _Work(shop, spec, claimed, suspected, long_by_suite(listings), log, progress, watch)
+    why = _hindrance(work)
+    causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
+    return Confirmation(causes, shop.clock() - begun)
+
+
+def _hindrance(work: _Work) -> str:
+    """Measure the variants in turn; why that cannot confirm every suspect, empty where it can."""
+    left = work.spec.job.policy.machine_time
+    try:
+        for variant in VARIANTS:
+            left -= _measure(work, variant, left)
+    except CommandFailed as error:
+        return str(error)
+    except SideFailed as error:
+        return f"linked again, the {_name(error.side)} fails ({error.what}: {error.end})"
+    except _Spent:
+        return "the machine time is used up"
+    return _shortage(work)
+
+
+def _shortage(work: _Work) -> str:
+    """Which benchmarks have too few complete pairs although all that are allowed were launched."""
+    short = [pairs_short(work.suspected, _recorded(work, variant)[0]) for variant in VARIANTS]
+    names = sorted({name for each in short for found in each.values() for name in found})
+    if not names:
+        return ""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more} gave a result in fewer than {PAIRS} pairs of a relink"
+
+
+def _name(side: Side) -> str:
+    return "parent" if side is Side.BASE else "patch"
+
+
+def _measure(work: _Work, variant: int, left: float) -> float:
+    """Launch the pairs of a variant that are missing; the seconds that it took once both sides were built.
+
+    A benchmark that gives no result now and then gets as many more pairs as a disturbed machine would.
+
+    Raises:
+        _Spent: more than ``left`` seconds are used.
+    """
+    launches, recorded = _recorded(work, variant)
+    wanted = pairs_short(work.suspected, launches)
+    # Of what is wanted now: pairs of other benchmarks, which an earlier check suspected, take nothing away.
+    left_to_launch = MOST - pairs_with(wanted, launches)
+    if not wanted or left_to_launch <= 0:
+        return 0.0
+    place = f"{work.claimed.name}: relink {variant} of {len(VARIANTS)}"
+    work.progress.say(f"{place}, linking again")
+    with ExitStack() as stack:
+        trees = {side: _tree(work, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
+        launcher = Launcher(work.shop, work.spec.judged, trees, work.claimed.seed, work.watch, work.long)
+        begun = work.shop.clock()
+        warm_up(launcher, wanted)
+        for index in range(recorded, recorded + left_to_launch):
+            if not wanted:
+                break
+            if work.shop.clock() - begun > left:
+                raise _Spent
+            work.progress.say(f"{place}, pair {index + 1}")
+            pair = number_of(variant, index)
+            # As with the programs as built: a pair that is measured again keeps its coin.
+            coin = number_of(variant, len(counting_pairs(pairs_of(launches), PAIRS)))
+            raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
+            work.claimed.record(pair, encode(raw), facts_of(raw))
+            launches.extend(read_pair(pair, encode(raw), work.spec.job.suites))
+            wanted = pairs_short(work.suspected, launches)
+        return work.shop.clock() - begun
+
+
+def _tree(work: _Work, stack: ExitStack, side: Side, variant: int) -> Path:
+    shop, spec = work.shop, work.spec
+    revision = spec.patch if side is Side.PATCH or spec.base is None else spec.base
+    try:
+        return stack.enter_context(
+            built_tree(shop, spec.project, revision, spec.job, work.claimed, work.log, work.watch, variant)
+        )
+    except CommandFailed as error:
+        raise CommandFailed(f"{error.what} of the {_name(side)}", error.end, error.tail) from error
+
+
+def _recorded(work: _Work, variant: int) -> tuple[list[Launch], int]:
+    """The launches of a variant so far, and how many pairs they are."""
+    pairs = [(pair, raw) for pair, raw in work.claimed.pairs() if variant_of(pair) == variant]
+    return [each for pair, raw in pairs for each in read_pair(pair, raw, work.spec.job.suites)], len(pairs)

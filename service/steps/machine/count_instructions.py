@@ -1,0 +1,68 @@
+"""Counts the instructions of every benchmark on both sides, within a share of the machine's time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import BadResults
+from service.domain.identity import Side
+from service.domain.measuring.callgrind import trials
+from service.domain.measuring.instructions import LAUNCHES, Counted
+from service.domain.measuring.pairing import threads_of
+from service.domain.project.project_file import Instructions
+from service.steps.machine.launching import SideFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.comparison.suite import Listing
+    from service.domain.measuring.instruction_counts import Counts
+    from service.ports.progress import Progress
+    from service.steps.machine.launching import Launcher
+
+_TIME_SHARE: Final = 0.25  # of the budget for measuring, and beside it: counting must not eat up the pairs
+
+
+def count_instructions(launcher: Launcher, listings: Sequence[Listing], progress: Progress) -> Counts:
+    """What every benchmark of both sides executes; nothing where the job does not ask for it.
+
+    Whatever goes wrong with counting is a reason beside a benchmark, never a failure of the build.
+    Benchmarks with several threads are not counted: Valgrind runs one thread at a time, so that what they
+    execute while they wait for each other says nothing about a machine.
+    """
+    counts: Counts = {}
+    if launcher.job.instructions is Instructions.OFF:
+        return counts
+    end = launcher.shop.clock() + _TIME_SHARE * launcher.job.policy.machine_time
+    chosen = [(each.suite, name) for each in listings if not each.is_same_program for name in each.common]
+    for number, (suite, name) in enumerate(chosen):
+        progress.say(f"counting instructions: {number + 1} of {len(chosen)}", 0.0)
+        for side, found in zip(Side, _count_sides(launcher, suite, name, end), strict=True):
+            counts.setdefault((suite, side), {})[name] = found
+    return counts
+
+
+def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple[Counted, Counted]:
+    if threads_of(name) > 1:
+        why = Counted(why="it runs several threads")
+        return why, why
+    base = _count(launcher, suite, Side.BASE, name, end)
+    # What the base cannot tell, nothing compares with.
+    patch = Counted() if base.why else _count(launcher, suite, Side.PATCH, name, end)
+    return base, patch
+
+
+def _count(launcher: Launcher, suite: str, side: Side, name: str, end: float) -> Counted:
+    launches = []
+    for _ in range(LAUNCHES):
+        left = end - launcher.shop.clock()
+        if left <= 0:
+            return Counted(why="the time for counting was used up")
+        try:
+            dumps, log = launcher.count(launcher.suites[suite], side, name, left)
+            launches.append(trials(dumps, log, name))
+        except SideFailed as error:
+            return Counted(why=f"{error.side}: {error.end}")
+        except BadResults as error:
+            return Counted(why=f"{side}: {error}")
+    return Counted(tuple(launches))

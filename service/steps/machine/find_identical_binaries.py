@@ -1,0 +1,47 @@
+"""Finds the suites for which both sides are the same program with the same data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.building.built_files import unchanged_suites
+from service.domain.building.source_paths import may_be_read
+from service.domain.errors import BadInput
+from service.domain.identity import RunKind, Side
+from service.steps.machine.build_sides import BUILD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from service.domain.building.spec import BuildSpec, Revision
+    from service.steps.machine.build_sides import Workshop
+
+
+def recognise(
+    shop: Workshop, spec: BuildSpec, trees: Mapping[Side, Path], watch: Callable[[], None]
+) -> frozenset[str]:
+    """The names of those suites; a suite of which it cannot be told is not among them.
+
+    Equal source trees have one program, which the binaries need not show. A calibration compares a program
+    with itself to learn how often that looks like a change: it has none.
+    """
+    if spec.kind is RunKind.CALIBRATION or spec.base is None:
+        return frozenset()
+    if spec.base.tree == spec.patch.tree:
+        return frozenset(suite.name for suite in spec.job.suites)
+    if not _has_equal_data(shop, spec.project, spec.base, spec.patch):
+        return frozenset()
+    base, patch = (shop.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
+    if base is None or patch is None:
+        return frozenset()
+    return unchanged_suites(spec.job.suites, base, patch)
+
+
+def _has_equal_data(shop: Workshop, project: str, base: Revision, patch: Revision) -> bool:
+    """Whether a program finds the same files in both source trees, as far as programs read them."""
+    try:
+        changed = shop.source.changed_paths(project, base.commit, patch.commit)
+    except BadInput:
+        return False  # more paths than can be looked at
+    return not any(map(may_be_read, changed))

@@ -1,0 +1,297 @@
+"""Launches the benchmark programs of two built trees: lists what they have, and runs what is chosen."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
+from service.domain.comparison.disturbance import is_disturbed
+from service.domain.errors import BadResults, BenchgateError, CommandFailed
+from service.domain.gbench.reader import read_run
+from service.domain.gbench.text import clean
+from service.domain.machine.environment import load_between
+from service.domain.measuring.callgrind import LOGGING, OPTIONS
+from service.domain.measuring.pair_record import RawLaunch
+from service.domain.measuring.pairing import environment_pad, filter_for, groups_of, side_order, threads_of
+from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
+from service.domain.text import plain
+from service.steps.machine.build_sides import BUILD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.gbench.reader import GBenchRun
+    from service.domain.identity import Side
+    from service.domain.project.project_file import Job, Suite
+    from service.steps.machine.build_sides import Workshop
+
+RESULT: Final = "result.json"
+MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
+_MAX_NAME: Final = 1024  # as long as a name in results may be
+_NAMED: Final = 3  # missing benchmarks that a message names
+_MAX_OUTPUT: Final = 256 << 20  # bytes: a hundred thousand rows with all their repetitions
+_PAD: Final = "BENCHGATE_PAD"
+# Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
+# the runner says in BENCHGATE_OUT where /out is.
+_MEASURE: Final = f'exec "$@" --benchmark_out="${{BENCHGATE_OUT:-/out}}/{RESULT}" >/dev/null'
+_LIST: Final = f'exec "$@" >"${{BENCHGATE_OUT:-/out}}/{RESULT}"'
+DUMPS: Final = "callgrind.out"
+_COUNT: Final = (
+    f"exec valgrind -q --vgdb=no {' '.join(map(shlex.quote, OPTIONS))}"
+    f' --callgrind-out-file="${{BENCHGATE_OUT:-/out}}/{DUMPS}" "$@"'
+    " >/dev/null"
+)
+_COUNTED_SECONDS: Final = 0.2  # of the last trial; a tenth of it is longer than Valgrind needs to translate
+
+
+class SideFailed(BenchgateError):
+    """A suite of one side cannot be listed or does not end well; the other side is not to blame."""
+
+    def __init__(self, side: Side, what: str, end: str) -> None:
+        super().__init__(f"{side}: {what}: {end}")
+        self.side = side
+        self.what = what
+        self.end = end
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The programs of both sides, ready to run.
+
+    Args:
+        shop: where they run.
+        job: whose suites they are.
+        trees: the built tree of each side.
+        seed: of every random choice.
+        watch: called several times a second while a program runs; ends it by raising.
+        long: by suite, the benchmarks that get few and long repetitions.
+    """
+
+    shop: Workshop
+    job: Job
+    trees: Mapping[Side, Path]
+    seed: str
+    watch: Callable[[], None]
+    long: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    suites: dict[str, Suite] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "suites", {suite.name: suite for suite in self.job.suites})
+
+    def names(self, suite: Suite, side: Side) -> list[str]:
+        """The benchmarks that a side's program lists under the suite's filter.
+
+        Raises:
+            SideFailed: it does not list, or lists too much.
+        """
+        flags = ["--benchmark_list_tests=true"]
+        if suite.filter:
+            flags.append(f"--benchmark_filter={suite.filter}")
+        _, output = self._run(suite, side, flags, _LIST, self.shop.cpus)
+        # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
+        # that the reader would change is left out on both sides: results could not be told to be its own.
+        names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
+        if len(names) > MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
+            what = f"lists more than {MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"
+            raise SideFailed(side, f"suite {suite.name} (listing)", what)
+        # A filter that matches nothing makes the library print a sentence instead of names.
+        return [name for name in names if name and not name.startswith("Failed to match any benchmarks")]
+
+    def groups(self, suite: Suite, benchmarks: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+        """The benchmarks in groups that one launch each can take: repeated alike, and not too many."""
+        long = self.long.get(suite.name, frozenset())
+        names = tuple(benchmarks)
+        return (
+            *groups_of(name for name in names if name not in long),
+            *groups_of(name for name in names if name in long),
+        )
+
+    def launch(self, suite: Suite, side: Side, benchmarks: Sequence[str], pair: int) -> RawLaunch:
+        """Measure these benchmarks once, as a part of that pair.
+
+        Args:
+            suite: whose program is launched.
+            side: of which tree.
+            benchmarks: one of its groups.
+            pair: the number that decides about the environment.
+
+        Raises:
+            SideFailed: the program did not end well, left no result that can be read, or did not run all
+                of these benchmarks.
+        """
+        cpus = self._cpus(suite, benchmarks)
+        pad = environment_pad(self.seed, pair)
+        before = self.shop.read_load()
+        done, output = self._run(suite, side, self._flags(suite, benchmarks), _MEASURE, cpus, pad)
+        after = self.shop.read_load()  # before the results are read, which takes time of this process
+        try:
+            run = read_run(output, source=RESULT)
+        except BadResults as error:
+            # Before the pair is stored: what cannot be read now could not be read later either.
+            raise SideFailed(side, f"suite {suite.name}", str(error)) from None
+        if missing := _missing(run, benchmarks):
+            raise SideFailed(side, f"suite {suite.name}", missing)
+        around = load_between(before, after, cpus, done.cpu_seconds)
+        facts = {
+            "seconds": round(done.seconds, 3),
+            "steal": around.steal_share,
+            "foreign": around.foreign_share,
+            "elsewhere": around.elsewhere_share,
+            "disturbed": is_disturbed(around),
+        }
+        return RawLaunch(suite.name, side, output, facts)
+
+    def renew(self, coin: int) -> bool:
+        """Put new copies in the place of both sides' programs, in the order in which a pair launches them.
+
+        A file keeps its place in memory for as long as it is cached, and some places make a program slower
+        for good. Drawn anew for every pair that becomes noise, as with the environment.
+
+        Returns:
+            False where they are too large to be copied for every pair.
+
+        Raises:
+            Transient: they cannot be copied.
+        """
+        first, second = side_order(self.seed, coin)
+        builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
+        return self.shop.packer.renew(self.shop.sandbox, builds, self.watch)
+
+    def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
+        """Run these benchmarks once; those that should get long repetitions.
+
+        Raises:
+            SideFailed: the program did not end well, or left no result that can be read.
+        """
+        once = replace(suite, repetitions=1, min_time=suite.min_time or SHORT.min_time)
+        cpus = self._cpus(suite, benchmarks)
+        done, output = self._run(suite, side, self._flags(once, benchmarks), _MEASURE, cpus)
+        try:
+            return long_ones(read_run(output, source=RESULT), benchmarks, done.seconds)
+        except BadResults as error:
+            raise SideFailed(side, f"suite {suite.name}", str(error)) from None
+
+    def count(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> tuple[bytes, bytes]:
+        """Run one benchmark under callgrind for at most ``seconds``: the dumps, and the library's log.
+
+        Raises:
+            SideFailed: the program or Valgrind did not end well, or left no dumps.
+        """
+        # Lazily bound functions cost the first iteration instructions that no other has.
+        env = {"LD_BIND_NOW": "1"}
+        counted = replace(
+            suite, repetitions=1, min_time=_COUNTED_SECONDS, timeout=min(suite.timeout, seconds)
+        )
+        cpus = self._cpus(suite, (benchmark,))
+        flags = (*self._flags(counted, (benchmark,)), *LOGGING)
+        _, dumps, log = self._run_leaving(DUMPS, counted, side, flags, _COUNT, cpus, env)
+        return dumps, log
+
+    def _flags(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[str, ...]:
+        is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
+        repetitions = repetitions_of(suite, is_long=is_long)
+        return (
+            "--benchmark_out_format=json",
+            f"--benchmark_filter={filter_for(benchmarks)}",
+            f"--benchmark_repetitions={repetitions.count}",
+            # A plain number is the one form that needs no probing: versions before 1.8 refuse a unit, later
+            # ones want one (0.05s), take the number as seconds nevertheless, and say so on standard error.
+            f"--benchmark_min_time={repetitions.min_time:g}",
+        )
+
+    def _cpus(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
+        """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.
+
+        The last ones: interrupts and the service itself tend to the first. Where the set is too small the
+        whole machine is used: threads that must take turns measure the scheduler, which is worse than
+        sharing with the service.
+        """
+        wanted = cpus_wanted(suite, benchmarks)
+        measured, everywhere = self.shop.cpus, self.shop.host_cpus
+        return measured[-wanted:] if wanted <= len(measured) else everywhere or measured
+
+    def _run(
+        self,
+        suite: Suite,
+        side: Side,
+        flags: Sequence[str],
+        how: str,
+        cpus: tuple[int, ...],
+        pad: int | None = None,
+    ) -> tuple[Completed, bytes]:
+        """Run a program of a side; what it wrote to its result file.
+
+        ``pad`` is by how many bytes its environment is made larger for a launch that counts.
+        """
+        env = {} if pad is None else {_PAD: "x" * pad}
+        done, output, _ = self._run_leaving(RESULT, suite, side, flags, how, cpus, env)
+        return done, output
+
+    def _run_leaving(
+        self,
+        file: str,
+        suite: Suite,
+        side: Side,
+        flags: Sequence[str],
+        how: str,
+        cpus: tuple[int, ...],
+        env: Mapping[str, str],
+    ) -> tuple[Completed, bytes, bytes]:
+        """Run a program of a side in that environment: its end, the file it leaves, standard error."""
+        shop = self.shop
+        tree = self.trees[side]
+        program = "./" + suite.program.removeprefix("./")
+        with TemporaryDirectory(dir=shop.scratch) as spare:
+            out = shop.scratch / spare
+            command = Command(
+                ("sh", "-c", how, "sh", program, *flags, *suite.args),
+                mounts=(
+                    Mount(tree, "/src"),
+                    Mount(tree / BUILD, "/build"),
+                    Mount(out, "/out", writable=True),
+                ),
+                cwd="/src",
+                env=env,
+                cpus=cpus or None,
+                aslr=False,
+                limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),
+            )
+            tail = BytesIO()
+            done = shop.sandbox.run(command, log=tail, watch=self.watch)
+            if not done.is_success:
+                raise SideFailed(side, f"suite {suite.name}", _end(done, tail))
+            try:
+                return done, shop.packer.read_output(out / file, _MAX_OUTPUT), tail.getvalue()
+            except (BadResults, CommandFailed) as error:
+                raise SideFailed(side, f"suite {suite.name}", f"left no result: {error}") from None
+
+
+def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
+    """How many CPUs a launch asks for: the suite's, or one for each thread where that is more."""
+    return max(suite.cpus, *(threads_of(name) for name in benchmarks), 1)
+
+
+def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
+    """What says that benchmarks were asked for and not run; empty where none is missing.
+
+    Errors and skips are results. A row that the reader could not use may be any of them, and its warning
+    says so.
+    """
+    is_complete = all(warning.row is None for warning in run.warnings)
+    found = {name for row in run.rows for name in (row.name, row.run_name)}
+    missing = [name for name in benchmarks if name not in found]
+    if not missing or not is_complete:
+        return ""
+    named = ", ".join(plain(name, 100) for name in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    return f"did not run what it lists: {named}{more}"
+
+
+def _end(done: Completed, tail: BytesIO) -> str:
+    lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
+    return f"{done.end}: {lines}" if lines else done.end

@@ -1,0 +1,279 @@
+"""Measures base and patch in pairs until every benchmark is decided or the budget is spent."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from service.domain.comparison.benchmark_filter import is_chosen
+from service.domain.comparison.disturbance import allowance, counting_launches, counting_pairs, pairs_of
+from service.domain.comparison.link_layout import variant_of
+from service.domain.comparison.suite import Listing, compare_all, family_size, looks_of, undecided_benchmarks
+from service.domain.identity import Side
+from service.domain.inference.verdict import first_decisive_look
+from service.domain.measuring.instruction_counts import with_counts
+from service.domain.measuring.pair_record import RawLaunch, encode, read_pair
+from service.domain.measuring.pairing import side_order
+from service.steps.machine.count_instructions import count_instructions
+from service.steps.machine.launching import Launcher, SideFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.building.spec import Longer
+    from service.domain.comparison.launch import Launch
+    from service.domain.inference.policy import Policy
+    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.project.project_file import Job
+    from service.ports.machine import PairLog
+    from service.ports.progress import Progress
+    from service.steps.machine.build_sides import Workshop
+
+_STRETCH: Final = 4  # times the budget, until the first look that can find a difference
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What was measured: enough to compare, and how long it took.
+
+    ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
+    """
+
+    listings: tuple[Listing, ...]
+    launches: tuple[Launch, ...]
+    pairs: int
+    seconds: float
+    parent_failed: SideFailed | None = None  # it ended the measuring early
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far to measure, where that is not until all is decided or the policy's pairs are used up.
+
+    Up to ``pairs`` pairs, of the undecided benchmarks that ``filter`` chooses; where it ``is_fixed``, of
+    everything, decided or not, no more than the policy's, and no instructions are counted.
+    """
+
+    pairs: int
+    filter: str = "*"
+    is_fixed: bool = False
+    is_asked_for: bool = False
+
+    @staticmethod
+    def longer(wanted: Longer) -> Extent:
+        """As a person asked."""
+        return Extent(wanted.pairs, wanted.filter, is_asked_for=True)
+
+    @staticmethod
+    def fixed(pairs: int, policy: Policy) -> Extent:
+        """So many pairs of everything."""
+        return Extent(min(pairs, policy.max_pairs), is_fixed=True)
+
+
+def measure(
+    shop: Workshop,
+    job: Job,
+    trees: Mapping[Side, Path],
+    seed: str,
+    log: PairLog,
+    progress: Progress,
+    watch: Callable[[], None],
+    unchanged: Collection[str] = (),
+    extent: Extent | None = None,
+) -> Measurement:
+    """Measure pair after pair; pairs that ``log`` already holds are continued, not repeated.
+
+    ``unchanged`` names the suites for which both sides are the same program. ``extent`` says how far, where
+    that is not as far as the policy says.
+
+    Raises:
+        SideFailed: a program of one side cannot be listed or measured.
+    """
+    pairs = [(pair, raw) for pair, raw in log.pairs() if not variant_of(pair)]
+    launcher, listings = _prepare(Launcher(shop, job, trees, seed, watch), log, unchanged, is_new=not pairs)
+    launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.suites)]
+    failure: SideFailed | None = None
+    extent = extent or Extent(job.policy.max_pairs)
+    # Kept with the first pair: a worker that dies before it counts again and finds the same.
+    is_counted = not launches and not extent.is_fixed
+    counts = count_instructions(launcher, listings, progress) if is_counted else {}
+    begun = shop.clock()
+    most, last = job.policy.max_pairs, extent.pairs
+    schedule = looks_of(job.suites, listings, job.policy, last)
+    family = family_size(job.suites, listings)
+    choose = _everything if extent.is_fixed else partial(_wanted, extent=extent)
+    pair = 1 + max((launch.pair for launch in launches), default=-1)
+    count = _count(launches, most)
+    # As at the last look, so that a worker that died in between changes nothing.
+    looked = max((n for n in schedule if n <= count), default=0)
+    wanted = choose(launcher, listings, counting_launches(launches, most, looked))
+    if pairs:
+        warm_up(launcher, wanted)
+    while wanted and count < last:
+        if _is_spent(job, family, count, shop.clock() - begun):
+            break
+        progress.say(_place(pair, count, most, last), count / last)
+        try:
+            # A pair that is measured again keeps its coin: whether it was disturbed may hang on the order.
+            launches.extend(_pair(launcher, pair, count, wanted, counts, log))
+        except SideFailed as error:
+            if error.side is Side.PATCH or count == 0:
+                raise
+            # The parent is no longer to be measured; what it gave before still counts.
+            failure = error
+            break
+        pair += 1
+        before, count = count, _count(launches, most)
+        if count > before and count in schedule:
+            wanted = choose(launcher, listings, counting_launches(launches, most))
+    counting = tuple(counting_launches(launches, most))
+    return Measurement(listings, counting, count, shop.clock() - begun, failure)
+
+
+def _pair(
+    launcher: Launcher,
+    pair: int,
+    coin: int,
+    wanted: Mapping[str, Sequence[str]],
+    counts: Counts,
+    log: PairLog,
+) -> Iterable[Launch]:
+    """Measure a pair and keep it."""
+    raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
+    record = encode(with_counts(raw, counts) if pair == 0 else raw)
+    log.record(pair, record, facts_of(raw))
+    return read_pair(pair, record, launcher.job.suites)
+
+
+def _count(launches: Sequence[Launch], max_pairs: int) -> int:
+    """How many of the pairs so far count."""
+    return len(counting_pairs(pairs_of(launches), max_pairs))
+
+
+def _place(pair: int, count: int, max_pairs: int, last: int) -> str:
+    most = allowance(max(max_pairs, count + 1))
+    disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
+    return f"pair {count + 1} of at most {last}{disturbed}"
+
+
+def _is_spent(job: Job, family: float, pair: int, seconds: float) -> bool:
+    """Whether the budget is used up; a slow-down that makes launches long must not escape by that."""
+    is_decisive = pair >= first_decisive_look(job.policy, family)
+    return seconds > job.policy.machine_time * (1 if is_decisive else _STRETCH)
+
+
+def _wanted(
+    launcher: Launcher, listings: Sequence[Listing], launches: Sequence[Launch], extent: Extent
+) -> dict[str, tuple[str, ...]]:
+    """By suite, the benchmarks that are still to be measured; suites without any are left out.
+
+    Of the same program no more is measured than the policy says, as evidence: its verdict is known.
+    """
+    rows = compare_all(launcher.job.suites, listings, launches, launcher.job.policy)
+    found = {
+        listing.suite: tuple(
+            name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)
+        )
+        for listing in listings
+        if not (listing.is_same_program and extent.is_asked_for)
+    }
+    return {suite: names for suite, names in found.items() if names}
+
+
+def _everything(
+    _launcher: Launcher, listings: Sequence[Listing], _launches: Sequence[Launch]
+) -> dict[str, tuple[str, ...]]:
+    """By suite, all benchmarks, decided or not."""
+    return {listing.suite: listing.common for listing in listings if listing.common}
+
+
+def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Launch each program once: the first launch reads from disk what later ones do not.
+
+    What it measured is forgotten; by suite, the benchmarks that should get long repetitions are returned.
+    One that fails here fails again where it counts.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for name, benchmarks in wanted.items():
+        suite = launcher.suites[name]
+        for side in side_order(launcher.seed, 0):
+            for group in launcher.groups(suite, benchmarks):
+                with suppress(SideFailed):
+                    long = launcher.rehearse(suite, side, group)
+                    found[name] = found.get(name, frozenset()) | long
+    return found
+
+
+def launch_pair_or_repeat(
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
+) -> tuple[RawLaunch, ...]:
+    """The launches of a pair; a pair in which a program failed is repeated once, whole.
+
+    ``pair`` decides about the environment, ``coin`` about the order of the sides.
+    """
+    try:
+        return tuple(_launch_pair(launcher, pair, wanted, coin))
+    except SideFailed:
+        return tuple(_launch_pair(launcher, pair, wanted, coin))
+
+
+def _launch_pair(
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
+) -> Iterator[RawLaunch]:
+    is_renewed = launcher.renew(coin)
+    for name, benchmarks in wanted.items():
+        # Group by group, so that the two launches that are compared stay next to each other.
+        suite = launcher.suites[name]
+        for group in launcher.groups(suite, benchmarks):
+            for side in side_order(launcher.seed, coin):
+                raw = launcher.launch(suite, side, group, pair)
+                yield raw if is_renewed else replace(raw, facts={**raw.facts, "kept_in_place": True})
+
+
+def _prepare(
+    launcher: Launcher, log: PairLog, unchanged: Collection[str], *, is_new: bool
+) -> tuple[Launcher, tuple[Listing, ...]]:
+    """What will be measured and how, fixed before the first launch that counts.
+
+    The patch is listed first, being on trial. ``is_new``: nothing is measured yet.
+    """
+    found = [
+        Listing(
+            suite=suite.name,
+            patch=tuple(launcher.names(suite, Side.PATCH)),
+            base=tuple(launcher.names(suite, Side.BASE)),
+            is_same_program=suite.name in unchanged,
+        )
+        for suite in launcher.job.suites
+    ]
+    long = warm_up(launcher, {each.suite: each.common for each in found if each.common}) if is_new else {}
+    fixed = log.fix_listing(
+        [replace(each, long=long.get(each.suite, frozenset())).to_mapping() for each in found]
+    )
+    listings = tuple(map(Listing.from_mapping, fixed))
+    return replace(launcher, long=long_by_suite(listings)), listings
+
+
+def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
+    """By suite, the benchmarks that get few and long repetitions."""
+    return {listing.suite: listing.long for listing in listings}
+
+
+def facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
+    """What was seen around the launches of each suite and side; all say whether it was disturbed."""
+    found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
+    for raw in launches:
+        found.setdefault((raw.suite, raw.side), []).append(raw.facts)
+    of_pair = {"disturbed": any(raw.facts["disturbed"] for raw in launches)}
+    return [
+        {
+            "suite": suite,
+            "side": str(side),
+            # Of several groups the first stands for all, but for the time.
+            "facts": {**facts[0], "seconds": round(sum(each["seconds"] for each in facts), 3), **of_pair},
+        }
+        for (suite, side), facts in found.items()
+    ]

@@ -1,0 +1,37 @@
+"""Decides whether a machine may take work now: it waits while other work would spoil what it measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.machine.environment import load_between
+from service.domain.machine.fitness import obstacles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from service.domain.machine.environment import Finding, Load
+
+# Half a second is what a build loses on a quiet machine. A compiler that has just ended would be met by
+# one reading; two in a row, the second one longer, are a state.
+READINGS: Final = (0.5, 2.0)
+
+
+def what_hinders(read_load: Callable[[], Load], cpus: Sequence[int], pause: Callable[[float], object]) -> str:
+    """Why nothing should be measured on these CPUs now; empty where nothing hinders.
+
+    To be asked while this machine measures nothing: all work that is seen counts as foreign.
+
+    Args:
+        read_load: how busy the machine is.
+        cpus: those that measured programs would use.
+        pause: lets so many seconds pass.
+    """
+    found: tuple[Finding, ...] = ()
+    for seconds in READINGS:
+        before = read_load()
+        pause(seconds)
+        found = obstacles(load_between(before, read_load(), cpus, 0.0))
+        if not found:
+            return ""
+    return "; ".join(finding.value for finding in found)

@@ -1,0 +1,1 @@
+"""Planning: from a change to its runs and builds."""

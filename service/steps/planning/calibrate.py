@@ -1,0 +1,79 @@
+"""Gives pools with nothing to do a branch to measure against itself."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from service.domain.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
+from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.identity import RunKind
+from service.domain.project.project_file import parse_project_file
+from service.ports.records import NewRun
+from service.steps.planning.read_project_file import PROJECT_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from service.domain.calibration.schedule import BranchKey
+    from service.ports.building import Source
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+
+
+def calibrate(store: Store, upkeep: Upkeep, source: Source) -> int:
+    """Start a calibration in every idle pool that is due one; how many were started.
+
+    A pool that has one unfinished gets no second one. A branch that is gone, or whose project file does not
+    ask for it any more, is left to the pool's next one.
+
+    Raises:
+        Transient: a branch could not be fetched; all others were looked at.
+    """
+    served: set[str] = set()
+    started = 0
+    fault: Transient | None = None
+    for branch, jobs in due_branches(upkeep.idle_jobs(ASKED_WITHIN)).items():
+        if branch.pool in served:
+            continue
+        try:
+            head = _head(source, branch, jobs)
+        except Transient as error:
+            fault = error
+            continue
+        if head is not None:
+            served.add(branch.pool)
+            started += _start(store, branch, head)
+    if fault is not None:
+        raise fault
+    return started
+
+
+def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
+    """The commit to measure; None where the branch, or all that these jobs asked for, is gone."""
+    with suppress(NotFound, BadInput):
+        source.fetch(key.project, f"refs/heads/{key.branch}")
+        head = source.head(key.project, key.branch)
+        text = source.read(key.project, head, PROJECT_FILE)
+        if text is not None and still_asks(parse_project_file(text), key.pool, jobs):
+            return head
+    return None
+
+
+def _start(store: Store, key: BranchKey, head: str) -> bool:
+    run = NewRun(
+        kind=RunKind.CALIBRATION,
+        patch_set_id=None,
+        instance=key.instance,
+        project=key.project,
+        branch=key.branch,
+        revision=head,
+        ref=f"refs/heads/{key.branch}",
+        subject=f"Calibration of pool {key.pool}: {key.branch} against itself",
+        pool=key.pool,
+    )
+    with store.transaction() as tx:
+        run_id = tx.add_run(run)
+        if run_id is not None:
+            tx.queue_task("plan", run_id)
+    return run_id is not None

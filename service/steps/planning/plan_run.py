@@ -1,0 +1,193 @@
+"""Turns a run into numbered builds, by the project file of the target branch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.calibration.schedule import is_calibrated
+from service.domain.decision.message import compose
+from service.domain.decision.overrides import RulingKind
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput
+from service.domain.identity import RunKind
+from service.domain.project.plan import PlannedBuild, plan_builds
+from service.domain.project.project_file import JobKind
+from service.domain.text import plain
+from service.ports.records import NewBuild, QueuedReview, RunRecord
+from service.steps.planning.read_project_file import NoProjectFile, read_project_file
+from service.steps.planning.trust import why_held
+
+if TYPE_CHECKING:
+    from service.ports.building import Source
+    from service.ports.reviewing import ReviewServer
+    from service.ports.store import Store, Transaction
+
+# A person waits for a check; nobody waits for the others.
+_PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
+# Waiting for a machine included; beyond, the change should hear that nothing came of it.
+DEADLINE: Final = 24 * 3600.0
+
+
+def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
+    """Plan a run that is still to be planned; any other run is left alone.
+
+    ``run_url`` is where the run's page will be.
+    """
+    with store.transaction() as tx:
+        run = tx.lock_run(run_id)
+    if run.state is not RunState.PLANNING:
+        return
+    source.fetch(run.project, f"refs/heads/{run.branch}", run.ref or run.revision)
+    try:
+        plan = _plan(source, run)
+    except NoProjectFile as error:
+        _refuse(store, run, error.what, run_url, is_told=False)
+        return
+    except BadInput as error:  # also a project file that is no text, or far too large
+        _refuse(store, run, str(error), run_url, is_told=True)
+        return
+    is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
+    if is_gated and (held := why_held(store, server, run, plan.base, plan.trusted)):
+        _hold(store, run, held, run_url)
+        return
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is RunState.PLANNING:
+            _store(tx, run, plan)
+            _tell_of_start(tx, run, plan, run_url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a run compares, and by which builds."""
+
+    label: str
+    trusted: str  # the group whose code may run; empty: everybody's
+    base: Revision | None
+    patch: Revision
+    builds: tuple[PlannedBuild, ...]
+
+    @property
+    def voters(self) -> int:
+        """How many of the builds share the patch set's false alarms: the benchmarks that can vote."""
+        return sum(
+            each.is_needed and each.job.voting and each.job.kind is JobKind.BENCHMARK for each in self.builds
+        )
+
+
+def _plan(source: Source, run: RunRecord) -> _Plan:
+    project_file = read_project_file(source, run.project, run.branch)
+    trusted = project_file.commands.get("trusted", "")
+    base, patch = _revisions(source, run)
+    if run.kind is RunKind.CALIBRATION:
+        planned = plan_builds(project_file, None)
+        chosen = tuple(each for each in planned if is_calibrated(each.job, run.pool))
+        return _Plan(project_file.label, trusted, base, patch, chosen)
+    paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
+    return _Plan(project_file.label, trusted, base, patch, plan_builds(project_file, paths))
+
+
+def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
+    def revision(commit: str, ref: str, trust: str) -> Revision:
+        return Revision(commit, source.tree(run.project, commit), ref, trust)
+
+    is_check = run.kind is RunKind.CHECK
+    ref = run.ref if is_check and run.ref else f"refs/heads/{run.branch}"
+    patch = revision(run.revision, ref, "unreviewed" if is_check else "reviewed")
+    if run.kind is RunKind.CALIBRATION:
+        return patch, patch
+    parent = source.parent(run.project, run.revision)
+    if parent is None:
+        return None, patch
+    # A parent that is itself under review must not serve as one that was reviewed.
+    is_merged = source.is_merged(run.project, parent, run.branch)
+    # The patch set's own ref brings its parents along.
+    return revision(parent, ref, "reviewed" if is_merged else "unreviewed"), patch
+
+
+def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
+    base = plan.base
+    tx.start_run(
+        run.id,
+        tree=plan.patch.tree,
+        parent=base.commit if base else None,
+        parent_tree=base.tree if base else None,
+        label=plan.label,
+    )
+    session = run.id if run.kind is RunKind.CALIBRATION else 0
+    waits = False
+    for position, each in enumerate(plan.builds):
+        spec = BuildSpec(
+            run.kind, run.instance, run.project, run.branch, base, plan.patch, each.job, plan.voters, session
+        )
+        waits |= _place(tx, run, position, spec, is_needed=each.is_needed)
+    if not waits:
+        tx.queue_task("vote", run.id)
+
+
+def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
+    """Adopt or queue the build of a place; whether it is still to come to an end.
+
+    Another CI's builds wait for their results: each belongs to its own run, and no machine is told.
+    """
+    is_external = spec.job.kind is JobKind.EXTERNAL
+    if is_needed and run.kind is RunKind.CHECK and not is_external:
+        adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
+        if adopted is not None:
+            return adopted.state is not BuildState.FINISHED
+    build_id = tx.add_build(run.id, position, _build(spec, is_needed=is_needed))
+    if is_needed and not is_external:
+        tx.queue_task("execute", build_id)
+    return is_needed
+
+
+def _tell_of_start(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
+    """Of a branch's builds nobody waits for a vote: who reads the merged change shall know of them."""
+    if run.kind is not RunKind.POST_SUBMIT or run.change is None:
+        return
+    if any(each.is_needed for each in plan.builds):
+        started = f"Build Started {run_url}"
+        tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
+
+
+def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
+    return NewBuild(
+        job=spec.job.name,
+        kind=spec.job.kind,
+        pool=spec.job.pool,
+        priority=_PRIORITY[spec.kind],
+        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
+        spec=spec.to_mapping(),
+        sequence="" if spec.job.kind is JobKind.EXTERNAL else spec.sequence,
+        deadline_seconds=DEADLINE,
+        outcome=None if is_needed else Outcome.NOT_BUILT,
+        causes=() if is_needed else ("none of its paths is touched",),
+    )
+
+
+def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_told: bool) -> None:
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is RunState.PLANNING:
+            refuse(tx, run, reason, run_url, header="No Builds Executed", is_told=is_told)
+
+
+def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
+    with store.transaction() as tx:
+        if tx.lock_run(run.id).state is not RunState.PLANNING or run.patch_set_id is None:
+            return
+        if any(each.kind is RulingKind.TRUST for each in tx.rulings(run.patch_set_id)):
+            tx.queue_task("plan", run.id)  # it was said while this was found out
+            return
+        refuse(tx, run, reason, run_url, header="No Builds Executed")
+
+
+def refuse(
+    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: str, is_told: bool = True
+) -> None:
+    """End a run that cannot be planned; the change is told why, without a vote."""
+    tx.end_run(run.id, RunState.REFUSED, reason)
+    if is_told and run.change is not None and run.kind is RunKind.CHECK:
+        message = compose(header, (), f"{plain(reason, 2000)}\n\n{run_url}")
+        tx.queue_review(f"run/{run.id}/refused", QueuedReview(run.change, run.revision, message, run_url))

@@ -1,0 +1,30 @@
+"""Reads a project's benchgate.yaml as the target branch has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import BadProjectFile
+from service.domain.project.project_file import ProjectFile, parse_project_file
+
+if TYPE_CHECKING:
+    from service.ports.building import Source
+
+PROJECT_FILE: Final = "benchgate.yaml"
+
+
+class NoProjectFile(BadProjectFile):
+    """The branch has none: the project is not ours to test."""
+
+
+def read_project_file(source: Source, project: str, branch: str) -> ProjectFile:
+    """The project file of a branch that was fetched.
+
+    Raises:
+        NoProjectFile: there is none.
+        BadInput: it cannot be used.
+    """
+    text = source.read(project, f"refs/heads/{branch}", PROJECT_FILE)
+    if text is None:
+        raise NoProjectFile(f"there is no {PROJECT_FILE} on branch {branch}")
+    return parse_project_file(text)

@@ -1,0 +1,126 @@
+"""Runs builds of a revision again because a person or another CI asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.spec import BuildSpec
+from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Ballot, Counts, Outcome
+from service.steps.deciding.decide import outcome_of, rulings_on
+from service.steps.planning.plan_run import DEADLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from service.domain.gerrit.comment_commands import Recheck
+    from service.domain.project.project_file import Job, ProjectFile
+    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.store import Transaction
+
+ELSEWHERE: Final = "only what another CI builds failed; it has to be run again there"
+NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
+
+
+def recheck(
+    tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int, project_file: ProjectFile
+) -> str:
+    """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
+
+    A build that is still on its way is left to arrive. Each is configured as ``project_file`` has it now.
+    """
+    builds = tx.builds_of(run.id)
+    finished = [build for build in builds if build.state is BuildState.FINISHED]
+    targets = _targets(tx, run, finished, wanted)
+    if not targets:
+        return _why_nothing(builds, finished)
+    by_job = {build.job: build for build in builds}
+    configured = {job.name: job for job in project_file.jobs}
+    run_again(tx, run, {job: _as_configured(by_job[job], configured.get(job)) for job in targets}, heard_id)
+    return ""
+
+
+def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord]) -> str:
+    if len(finished) < len(builds):
+        return "it is still running"
+    is_elsewhere = any(each.is_external and each.outcome is Outcome.FAILED for each in finished)
+    return ELSEWHERE if is_elsewhere else NOTHING_FAILED
+
+
+def run_again(
+    tx: Transaction, run: RunRecord, jobs: Mapping[str, BuildSpec | None], heard_id: int | None = None
+) -> Sequence[int]:
+    """Make new builds of jobs that have places in a running or finished round; these builds.
+
+    ``jobs`` says what each does; None: what the one that stands there did. In a finished round they open the
+    next one, which reuses the other builds; in a running one they take the places of those that stood there.
+    """
+    builds = tx.builds_of(run.id)
+    by_job = {build.job: build for build in builds}
+    # In the order of their names: two that repeat the same jobs then wait for each other.
+    new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
+    if run.state is RunState.FINISHED:
+        return _next_round(tx, run, builds, jobs, new, heard_id)
+    places = tuple(Place(build.job, build.id) for build in builds)
+    for job in jobs:
+        places = rerun_in(places, job)
+    for position, place in enumerate(places):
+        if place.build_id is None:
+            tx.put_build(run.id, position, place.job, new[place.job], heard_id)
+    return [new[job] for job in jobs]
+
+
+def _targets(
+    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: Recheck
+) -> tuple[str, ...]:
+    """The jobs to run again: those that were named, all that ran, or those that keep the round from a +1."""
+    if wanted.jobs:
+        there = {build.job for build in finished}
+        return tuple(job for job in wanted.jobs if job in there)
+    # What another CI builds is run again there; who names it here says that it is.
+    ours = [build for build in finished if not build.is_external]
+    if wanted.is_all:
+        return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
+    excused = rulings_on(tx, run, ours)
+    counted = {
+        build.job: outcome_of(build)
+        for build, ruling in zip(ours, excused, strict=True)
+        if Ballot(outcome_of(build), is_excused=ruling is not None).counts is not Counts.PASS
+    }
+    return failed_jobs(counted)
+
+
+def _next_round(
+    tx: Transaction,
+    run: RunRecord,
+    builds: Sequence[BuildRecord],
+    jobs: Iterable[str],
+    new: Mapping[str, int],
+    heard_id: int | None,
+) -> Sequence[int]:
+    following = tx.follow_run(run, heard_id)
+    made = []
+    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], [*jobs])):
+        if place.build_id is not None:
+            tx.take_build(following, position, place.build_id)
+        else:
+            tx.put_build(following, position, place.job, new[place.job], heard_id)
+            made.append(new[place.job])
+    return made
+
+
+def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
+    """What the job has become since, without what a person asked of the build alone; None: nothing new."""
+    spec = BuildSpec.from_mapping(build.spec)
+    if job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash:
+        return replace(spec, job=job, longer=None)
+    return replace(spec, longer=None) if spec.longer else None
+
+
+def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
+    again = tx.repeat_build(build, spec, DEADLINE)
+    if not build.is_external:  # its CI runs it without being told by us
+        tx.queue_task("execute", again)
+    return again

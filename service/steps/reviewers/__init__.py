@@ -1,0 +1,1 @@
+"""Reviewers: comment commands, overrides and delivery of reviews."""

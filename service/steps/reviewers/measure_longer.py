@@ -1,0 +1,82 @@
+"""Measures undecided benchmarks longer because a person asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.spec import BuildSpec, Longer
+from service.domain.comparison.benchmark_filter import is_chosen
+from service.domain.comparison.disturbance import counting_pairs
+from service.domain.decision.overrides import RulingKind
+from service.domain.decision.states import BuildState
+from service.domain.inference.looks import look_from
+from service.domain.text import plain
+from service.steps.deciding.decide import rulings_on
+from service.steps.planning.rerun import run_again
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.gerrit.comment_commands import MorePairs
+    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.store import Transaction
+
+MOST_PAIRS: Final = 1000  # of a sequence, as of a policy: what they cannot tell is less than layout does
+NOT_FOR_WANT_OF_PAIRS: Final = "it is decided, or undecided for another reason, which its row tells"
+OVERRIDDEN: Final = "what failed there is overridden, which would not hold for a new build"
+
+
+def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairs, heard_id: int) -> str:
+    """Continue the pairs of undecided benchmarks of a running or finished round, beyond the policy's number.
+
+    Returns:
+        What to answer; empty where the runs themselves do.
+    """
+    builds = tx.builds_of(run.id)
+    finished = [build for build in builds if build.state is BuildState.FINISHED]
+    found = [build for build in finished if _has_unresolved(tx, build, wanted)]
+    if not found:
+        return _why_not_longer(tx, builds, wanted)
+    specs: dict[str, BuildSpec | None] = {}
+    refused: list[str] = []
+    for build, ruling in zip(found, rulings_on(tx, run, found), strict=True):
+        spec = _longer(tx, build, wanted)
+        if ruling is not None and ruling.kind is RulingKind.OVERRIDE:
+            refused.append(f"{build.job}: {OVERRIDDEN}")
+        elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
+            refused.append(f"{build.job}: {MOST_PAIRS} pairs are the most of a sequence")
+        else:
+            specs[build.job] = spec
+    if specs:
+        run_again(tx, run, specs, heard_id)
+    return "; ".join(refused)
+
+
+def _has_unresolved(tx: Transaction, build: BuildRecord, wanted: MorePairs) -> bool:
+    return any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
+
+
+def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairs) -> BuildSpec:
+    """What measures longer, in the same configuration."""
+    spec = BuildSpec.from_mapping(build.spec)
+    most = spec.job.policy.max_pairs
+    launched = {} if build.sequence_id is None else tx.disturbed_pairs(build.sequence_id)
+    so_far = len(counting_pairs(launched, most))
+    return replace(spec, longer=Longer(wanted.filter, look_from(so_far + (wanted.count or most))))
+
+
+def _why_not_longer(tx: Transaction, builds: Sequence[BuildRecord], wanted: MorePairs) -> str:
+    if any(build.state is not BuildState.FINISHED for build in builds):
+        return "it is still running"
+    chosen = {
+        name
+        for build in builds
+        if build.sequence_id is not None
+        for listing in tx.listing(build.sequence_id)
+        for name in (*listing["patch"], *listing["base"])
+        if is_chosen(wanted.filter, name)
+    }
+    if not chosen:
+        return f"no benchmark that was measured is like {plain(wanted.filter)}"
+    return f"more pairs would change nothing of what it chooses: {NOT_FOR_WANT_OF_PAIRS}"

@@ -1,0 +1,85 @@
+"""Writes down what a person decided about the builds of a patch set, and decides anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.comparison.benchmark_filter import is_chosen
+from service.domain.decision.overrides import RulingKind, standing
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.text import plain
+from service.ports.records import NewRuling
+from service.steps.deciding.decide import decide, outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.gerrit.comment_commands import Accept, Override
+    from service.domain.links import Links
+    from service.ports.records import BuildRecord, Heard, RunRecord
+    from service.ports.store import Transaction
+
+
+def override(tx: Transaction, run: RunRecord | None, heard: Heard, command: Override, links: Links) -> str:
+    """The failed builds that there are now do not count any more; what to answer, empty where a vote does.
+
+    Builds that start later are not covered: who overrides has seen what failed.
+    """
+    failed = [each for each in _finished(tx, run) if _has_failed(each) and command.job in {"", each.job}]
+    if run is None or not failed:
+        return "nothing failed that could be overridden"
+    ruling = NewRuling(
+        RulingKind.OVERRIDE,
+        heard.account,
+        heard.person,
+        builds=[build.id for build in failed],
+        bug=command.bug,
+        reason=command.reason,
+        heard_id=heard.id,
+    )
+    return _rule(tx, run, heard, ruling, links)
+
+
+def accept(tx: Transaction, run: RunRecord | None, heard: Heard, command: Accept, links: Links) -> str:
+    """The slow-downs that a filter chooses are wanted on this patch set; what to answer, as above."""
+    blamed = [name for each in _finished(tx, run) if each.outcome is Outcome.SLOWER for name in each.blamed]
+    if run is None or not any(is_chosen(command.filter, name) for name in blamed):
+        slower = f"; slower are {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
+        return f"it chooses nothing that is slower{slower}"
+    ruling = NewRuling(
+        RulingKind.ACCEPT,
+        heard.account,
+        heard.person,
+        pattern=command.filter,
+        reason=command.reason,
+        heard_id=heard.id,
+    )
+    return _rule(tx, run, heard, ruling, links)
+
+
+def undo(tx: Transaction, run: RunRecord | None, heard: Heard, links: Links) -> str:
+    """Every override and acceptance of this patch set is taken back."""
+    in_force = () if run is None else standing(tx.rulings(heard.patch_set_id), run.revision)
+    is_overridden = any(each.kind in {RulingKind.OVERRIDE, RulingKind.ACCEPT} for each in in_force)
+    if run is None or not is_overridden:
+        return "nothing is overridden"
+    ruling = NewRuling(RulingKind.UNDO, heard.account, heard.person, heard_id=heard.id)
+    return _rule(tx, run, heard, ruling, links)
+
+
+def _rule(tx: Transaction, run: RunRecord, heard: Heard, ruling: NewRuling, links: Links) -> str:
+    tx.add_ruling(heard.patch_set_id, ruling)
+    if run.state is not RunState.FINISHED:
+        return "noted; it counts once the round is finished"
+    decide(tx, run, tx.builds_of(run.id), links)
+    return ""
+
+
+def _finished(tx: Transaction, run: RunRecord | None) -> Sequence[BuildRecord]:
+    builds = () if run is None else tx.builds_of(run.id)
+    return [build for build in builds if build.state is BuildState.FINISHED]
+
+
+def _has_failed(build: BuildRecord) -> bool:
+    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL

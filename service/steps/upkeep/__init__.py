@@ -1,0 +1,1 @@
+"""Upkeep: lost hints, silent machines and failed steps."""

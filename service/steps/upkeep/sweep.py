@@ -1,0 +1,58 @@
+"""Wakes everything that nothing woke: lost hints, silent machines, reviews that are due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.states import MAX_ATTEMPTS
+from service.steps.deciding.analyse import give_up
+
+if TYPE_CHECKING:
+    from service.ports.queue import Queue
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+
+CONTROL: Final = "control"
+NO_MACHINE: Final = "no machine finished it before its deadline"
+NO_RESULT: Final = "no result came from the other CI"
+STALLED_AFTER: Final = 5.0  # seconds; a hint that arrives at all arrives within a fraction of one
+
+
+def relay_hints(upkeep: Upkeep, queue: Queue) -> int:
+    """Send the hints that wait in the outbox; a hint that is sent twice does no harm."""
+    hints = upkeep.due_hints()
+    for hint in hints:
+        queue.send(hint.task, hint.entity, hint.pool)
+    upkeep.drop_hints([hint.outbox_id for hint in hints])
+    return len(hints)
+
+
+def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_ATTEMPTS) -> None:
+    """Compare what is stored with what should have happened by now, and set it going again."""
+    with store.exclusive("poke") as is_ours:
+        if not is_ours:
+            return
+        for build_id in upkeep.requeue_lost_builds(max_attempts):
+            give_up(store, build_id, f"its machine fell silent {max_attempts} times")
+        for build_id in upkeep.overdue_builds():
+            _give_up_overdue(store, build_id)
+        upkeep.make_way()
+        upkeep.drop_unwanted_builds()
+        for build_id in upkeep.cancelled_builds():
+            give_up(store, build_id, "cancelled")
+        for task, entity in upkeep.stalled(STALLED_AFTER):
+            queue.send(task, entity, CONTROL)
+        for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
+            queue.send("execute", build_id, pool)
+
+
+def _give_up_overdue(store: Store, build_id: int) -> None:
+    with store.transaction() as tx:
+        is_external = tx.lock_build(build_id).is_external
+    give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
+
+
+def ask_for_signs_of_life(upkeep: Upkeep, queue: Queue) -> None:
+    """Ask every pool's machines to show themselves: the answer takes the way that work takes."""
+    for pool in upkeep.pools():
+        queue.send("see", 0, pool)

@@ -1,0 +1,1 @@
+"""The composition roots: the only modules that name concrete adapters."""

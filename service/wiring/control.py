@@ -1,0 +1,125 @@
+"""The control plane's composition root: here, and only here, its ports get their adapters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.console.review import ConsoleReview
+from service.adapters.gerrit.connection import Bearer, Password
+from service.adapters.gerrit.review import GerritReview
+from service.adapters.gerrit.stream import GerritStream
+from service.adapters.git.mirror import GitSource
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.listening import OutboxListener
+from service.adapters.postgres.reading.reading import PostgresReading
+from service.adapters.postgres.transaction.store import PostgresStore
+from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+from service.adapters.queue import CeleryQueue
+from service.domain.errors import BadInput
+from service.domain.gerrit.events import ABOUT_CHANGES
+from service.domain.links import Links
+from service.wiring.settings import require
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from service.config import ControlSettings
+    from service.ports.building import Artifacts
+    from service.ports.reviewing import ReviewServer
+
+
+_WITHOUT_STREAM: Final = "without a stream of events the webhook and the look at what moved tell of changes"
+_WITHOUT_ACCOUNT: Final = "Gerrit knows nobody else"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control plane: it holds the review server's credentials and the owner's database role."""
+
+    store: PostgresStore
+    upkeep: PostgresUpkeep
+    reading: PostgresReading
+    queue: CeleryQueue
+    server: ReviewServer
+    source: GitSource
+    artifacts: Artifacts
+    links: Links
+    listener: OutboxListener
+    engine: Engine
+
+    @property
+    def console(self) -> ConsoleReview:
+        """The console review server.
+
+        Raises:
+            BadInput: a Gerrit is reviewed on.
+        """
+        if not isinstance(self.server, ConsoleReview):
+            raise BadInput(
+                "this needs the console review server, and BENCHGATE_GERRIT_URL is set", "settings"
+            )
+        return self.server
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.listener.close()
+        self.engine.dispose()
+
+
+def build_control(settings: ControlSettings) -> Control:
+    """The control plane of these settings.
+
+    Raises:
+        BadInput: the database or the broker is not set.
+    """
+    require(settings.database_url, "BENCHGATE_DATABASE_URL")
+    require(settings.redis_url, "BENCHGATE_REDIS_URL")
+    engine = make_engine(settings.database_url)
+    return Control(
+        store=PostgresStore(engine),
+        upkeep=PostgresUpkeep(engine),
+        reading=PostgresReading(engine),
+        queue=CeleryQueue(settings.redis_url),
+        server=_review_server(settings),
+        source=GitSource(settings.home / "control" / "git", settings.remote),
+        artifacts=DirectoryArtifacts(settings.artifacts_path),
+        links=Links(settings.base_url),
+        listener=OutboxListener(settings.database_url),
+        engine=engine,
+    )
+
+
+def build_stream(settings: ControlSettings) -> GerritStream:
+    """Where Gerrit's events come from.
+
+    Raises:
+        BadInput: it is not said where, or with what.
+    """
+    require(settings.gerrit_ssh_host, "BENCHGATE_GERRIT_SSH_HOST", _WITHOUT_STREAM)
+    user = settings.gerrit_ssh_user or settings.gerrit_user
+    require(user, "BENCHGATE_GERRIT_SSH_USER", _WITHOUT_STREAM)
+    key, known_hosts = settings.gerrit_ssh_key, settings.gerrit_known_hosts
+    if key is None or known_hosts is None:
+        raise BadInput("BENCHGATE_GERRIT_SSH_KEY and BENCHGATE_GERRIT_KNOWN_HOSTS are needed", "settings")
+    host, port = settings.gerrit_ssh_host, settings.gerrit_ssh_port
+    return GerritStream(host, port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES)))
+
+
+def _review_server(settings: ControlSettings) -> ReviewServer:
+    if not settings.gerrit_url:
+        return ConsoleReview(settings.review_path, settings.instance)
+    bearer = settings.gerrit_bearer.get_secret_value()
+    if not bearer:
+        require(settings.gerrit_user, "BENCHGATE_GERRIT_USER", _WITHOUT_ACCOUNT)
+    password = Password(settings.gerrit_user, settings.gerrit_password.get_secret_value())
+    try:
+        return GerritReview(
+            settings.instance,
+            settings.gerrit_url,
+            Bearer(bearer) if bearer else password,
+            projects=settings.gerrit_projects,
+        )
+    except ValueError as error:
+        raise BadInput(str(error), "settings") from None

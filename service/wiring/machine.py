@@ -1,0 +1,120 @@
+"""The machine plane's composition root: what builds and measures, and nothing that could vote."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from service.adapters import built_files, packing, relink
+from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.git.mirror import GitSource
+from service.adapters.machine import read_environment, read_load
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from service.adapters.sandbox.host_faults import HostFaults
+from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.toolchain import toolchain_fingerprint
+from service.steps.machine.build_sides import Workshop
+from service.steps.machine.preflight import what_hinders
+from service.wiring.settings import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from service.config import MachineSettings
+    from service.ports.building import Artifacts, Sandbox
+    from service.ports.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine plane: a worklist and a workshop, and nothing that could vote."""
+
+    worklist: MachineWorklist
+    shop: Workshop
+    progress: Progress
+    introduce: Callable[[], None]
+    obstacle: Callable[[], str]  # what keeps it from measuring now; takes a moment
+
+
+class LoggedProgress:
+    """Progress for a worker's log."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """Log it."""
+        structlog.get_logger().info("build.progress", text=text, done=done)
+
+
+def build_machine(settings: MachineSettings) -> Machine:
+    """The machine plane of these settings.
+
+    Raises:
+        BadInput: the database is not set.
+        Unfit: this host cannot isolate programs.
+    """
+    require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
+    engine = make_engine(settings.machine_database_url)
+    artifacts = DirectoryArtifacts(settings.artifacts_path)
+    worklist = MachineWorklist(
+        engine, settings.machine_name, settings.pool, settings.pool, artifacts, settings.lease_seconds
+    )
+    home = settings.home / "machines" / settings.machine_name
+    shop = build_workshop(
+        home,
+        settings.remote,
+        tuple(settings.cpus),
+        is_sandboxed=settings.sandbox != "none",
+        artifacts=artifacts,
+    )
+
+    def introduce() -> None:
+        environment = read_environment()
+        in_force = shop.sandbox.in_force()
+        facts = {**environment.to_mapping(), "in_force": dict(in_force)}
+        worklist.introduce(environment.fingerprint(in_force), facts)
+
+    def obstacle() -> str:
+        return what_hinders(read_load, shop.cpus, time.sleep) if settings.waits_for_quiet else ""
+
+    return Machine(worklist, shop, LoggedProgress(), introduce, obstacle)
+
+
+def build_workshop(
+    home: Path,
+    remote: Callable[[str], str],
+    cpus: tuple[int, ...],
+    *,
+    is_sandboxed: bool,
+    artifacts: Artifacts | None = None,
+) -> Workshop:
+    """What one machine, or one desk, builds and measures with; its files are kept below ``home``.
+
+    Raises:
+        Unfit: this host cannot isolate programs; there is no silent fallback.
+    """
+    sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
+    sandbox.in_force()
+    scratch = home.absolute() / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    fingerprint, _ = toolchain_fingerprint(sandbox)
+    # A worker keeps off the measured CPUs; they belong to the machine all the same.
+    there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
+    return Workshop(
+        source=GitSource(home.absolute() / "git", remote),
+        sandbox=HostFaults(sandbox, scratch),
+        artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),
+        packer=packing,
+        inspector=built_files,
+        linkers=relink.install(home.absolute() / "linkers"),
+        toolchain=fingerprint,
+        cpus=cpus or there,
+        host_cpus=there,
+        scratch=scratch,
+        read_load=read_load,
+    )

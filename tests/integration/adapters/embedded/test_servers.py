@@ -1,0 +1,310 @@
+"""The embedded servers, as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+import redis
+from sqlalchemy import make_url
+
+from service.adapters.embedded.children import State, Supervisor
+from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.embedded.valkey import EmbeddedValkey
+from service.domain.errors import Permanent, Unfit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from service.adapters.embedded.postgres import PostgresAddress
+    from service.adapters.embedded.valkey import ValkeyAddress
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[4]
+# A life of the product: both servers, one row and one key, until somebody kills it.
+SUPERVISED = """
+import json, sys
+from pathlib import Path
+import psycopg, redis
+from sqlalchemy import make_url
+from service.adapters.embedded.children import Supervisor
+from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.embedded.valkey import EmbeddedValkey
+
+place = Path(sys.argv[1])
+database, queue = EmbeddedPostgres(place / "postgres"), EmbeddedValkey(place / "valkey")
+with Supervisor() as supervisor:
+    supervisor.start(database.prepare(place / "log"), queue.prepare(place / "log"))
+    url = make_url(database.address.owner_url)
+    with psycopg.connect(
+        host=url.query["host"], dbname=url.database, user=url.username, password=url.password
+    ) as connection:
+        connection.execute("CREATE TABLE kept (word text)")
+        connection.execute("INSERT INTO kept VALUES ('row')")
+    with redis.Redis.from_url(queue.address.client_url) as client:
+        client.set("kept", "key")
+    print(json.dumps([status.pid for status in supervisor.statuses()]), flush=True)
+    supervisor.run(lambda: False)
+"""
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        pause.wait(0.02)
+    return True
+
+
+def connect(address: str, password: str | None = None) -> psycopg.Connection[Any]:
+    url = make_url(address)
+    host = url.query["host"]
+    assert isinstance(host, str)
+    secret = password or url.password
+    return psycopg.connect(
+        host=host, user=url.username, password=secret, dbname=url.database, autocommit=True
+    )
+
+
+def ask(address: str, statement: str) -> Any:  # noqa: ANN401 - whatever the column holds
+    with closing(connect(address)) as connection:
+        row = connection.execute(statement.encode()).fetchone()
+        return None if row is None else row[0]
+
+
+def get(address: ValkeyAddress, key: str) -> object:
+    with redis.Redis.from_url(address.client_url) as client:
+        return client.get(key)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory with a path as short as that of an installation."""
+    path = Path(tempfile.mkdtemp(prefix="bg"))
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[PostgresAddress]:
+    path = Path(tempfile.mkdtemp(prefix="bg"))
+    server = EmbeddedPostgres(path / "postgres")
+    yield server.start(durable=False)
+    server.stop()
+    shutil.rmtree(path)
+
+
+class TestPostgres:
+    def test_owner_and_machine_are_two_roles_of_one_database(self, database: PostgresAddress) -> None:
+        assert database.machine_url is not None
+        who = "SELECT current_user || '@' || current_database()"
+        assert ask(database.owner_url, who) == "benchgate@benchgate"
+        assert ask(database.machine_url, who) == "benchgate_machine@benchgate"
+
+    def test_the_machine_can_make_nothing(self, database: PostgresAddress) -> None:
+        assert database.machine_url is not None
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            ask(database.machine_url, "CREATE TABLE mine (word text)")
+
+    def test_the_owner_makes_databases_but_is_no_superuser(self, database: PostgresAddress) -> None:
+        rights = "SELECT rolcreatedb AND NOT rolsuper FROM pg_roles WHERE rolname = current_user"
+        assert ask(database.owner_url, rights) is True
+
+    def test_a_wrong_password_is_refused(self, database: PostgresAddress) -> None:
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            connect(database.owner_url, password="guess")
+
+    def test_it_has_no_network_address(self, database: PostgresAddress) -> None:
+        assert ask(database.owner_url, "SHOW listen_addresses") == ""
+
+    def test_an_interrupted_first_start_is_made_good(self, place: Path) -> None:
+        half = place / "postgres" / "unfinished.abc" / "cluster"
+        half.mkdir(parents=True)
+        (half / "PG_VERSION").write_text("18\n")
+        server = EmbeddedPostgres(place / "postgres")
+        assert ask(server.start(durable=False).owner_url, "SELECT 1") == 1
+        server.stop()
+        assert not half.parent.exists()
+
+    def test_a_number_that_went_to_another_process_does_not_keep_it_from_starting(self, place: Path) -> None:
+        server = EmbeddedPostgres(place / "postgres")
+        server.start(durable=False)
+        server.stop()
+        stale = place / "postgres" / "cluster" / "postmaster.pid"
+        stale.write_text(f"{os.getpid()}\n{stale.parent}\n0\n5432\n\n\n0 0\nready\n")
+        assert ask(server.start(durable=False).owner_url, "SELECT 1") == 1
+        server.stop()
+
+    def test_a_server_that_was_left_behind_is_ended_first(self, place: Path) -> None:
+        left = EmbeddedPostgres(place / "postgres")
+        child = left.prepare(place, durable=False)
+        assert child.ready is not None
+        with subprocess.Popen(
+            (*child.launcher, *child.argv), env=child.env, stderr=subprocess.DEVNULL
+        ) as old:
+            assert eventually(child.ready)
+            left.release()
+            server = EmbeddedPostgres(place / "postgres")
+            assert ask(server.start(durable=False).owner_url, "SELECT 1") == 1
+            assert old.wait(10) == 0
+            server.stop()
+
+    def test_a_lost_password_of_a_role_is_replaced_and_that_of_the_cluster_is_asked_for(
+        self, place: Path
+    ) -> None:
+        server = EmbeddedPostgres(place / "postgres")
+        before = server.start(durable=False)
+        server.stop()
+        (place / "postgres" / "passwords" / "benchgate").unlink()
+        after = server.start(durable=False)
+        assert before.owner_url != after.owner_url
+        assert ask(after.owner_url, "SELECT 1") == 1
+        server.stop()
+        (place / "postgres" / "passwords" / "postgres").unlink()
+        with pytest.raises(Permanent, match="restore the file"):
+            server.start()
+
+
+class TestValkey:
+    def test_it_keeps_what_it_holds_and_drops_nothing_when_full(self, place: Path) -> None:
+        server = EmbeddedValkey(place / "valkey")
+        with redis.Redis.from_url(server.start().client_url) as client:
+            settings = client.config_get("maxmemory-policy", "appendonly", "appendfsync", "port")
+        server.stop()
+        assert settings == {
+            "maxmemory-policy": "noeviction",
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "port": "0",
+        }
+
+    def test_the_address_for_celery_reaches_it(self, place: Path) -> None:
+        from kombu import Connection  # noqa: PLC0415 - slow to import, and needed here only
+
+        server = EmbeddedValkey(place / "valkey")
+        with (
+            Connection(server.start().broker_url) as connection,
+            closing(connection.SimpleQueue("q")) as queue,
+        ):
+            queue.put("word")
+            assert queue.get(timeout=10).payload == "word"
+        server.stop()
+
+
+class TestDirectory:
+    def test_both_work_on_a_path_that_is_too_long_for_a_socket(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        runtime = place / "run"
+        runtime.mkdir(mode=0o700)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        deep = place / ("deep " * 25)
+        database, queue = EmbeddedPostgres(deep / "postgres"), EmbeddedValkey(deep / "valkey")
+        assert ask(database.start(durable=False).owner_url, "SELECT 1") == 1
+        assert get(queue.start(durable=False), "absent") is None
+        sockets = list(runtime.iterdir())
+        assert [oct(socket.stat().st_mode & 0o777) for socket in sockets] == ["0o700"] * 2
+        queue.stop()
+        database.stop()
+        assert list(runtime.iterdir()) == []
+
+    def test_a_socket_directory_that_others_could_have_made_is_refused(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
+        server = EmbeddedValkey(place / ("deep" * 30))
+        server.start(durable=False)
+        (made,) = place.glob("benchgate-*")
+        server.stop()
+        made.symlink_to("/tmp")  # noqa: S108 - the trap
+        with pytest.raises(Unfit, match="is not a directory of user"):
+            server.start()
+
+    def test_nothing_outside_of_it_is_touched(self, place: Path) -> None:
+        """A closed home stays closed, no account is made, no neighbour changes."""
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        (home / "neighbour").write_text("mine")
+        seen = [home, home / "neighbour", place, Path("/etc/passwd")]
+        before = [(path.stat().st_mode, path.stat().st_uid, path.stat().st_size) for path in seen]
+        database, queue = EmbeddedPostgres(home / "var" / "postgres"), EmbeddedValkey(home / "var" / "valkey")
+        database.start(durable=False)
+        queue.start(durable=False)
+        after = [(path.stat().st_mode, path.stat().st_uid, path.stat().st_size) for path in seen]
+        made = {path.lstat().st_uid for path in home.rglob("*")}
+        queue.stop()
+        database.stop()
+        assert [row[:2] for row in after] == [row[:2] for row in before]
+        assert after[1] == before[1]
+        assert after[3] == before[3]
+        assert sorted(path.name for path in home.iterdir()) == ["neighbour", "var"]
+        assert made == {os.geteuid()}
+
+    def test_passwords_and_sockets_are_private(self, place: Path) -> None:
+        server = EmbeddedPostgres(place / "postgres")
+        server.start(durable=False)
+        inside = place / "postgres"
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (inside / "passwords").iterdir()}
+        assert modes == dict.fromkeys(("postgres", "benchgate", "benchgate_machine"), "0o600")
+        closed = [inside, inside / "socket", inside / "passwords", inside / "cluster"]
+        assert [oct(path.stat().st_mode & 0o777) for path in closed] == ["0o700"] * 4
+        server.stop()
+
+    def test_one_that_is_in_use_is_refused_with_the_name_of_the_holder(self, place: Path) -> None:
+        first = EmbeddedValkey(place / "valkey")
+        address = first.start()
+        with pytest.raises(Unfit, match=f"process {os.getpid()}"):
+            EmbeddedValkey(place / "valkey").start()
+        assert get(address, "absent") is None
+        first.stop()
+
+
+class TestKilledSupervisor:
+    def test_its_children_end_and_the_next_start_finds_all_data(self, place: Path) -> None:
+        argv = (sys.executable, "-c", SUPERVISED, str(place))
+        with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE) as supervisor:
+            assert supervisor.stdout is not None
+            handles = [os.pidfd_open(child) for child in json.loads(supervisor.stdout.readline())]
+            supervisor.kill()
+        # A process handle can be read when its process has ended.
+        ended = [bool(select.select([handle], [], [], 20.0)[0]) for handle in handles]
+        assert ended == [True, True]
+        database, queue = EmbeddedPostgres(place / "postgres"), EmbeddedValkey(place / "valkey")
+        assert ask(database.start().owner_url, "SELECT word FROM kept") == "row"
+        assert get(queue.start(), "kept") == b"key"
+        queue.stop()
+        database.stop()
+
+
+class TestKilledDatabase:
+    def test_it_comes_back_with_its_roles(self, place: Path) -> None:
+        database = EmbeddedPostgres(place / "postgres")
+        with Supervisor(first_delay=0.05) as supervisor:
+            supervisor.start(database.prepare(place, durable=False))
+            first = supervisor.statuses()[0].pid
+            assert first is not None
+            os.kill(first, signal.SIGKILL)
+            deadline = time.monotonic() + 30
+
+            def is_back() -> bool:
+                status = supervisor.statuses()[0]
+                return status.state is State.READY and status.pid != first
+
+            supervisor.run(lambda: is_back() or time.monotonic() > deadline)
+            assert ask(database.address.owner_url, "SELECT 1") == 1
+        database.release()

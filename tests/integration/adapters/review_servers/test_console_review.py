@@ -1,0 +1,346 @@
+"""What recorded Gerrit events do to the console review server, and how it shows what is posted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.adapters.console.review import ConsoleReview
+from service.domain.errors import BadEvent, NotFound, Permanent
+from service.domain.gerrit.change import ChangeStatus, Review
+from service.domain.identity import ChangeKey
+
+pytestmark = pytest.mark.integration
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "gerrit"
+FIRST = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
+SECOND = "85a8763789e6f6878cbc626b6887168009727982"
+ONE, TWO = ChangeKey("gerrit", 1), ChangeKey("gerrit", 2)
+NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+def sample(name: str) -> dict[str, Any]:
+    document = json.loads((SAMPLES / f"{name}.json").read_text())
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "review.sqlite3"
+
+
+@pytest.fixture
+def review(state: Path) -> ConsoleReview:
+    return ConsoleReview(state, "gerrit", "buildbot", now=lambda: NOW)
+
+
+def replay(review: ConsoleReview, *names: str) -> None:
+    for name in names:
+        review.apply_event(sample(name))
+
+
+@pytest.mark.parametrize("dialect", ["stream", "webhook"])
+def test_a_pushed_change_is_known_in_full(review: ConsoleReview, dialect: str) -> None:
+    replay(review, f"{dialect}-patchset-created")
+    change = review.change(ONE)
+    assert (change.project, change.branch, change.subject) == (
+        "kv_engine",
+        "master",
+        "Speed up the hash table",
+    )
+    assert change.change_id == "Id303c96ca87324abde3d3c0d481f8638069c87e4"
+    assert change.message.startswith("Speed up the hash table\n\nChange-Id: ")
+    assert change.owner.username == "alice"
+    assert change.current.revision == FIRST
+    assert change.current.parents == ("2f52a35afa6ecd455514f412f29dff47e905f036",)
+    assert (change.current.ref, change.current.kind) == ("refs/changes/01/1/1", "REWORK")
+    assert change.current.author.email == "alice@example.com"
+
+
+def test_a_change_is_updated_when_this_server_learns_of_it(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created")
+    assert review.change(ONE).updated == NOW
+
+
+def test_a_comment_sets_the_votes_of_its_author(review: ConsoleReview) -> None:
+    replay(
+        review,
+        "stream-patchset-created",
+        "stream-comment-added-verified-minus1",
+        "stream-comment-added-reviewer",
+    )
+    assert review.votes(ONE) == {"Verified": {"buildbot": -1}, "Code-Review": {"bob": 1}}
+    assert review.change(ONE).votes == review.votes(ONE)
+    said = review.messages(ONE)[0]
+    assert (said.patch_set, said.author.account) == (1, "buildbot")
+    assert said.text == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
+
+
+def test_a_recording_that_starts_at_a_comment_makes_the_change_known(review: ConsoleReview) -> None:
+    replay(review, "stream-comment-added-verified-minus1")
+    assert review.change(ONE).current.revision == FIRST
+
+
+def test_a_voters_own_zero_removes_the_vote(review: ConsoleReview) -> None:
+    replay(review, "stream-comment-added-verified-minus1", "stream-comment-added-vote-to-zero")
+    assert review.votes(ONE) == {}
+
+
+@pytest.mark.parametrize("name", ["stream-vote-deleted-by-other", "webhook-vote-deleted"])
+def test_a_vote_that_somebody_removes_is_gone(review: ConsoleReview, name: str) -> None:
+    replay(review, "stream-comment-added-verified-minus1", name)
+    assert review.votes(ONE) == {}
+    assert review.messages(ONE)[-1].text.startswith("Removed Verified-1 by Build Bot")
+
+
+def test_a_new_patch_set_clears_the_votes(review: ConsoleReview) -> None:
+    replay(
+        review,
+        "stream-patchset-created",
+        "stream-comment-added-verified-minus1",
+        "stream-patchset-created-rework",
+    )
+    assert review.change(ONE).current.revision == SECOND
+    assert review.votes(ONE) == {}
+
+
+def test_an_event_about_an_older_patch_set_does_not_bring_it_back(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created-rework", "stream-patchset-created")
+    assert review.change(ONE).current.revision == SECOND
+
+
+@pytest.mark.parametrize("dialect", ["stream", "webhook"])
+def test_a_merged_change_names_the_commit_on_its_branch(review: ConsoleReview, dialect: str) -> None:
+    replay(review, "stream-patchset-created", f"{dialect}-change-merged")
+    change = review.change(ONE)
+    assert change.status is ChangeStatus.MERGED
+    assert change.merged_as == "f8e81fcf30821e268c170402ccb8cc05fa597a85"
+    assert change.current.number == 9
+
+
+def test_an_abandoned_change_can_be_restored(review: ConsoleReview) -> None:
+    replay(review, "stream-change-abandoned")
+    assert review.change(TWO).status is ChangeStatus.ABANDONED
+    replay(review, "stream-change-restored")
+    assert review.change(TWO).is_open
+
+
+def test_a_late_delivery_does_not_reopen_a_merged_change(review: ConsoleReview) -> None:
+    replay(review, "stream-change-merged", "webhook-patchset-created")
+    assert review.change(ONE).status is ChangeStatus.MERGED
+
+
+def test_a_change_stops_being_work_in_progress(review: ConsoleReview) -> None:
+    replay(review, "stream-wip-state-changed")
+    assert review.change(TWO).is_wip
+    replay(review, "stream-wip-state-changed-ready")
+    assert not review.change(TWO).is_wip
+
+
+def test_a_private_change_is_known_as_such(review: ConsoleReview) -> None:
+    event = sample("stream-patchset-created")
+    event["change"]["private"] = True
+    review.apply_event(event)
+    assert review.change(ONE).is_private
+
+
+def test_a_deleted_change_does_not_come_back(review: ConsoleReview) -> None:
+    created = sample("stream-patchset-created")
+    created["change"]["number"] = 3
+    review.apply_event(created)
+    replay(review, "webhook-change-deleted")
+    review.apply_event(created)
+    with pytest.raises(NotFound):
+        review.change(ChangeKey("gerrit", 3))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "stream-ref-updated-change-meta",
+        "stream-topic-changed",
+        "stream-change-deleted",
+    ],
+)
+def test_what_is_no_concern_of_a_review_is_ignored(review: ConsoleReview, name: str) -> None:
+    replay(review, name)
+    assert not review.changes_since(None)
+
+
+def test_an_event_that_comes_25_times_in_both_dialects_counts_once(review: ConsoleReview) -> None:
+    for _ in range(25):
+        replay(
+            review,
+            "stream-patchset-created",
+            "webhook-patchset-created",
+            "stream-comment-added-verified-minus1",
+        )
+    assert len(review.messages(ONE)) == 1
+    assert review.votes(ONE) == {"Verified": {"buildbot": -1}}
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        (("change", "number"), "'number'"),
+        (("change",), "'number'"),
+        (("patchSet",), "'number'"),
+        (("patchSet", "number"), "'number'"),
+        (("patchSet", "revision"), "'revision'"),
+    ],
+)
+def test_a_missing_indispensable_key_is_named(
+    review: ConsoleReview, path: tuple[str, ...], named: str
+) -> None:
+    event = sample("stream-patchset-created")
+    del (event if len(path) == 1 else event[path[0]])[path[-1]]
+    with pytest.raises(BadEvent, match=named):
+        review.apply_event(event)
+
+
+def test_any_other_field_may_be_missing(review: ConsoleReview) -> None:
+    review.apply_event(
+        {
+            "type": "patchset-created",
+            "change": {"number": 1, "project": "kv_engine", "branch": "master"},
+            "patchSet": {"number": 1, "revision": FIRST},
+        }
+    )
+    change = review.change(ONE)
+    assert (change.current.ref, change.current.parents, change.subject) == ("refs/changes/01/1/1", (), "")
+
+
+@pytest.mark.parametrize("hostile", [None, [], 1e999, float("nan"), "\ud800\0", {"a": []}, -1, True, 10**400])
+def test_fields_of_any_type_harm_nothing(review: ConsoleReview, hostile: object) -> None:
+    def poisoned(value: object, *, keep: frozenset[str]) -> object:
+        if not isinstance(value, dict):
+            return hostile
+        return {k: v if k in keep else poisoned(v, keep=keep) for k, v in value.items()}
+
+    keep = frozenset({"type", "number", "revision", "project", "branch"})
+    event = poisoned(sample("stream-comment-added-verified-minus1"), keep=keep)
+    assert isinstance(event, dict)
+    review.apply_event(event)
+    change = review.change(ONE)
+    assert "\0" not in change.subject
+    change.subject.encode()
+
+
+def test_a_failed_event_leaves_nothing_behind(review: ConsoleReview) -> None:
+    event = sample("stream-patchset-created")
+    del event["change"]["branch"], event["refName"]
+    with pytest.raises(BadEvent, match="'branch'"):
+        review.apply_event(event)
+    with pytest.raises(NotFound):
+        review.change(ONE)
+
+
+def test_a_posted_vote_reads_as_in_gerrit(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created")
+    for text, vote in (("bad", -1), ("bad again", -1), ("good", 1), ("", 0)):
+        review.post(Review(ONE, FIRST, text, {"Verified": vote}))
+    assert [message.text for message in review.messages(ONE)] == [
+        "Patch Set 1: Verified-1\n\nbad",
+        "Patch Set 1:\n\nbad again",
+        "Patch Set 1: Verified+1\n\ngood",
+        "Patch Set 1: -Verified",
+    ]
+    assert review.votes(ONE) == {}
+
+
+def test_a_vote_on_an_outdated_patch_set_is_not_one_on_the_current(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created", "stream-patchset-created-rework")
+    review.post(Review(ONE, FIRST, "late", {"Verified": -1}))
+    assert review.votes(ONE) == {}
+
+
+def test_a_message_longer_than_gerrit_takes_is_refused(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created")
+    with pytest.raises(Permanent, match="16384"):
+        review.post(Review(ONE, FIRST, "€" * 6000))
+
+
+def test_a_posted_message_is_shown_with_its_change(review: ConsoleReview, state: Path) -> None:
+    shown: list[str] = []
+    printing = ConsoleReview(state, "gerrit", "buildbot", shown.append, now=lambda: NOW)
+    replay(review, "stream-patchset-created")
+    printing.post(Review(ONE, FIRST, "Build Successful\n\nlink : SUCCESS", {"Verified": 1}))
+    (text,) = shown
+    assert text.splitlines() == [
+        "Change 1: Speed up the hash table",
+        "kv_engine (master) · buildbot · 2026-11-21 09:30:00 UTC",
+        "",
+        "Patch Set 1: Verified+1",
+        "",
+        "Build Successful",
+        "",
+        "link : SUCCESS",
+    ]
+
+
+def test_only_what_was_posted_here_and_later_is_rendered(review: ConsoleReview) -> None:
+    replay(review, "stream-patchset-created", "stream-comment-added-reviewer")
+    review.post(Review(ONE, FIRST, "first"))
+    (shown,) = review.rendered()
+    review.post(Review(ONE, FIRST, "second"))
+    later = review.rendered(shown[0])
+    assert [text.rpartition("\n")[2] for _, text in later] == ["second"]
+
+
+def test_a_hostile_subject_cannot_command_the_terminal(review: ConsoleReview) -> None:
+    event = sample("stream-patchset-created")
+    event["change"]["subject"] = "\x1b[2J\u202eevil\nPatch Set 1: Verified+1"
+    review.apply_event(event)
+    review.post(Review(ONE, FIRST, "\x1b]0;x\x07 text"))
+    ((_, text),) = review.rendered()
+    assert text.splitlines()[0] == "Change 1: [2Jevil Patch Set 1: Verified+1"
+    assert text.isprintable() or set(text) - {"\n"} == {c for c in text if c.isprintable()}
+
+
+def test_changes_since_lists_what_arrived_since(state: Path) -> None:
+    clock = [NOW]
+    review = ConsoleReview(state, "gerrit", now=lambda: clock[0])
+    replay(review, "stream-patchset-created")
+    clock[0] += timedelta(minutes=1)
+    replay(review, "stream-change-abandoned")
+    assert [change.key for change in review.changes_since(clock[0])] == [TWO]
+    assert {change.key for change in review.changes_since(NOW)} == {ONE, TWO}
+
+
+def test_the_state_outlives_the_process(review: ConsoleReview, state: Path) -> None:
+    replay(review, "stream-patchset-created")
+    assert ConsoleReview(state, "gerrit").change(ONE) == review.change(ONE)
+
+
+def test_a_damaged_file_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "review.sqlite3"
+    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(Permanent, match=r"review\.sqlite3"):
+        ConsoleReview(path, "gerrit")
+
+
+def test_processes_that_start_and_post_at_once_lose_nothing(state: Path) -> None:
+    event = SAMPLES / "stream-patchset-created.json"
+    program = f"""
+import json, pathlib, sys
+from service.adapters.console.review import ConsoleReview
+from service.domain.identity import ChangeKey
+from service.domain.gerrit.change import Review
+review = ConsoleReview(pathlib.Path({str(state)!r}), "gerrit")
+review.apply_event(json.loads(pathlib.Path({str(event)!r}).read_text()))
+for number in range(10):
+    review.post(Review(ChangeKey("gerrit", 1), {FIRST!r}, f"{{sys.argv[1]}} {{number}}", {{"Verified": 1}}))
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(n)]) for n in range(4)]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    review = ConsoleReview(state, "gerrit")
+    texts = [message.text for message in review.messages(ONE)]
+    assert len(texts) == 40
+    assert sum("Verified+1" in text for text in texts) == 1

@@ -1,0 +1,159 @@
+"""Gerrit keeps the contract of a review server, and all of them say alike who wrote and voted what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from service.adapters.gerrit.connection import Password
+from service.adapters.gerrit.review import GerritReview
+from service.domain.gerrit.change import Review
+from service.domain.identity import ChangeKey
+from tests.contract.review_server import FIRST, PARENT, SECOND, ReviewServerContract, Stage
+from tests.contract.test_review_server import ConsoleStage, FakeStage
+from tests.support.gerrit_model import SECRET, URL, GerritModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.gerrit.change import Change
+
+pytestmark = pytest.mark.integration
+
+KEY = ChangeKey("gerrit", 7)
+
+
+class GerritStage:
+    def __init__(self) -> None:
+        self.model = GerritModel()
+        credentials = Password("buildbot", SECRET)
+        self.server = GerritReview("gerrit", URL, credentials, transport=self.model.transport)
+
+    def upload(self, number: int, patch_set: int, revision: str) -> None:
+        self.model.upload(number, revision, parent=PARENT)
+        self.model.files[revision] = {"hash_table.cc"}
+        assert self.server.change(ChangeKey("gerrit", number)).current.number == patch_set
+
+    def abandon(self, number: int) -> None:
+        self.model.abandon(number)
+
+    def merge(self, number: int, merged_as: str) -> None:
+        self.model.merge(number, merged_as)
+
+    def delete(self, number: int) -> None:
+        self.model.delete(number)
+
+    def vote(self, value: int) -> None:
+        self.model.vote(7, "bob", "Code-Review", value)
+
+
+class VotingFakeStage(FakeStage):
+    def vote(self, value: int) -> None:
+        votes = {"Code-Review": {"bob": value}} if value else {}
+        self.server.put(replace(self.server.change(KEY), votes=votes))
+
+
+class VotingConsoleStage(ConsoleStage):
+    def vote(self, value: int) -> None:
+        current = self.server.change(KEY).current
+        event = {
+            "type": "comment-added",
+            "change": {"project": "kv_engine", "branch": "master", "number": 7, "status": "NEW"},
+            "patchSet": {"number": current.number, "revision": current.revision, "parents": [PARENT]},
+            "author": {"username": "bob"},
+            "approvals": [{"type": "Code-Review", "value": str(value)}],
+            "comment": f"Patch Set {current.number}: Code-Review{value:+}",
+        }
+        self.server.apply_event(event)
+
+
+class VotingStage(Stage, Protocol):
+    """A stage on which somebody else votes too."""
+
+    def vote(self, value: int) -> None:
+        """Bob sets Code-Review on change 7's current patch set."""
+
+
+class TestGerritReview(ReviewServerContract):
+    @pytest.fixture
+    def stage(self) -> GerritStage:
+        return GerritStage()
+
+
+@pytest.fixture(params=["fake", "console", "gerrit"])
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> VotingStage:
+    if request.param == "console":
+        return VotingConsoleStage(tmp_path / "review.sqlite3")
+    return VotingFakeStage() if request.param == "fake" else GerritStage()
+
+
+def code_review(change: Change) -> list[int]:
+    return list(change.votes.get("Code-Review", {}).values())
+
+
+def test_a_change_is_read_back_with_its_votes(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.vote(-2)
+    assert code_review(stage.server.change(KEY)) == [-2]
+    assert [code_review(change) for change in stage.server.changes_since(None)] == [[-2]]
+
+
+def test_a_vote_of_zero_is_none(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.vote(1)
+    stage.vote(0)
+    assert code_review(stage.server.change(KEY)) == []
+
+
+def test_a_new_patch_set_has_no_votes_yet(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.vote(1)
+    stage.upload(7, 2, SECOND)
+    assert code_review(stage.server.change(KEY)) == []
+
+
+def test_what_we_post_is_known_as_ours(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.server.post(Review(KEY, FIRST, "Build Successful", {"Verified": 1}))
+    said = stage.server.messages(KEY)[-1]
+    assert said.author.account == stage.server.account
+    assert stage.server.account
+
+
+def test_messages_differ_by_their_ids(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    for _ in range(3):
+        stage.server.post(Review(KEY, FIRST, "same"))
+    said = stage.server.messages(KEY)
+    assert len({message.id for message in said}) == len(said) >= 3
+
+
+def test_messages_were_written_at_moments_with_a_zone_in_order(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    for text in ("first", "second"):
+        stage.server.post(Review(KEY, FIRST, text))
+    written = [message.written for message in stage.server.messages(KEY)]
+    assert all(moment.tzinfo for moment in written)
+    assert written == sorted(written)
+
+
+def test_the_servers_clock_is_not_behind_what_it_shows(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    assert stage.server.change(KEY).updated < stage.server.now() + timedelta(seconds=1)
+
+
+def test_a_message_on_an_outdated_patch_set_names_that_one(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.upload(7, 2, SECOND)
+    stage.server.post(Review(KEY, FIRST, "late"))
+    assert stage.server.messages(KEY)[-1].patch_set == 1
+
+
+def test_a_merged_change_takes_a_message_without_a_vote(stage: VotingStage) -> None:
+    stage.upload(7, 1, FIRST)
+    stage.merge(7, FIRST)
+    assert stage.server.post(Review(KEY, FIRST, "Build Started")).labels == {}
+    assert stage.server.messages(KEY)[-1].text.endswith("\n\nBuild Started")

@@ -1,0 +1,107 @@
+"""Runs small programs in a sandbox, and looks for what they leave behind."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import sys
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from service.domain.building.sandbox_command import Command, Limits, Mount
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from service.domain.building.sandbox_command import Completed
+
+PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+SET_DUMPABLE = 4
+QUICK = Limits(wall_seconds=60.0, memory_bytes=1 << 30, processes=256)
+
+
+class Runner(Protocol):
+    """The interface of both runners."""
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: BinaryIO | None,
+        watch: Callable[[], None],
+        discard_output: bool = False,
+    ) -> Completed: ...
+
+
+def run(runner: Runner, *argv: str, **given: object) -> tuple[Completed, str]:
+    """Run a program; returns how it ended and what it wrote."""
+    log = io.BytesIO()
+    command = Command(argv=argv, **{"limits": QUICK, **given})  # type: ignore[arg-type]
+    ended = runner.run(command, log=log, watch=lambda: None)
+    return ended, log.getvalue().decode(errors="replace")
+
+
+def writable(source: Path, target: str = "/build") -> Mount:
+    return Mount(source, target, writable=True)
+
+
+def processes_named(token: str) -> list[int]:
+    """Every live process of the host with ``token`` among its arguments, this one excepted."""
+    found = []
+    for directory in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            arguments = (directory / "cmdline").read_bytes()
+            if token.encode() in arguments and int(directory.name) != os.getpid():
+                found.append(int(directory.name))
+    return found
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether ``holds`` came true in time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def in_child(act: Callable[[], None]) -> int:
+    """Do ``act`` in a process of its own; returns its number. It exits with 0 if ``act`` returned."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        except BaseException:  # noqa: BLE001  # a child must never go on as pytest
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            os._exit(code)
+    return child
+
+
+def as_other_user(act: Callable[[], None]) -> int:
+    """Do ``act`` without privileges; returns the exit code, 0 if it returned.
+
+    Root becomes nobody; anyone else has no privileges already.
+    """
+
+    def change_and_act() -> None:
+        if os.geteuid() == 0:
+            os.chdir("/")
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            # Changing user hides a process from itself until it starts a program.
+            ctypes.CDLL(None).prctl(SET_DUMPABLE, 1, 0, 0, 0)
+        act()
+
+    _, status = os.waitpid(in_child(change_and_act), 0)
+    return os.waitstatus_to_exitcode(status)

@@ -1,0 +1,288 @@
+"""The linker that shuffles: found by compilers, true to its seed, and harmless where it cannot help."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.relink import install
+from service.domain.building.spec import Revision
+from service.domain.comparison.link_layout import VARIANTS
+from service.domain.errors import CommandFailed
+from service.domain.project.project_file import BuildCommands, Job, JobKind, Suite
+from service.steps.machine.build_sides import built_tree
+from service.wiring.machine import build_workshop
+from tests.integration.adapters.git.git_repository import Repository
+from tests.support.build_host import MemoryClaimed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+pytestmark = pytest.mark.integration
+
+NAMES = tuple("abcdefgh")
+ARCHIVED = ("y", "z")
+MAIN = """\
+{declarations}
+int main(void) {{ return {sum} == {count} ? 0 : 1; }}
+"""
+MAKEFILE = """\
+OBJECTS = {objects}
+build/bench: $(OBJECTS:%=build/%.o) build/liblast.a
+\t$(CC) $(FLAGS) -o $@ $^
+build/liblast.a: build/y.o build/z.o
+\tar rcs $@ $^
+build/%.o: %.c
+\techo compiled >> build/compiled
+\t$(CC) -ffunction-sections $(FLAGS) -c -o $@ $<
+"""
+COMPILERS = [
+    ("gcc", ""),
+    ("cc", "-fuse-ld=bfd"),
+    ("c++ -x none", ""),
+    ("gcc", "-fuse-ld=gold"),
+    ("gcc", "-Wl,--gc-sections"),
+    ("gcc", "-flto"),
+    ("gcc", "-static"),
+    ("clang-14", ""),
+    ("clang-14", "-fuse-ld=gold"),
+    ("clang-14", "-Wl,--gc-sections"),
+]
+COMPILED_ANEW = {"-flto"}
+SEEDS = ("1234567", "98765432")
+
+
+def sources() -> dict[str, str]:
+    """A C project of many objects and an archive, built by make."""
+    names = (*NAMES, *ARCHIVED)
+    functions = {f"{name}.c": f"int f_{name}(void) {{ return 1; }}\n" for name in names}
+    main = MAIN.format(
+        declarations="".join(f"int f_{name}(void);" for name in names),
+        sum=" + ".join(f"f_{name}()" for name in names),
+        count=len(names),
+    )
+    makefile = MAKEFILE.format(objects=" ".join((*NAMES, "main")))
+    return {**functions, "main.c": main, "Makefile": makefile}
+
+
+def addresses(program: Path) -> dict[str, int]:
+    """Where a program has its functions, by name in the order of their addresses."""
+    listed = subprocess.run(["nm", "-n", program], check=True, capture_output=True, text=True).stdout
+    found = re.findall(r"^([0-9a-f]+) [Tt] (f_[a-z])$", listed, re.MULTILINE)
+    return {name: int(address, 16) for address, name in found}
+
+
+class Bench:
+    """A directory of C files and their objects, and the linker beside it."""
+
+    def __init__(self, directory: Path, compiled: Path) -> None:
+        self.linkers = install(directory / "linkers")
+        self.sources = Path(shutil.copytree(compiled, directory / "sources"))
+
+    def run(self, *argv: str, seed: str = "") -> str:
+        """Run a command there; what it says."""
+        env = {"PATH": "/usr/bin:/bin", "COMPILER_PATH": str(self.linkers), "BENCHGATE_RELINK_SEED": seed}
+        done = subprocess.run(argv, cwd=self.sources, env=env, check=True, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    def link(self, compiler: str, flags: str = "", seed: str = "") -> bytes:
+        """The program, linked by a compiler; it must run."""
+        program = self.sources / "build/bench"
+        program.unlink(missing_ok=True)
+        if flags in COMPILED_ANEW:
+            shutil.rmtree(program.parent)
+            program.parent.mkdir()
+        self.run("make", f"CC={compiler}", f"FLAGS={flags}", "build/bench", seed=seed)
+        subprocess.run([program], check=True)
+        return program.read_bytes()
+
+    @property
+    def order(self) -> list[str]:
+        return list(addresses(self.sources / "build/bench"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Objects that every compiler can link."""
+    directory = tmp_path_factory.mktemp("compiled")
+    (directory / "build").mkdir()
+    for name, text in sources().items():
+        (directory / name).write_text(text)
+    subprocess.run(["make", "CC=gcc", "FLAGS=-fPIC"], cwd=directory, check=True, capture_output=True)
+    return directory
+
+
+@pytest.fixture
+def bench(tmp_path: Path, compiled: Path) -> Bench:
+    return Bench(tmp_path, compiled)
+
+
+def require(compiler: str) -> None:
+    if shutil.which(compiler.split(maxsplit=1)[0]) is None:
+        pytest.skip(f"{compiler} is not installed")
+
+
+@pytest.mark.parametrize(("compiler", "flags"), COMPILERS)
+def test_each_seed_gives_a_program_of_its_own_that_runs(bench: Bench, compiler: str, flags: str) -> None:
+    require(compiler)
+    first, second = (bench.link(compiler, flags, seed) for seed in SEEDS)
+
+    assert len({bench.link(compiler, flags), first, second}) == 3
+    assert bench.link(compiler, flags, SEEDS[0]) == first
+
+
+@pytest.mark.parametrize(("compiler", "flags"), [each for each in COMPILERS if each[1] != "-flto"])
+def test_functions_change_places_and_archives_move(bench: Bench, compiler: str, flags: str) -> None:
+    require(compiler)
+    bench.link(compiler, flags)
+    before = addresses(bench.sources / "build/bench")
+    bench.link(compiler, flags, SEEDS[0])
+    after = addresses(bench.sources / "build/bench")
+
+    assert list(before) == [f"f_{name}" for name in (*NAMES, *ARCHIVED)]
+    assert list(after) != list(before)
+    assert list(after)[-2:] == ["f_y", "f_z"]
+    assert (after["f_y"] - before["f_y"]) % 16 == 0
+    assert after["f_y"] != before["f_y"]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+def test_without_a_seed_nothing_is_changed(bench: Bench, compiler: str) -> None:
+    require(compiler)
+    through = bench.link(compiler)
+    shutil.rmtree(bench.linkers)
+
+    assert bench.link(compiler) == through
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+def test_objects_in_a_response_file_are_shuffled(bench: Bench, compiler: str) -> None:
+    require(compiler)
+    bench.link(compiler)
+    objects = " ".join(f'"build/{name}.o"' for name in (*NAMES, "main"))
+    (bench.sources / "list").write_text(f"-o build/bench\n{objects} build/liblast\\.a\n")
+    bench.run(compiler, "@list", seed=SEEDS[0])
+
+    assert bench.order != [f"f_{name}" for name in (*NAMES, *ARCHIVED)]
+    assert bench.order[-2:] == ["f_y", "f_z"]
+
+
+def test_names_with_spaces_and_quotes_survive(bench: Bench) -> None:
+    bench.link("gcc")
+    odd = 'build/it\'s "a" \\ name.o'
+    (bench.sources / "build/a.o").rename(bench.sources / odd)
+    others = [f"build/{name}.o" for name in (*NAMES[1:], "main")]
+    bench.run("gcc", "-o", "build/bench", odd, *others, "build/liblast.a", seed=SEEDS[0])
+
+    subprocess.run([bench.sources / "build/bench"], check=True)
+    assert bench.order != [f"f_{name}" for name in (*NAMES, *ARCHIVED)]
+
+
+def test_a_shared_object_can_be_shuffled_too(bench: Bench) -> None:
+    objects = [f"build/{name}.o" for name in NAMES]
+    libraries = []
+    for seed in SEEDS:
+        bench.run("gcc", "-shared", "-o", "build/liball.so", *objects, seed=seed)
+        libraries.append((bench.sources / "build/liball.so").read_bytes())
+
+    assert libraries[0] != libraries[1]
+
+
+def test_partial_links_are_left_alone(bench: Bench) -> None:
+    bench.link("gcc")
+    objects = [f"build/{name}.o" for name in NAMES]
+    made = []
+    for seed in ("", SEEDS[0]):
+        bench.run("gcc", "-r", "-nostdlib", "-o", "build/all.o", *objects, seed=seed)
+        made.append((bench.sources / "build/all.o").read_bytes())
+
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+def test_a_link_that_fails_fails_as_it_would_without(bench: Bench, compiler: str) -> None:
+    require(compiler)
+    bench.link(compiler)
+    said = []
+    for seed in ("", SEEDS[0]):
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            bench.run(compiler, "-o", "build/bench", "build/main.o", seed=seed)
+        said.append(re.sub(r"main\.c|/tmp/\S+", "", failed.value.stderr))
+
+    assert said[0] == said[1]
+    assert "undefined reference to `f_a'" in said[0]
+
+
+def test_a_link_that_takes_no_padding_is_made_unchanged(bench: Bench) -> None:
+    """The assembler of the system makes nothing that another architecture could link."""
+    bench.link("gcc")
+    fake = bench.linkers / "as"
+    fake.write_text("#!/bin/sh\nexit 1\n")
+    fake.chmod(0o755)
+    plain = bench.link("gcc")
+    env_path = f"{bench.linkers}:/usr/bin:/bin"
+    (bench.sources / "build/bench").unlink()
+    bench.run("env", f"PATH={env_path}", "make", "build/bench", seed=SEEDS[0])
+
+    assert (bench.sources / "build/bench").read_bytes() == plain
+
+
+class Builder:
+    """A machine that builds a repository's commit in all variants."""
+
+    def __init__(self, directory: Path, *, is_sandboxed: bool = True) -> None:
+        self.repository = Repository(directory / "repository")
+        self.shop = build_workshop(
+            directory / "home", lambda _: str(self.repository.path), (), is_sandboxed=is_sandboxed
+        )
+        self.claimed = MemoryClaimed()
+        self.log = io.BytesIO()
+
+    def commit(self, **changed: str) -> Revision:
+        files = {**sources(), **{name.replace("_", "."): text for name, text in changed.items()}}
+        commit = self.repository.commit({name: text.encode() for name, text in files.items()})
+        self.shop.source.fetch("kv", "refs/heads/master")
+        return Revision(commit, self.shop.source.tree("kv", commit), "refs/heads/master", "desk")
+
+    def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
+        """The order of functions in each variant of the program."""
+        job = Job("perf", JobKind.BENCHMARK, build=build, suites=(Suite("a", "build/bench"),))
+        found = []
+        for variant in variants:
+            with built_tree(
+                self.shop, "kv", revision, job, self.claimed, self.log, lambda: None, variant
+            ) as tree:
+                subprocess.run([tree / "build/bench"], check=True)
+                found.append(list(addresses(tree / "build/bench")))
+        return found
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+@pytest.mark.parametrize("is_sandboxed", [True, False])
+def test_a_machine_links_a_revision_again_and_compiles_nothing_for_it(
+    tmp_path: Path, compiler: str, *, is_sandboxed: bool
+) -> None:
+    require(compiler)
+    builder = Builder(tmp_path, is_sandboxed=is_sandboxed)
+    build = BuildCommands(compile=f"make CC={compiler} && wc -l < build/compiled")
+    orders = builder.orders(builder.commit(), build, (0, *VARIANTS))
+    counts = re.findall(rb"^\d+$", builder.log.getvalue(), re.MULTILINE)
+
+    assert len({tuple(order) for order in orders}) == 1 + len(VARIANTS)
+    assert set(counts) == {b"%d" % (len(NAMES) + len(ARCHIVED) + 1)}
+    assert len(counts) == 2 + len(VARIANTS)
+
+
+def test_a_link_that_cannot_be_varied_is_told(tmp_path: Path) -> None:
+    builder = Builder(tmp_path)
+    build = BuildCommands(compile="env -u COMPILER_PATH make CC=gcc")
+
+    with pytest.raises(CommandFailed, match="the order of objects makes no difference to the programs"):
+        builder.orders(builder.commit(), build, VARIANTS)
+    assert builder.claimed.binaries == {}

@@ -1,0 +1,273 @@
+"""What people ruled, as pages and the API read it, in a real database."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import event
+
+from service.adapters.postgres.reading.reading import PostgresReading
+from service.domain.decision.overrides import RulingKind
+from service.domain.decision.vote import CONSEQUENCES, Outcome
+from service.domain.identity import BuildName
+from service.ports.records import NewDecision, NewRuling, QueuedReview, review_key
+from tests.integration.postgres.samples import change, check_run, named, post_submit_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.ports.records import NewRun
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+OVERRIDE = NewRuling(RulingKind.OVERRIDE, "1000003", "Bob Reviewer", bug="MB-1", reason="known flake")
+ACCEPT = NewRuling(RulingKind.ACCEPT, "1000004", "Dana Meyer", pattern="HTB/*", reason="safer locks")
+UNDO = NewRuling(RulingKind.UNDO, "1000005", "Jo Park")
+OVERRIDDEN = "overridden by Bob Reviewer: known flake (MB-1)"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A store with change 7, on which builds fail and people rule."""
+
+    store: PostgresStore
+    reading: PostgresReading
+
+    def fail(self, *jobs: str, of: NewRun | None = None, patch_set: int = 1) -> tuple[int, ...]:
+        """A finished round in which each job failed; its run and builds."""
+        shown = change(patch_set=patch_set)
+        with self.store.transaction() as tx:
+            record = tx.upsert_change(shown)
+            run = of or check_run(record.patch_set_id, shown.current.revision)
+            run_id = tx.add_run(replace(run, patch_set_id=record.patch_set_id))
+            assert run_id is not None
+            tx.start_run(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
+            builds = [tx.add_build(run_id, place, named(job)) for place, job in enumerate(jobs)]
+            for build in builds:
+                tx.finish_build(build, Outcome.FAILED, "FAILURE", ["it fails"])
+            tx.end_run(run_id, "finished")
+        return run_id, *builds
+
+    def slow_down(self, *benchmarks: str) -> int:
+        """A finished round with a build that is slower in these; its run."""
+        shown = change()
+        with self.store.transaction() as tx:
+            run_id = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
+            assert run_id is not None
+            build = tx.add_build(run_id, 0, named("perf"))
+            result = CONSEQUENCES[Outcome.SLOWER].result
+            tx.finish_build(build, Outcome.SLOWER, result, ["slower"], blamed=benchmarks)
+            tx.end_run(run_id, "finished")
+        return run_id
+
+    def rule(self, ruling: NewRuling, *builds: int, patch_set: int = 1) -> None:
+        with self.store.transaction() as tx:
+            record = tx.upsert_change(change(patch_set=patch_set))
+            tx.add_ruling(record.patch_set_id, replace(ruling, builds=builds))
+
+    def excuses(self, run_id: int) -> Mapping[str, str]:
+        """By job, what excuses its build in a run."""
+        return {build.job: build.excused_by for build in self.reading.run(run_id).builds}
+
+
+@pytest.fixture
+def stage(store: PostgresStore, database: Database) -> Stage:
+    return Stage(store, PostgresReading(database.owner))
+
+
+@contextmanager
+def statements(database: Database) -> Iterator[list[str]]:
+    sent: list[str] = []
+
+    def note(*args: object) -> None:
+        sent.append(str(args[2]))
+
+    event.listen(database.owner, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(database.owner, "before_cursor_execute", note)
+
+
+def test_an_override_tells_who_why_and_which_builds_it_excuses(stage: Stage) -> None:
+    run, flaky, _ = stage.fail("flaky", "other")
+    stage.rule(OVERRIDE, flaky)
+
+    found = stage.reading.patch_set(7, 1)
+
+    [ruling] = found.rulings
+    assert (ruling.kind, ruling.who, ruling.reason, ruling.bug, ruling.filter) == (
+        "override",
+        "Bob Reviewer",
+        "known flake",
+        "MB-1",
+        "",
+    )
+    assert (ruling.sentence, ruling.excuses, ruling.is_standing) == (
+        OVERRIDDEN,
+        (BuildName("flaky", 1),),
+        True,
+    )
+    assert ruling.at >= found.builds[0].created_at
+    assert [build.excused_by for build in found.builds] == [OVERRIDDEN, ""]
+    assert stage.excuses(run) == {"flaky": OVERRIDDEN, "other": ""}
+
+
+def test_a_patch_set_on_which_nobody_ruled_has_no_rulings(stage: Stage) -> None:
+    run, *_ = stage.fail("flaky")
+    assert stage.reading.patch_set(7, 1).rulings == ()
+    assert stage.excuses(run) == {"flaky": ""}
+
+
+def test_rulings_come_newest_first_with_those_that_were_taken_back(stage: Stage) -> None:
+    run, flaky = stage.fail("flaky")
+    for ruling in (OVERRIDE, UNDO, replace(OVERRIDE, person="Sam Okafor")):
+        stage.rule(ruling, flaky)
+
+    found = stage.reading.patch_set(7, 1).rulings
+
+    assert [(each.kind, each.who, each.is_standing) for each in found] == [
+        ("override", "Sam Okafor", True),
+        ("undo", "Jo Park", True),
+        ("override", "Bob Reviewer", False),
+    ]
+    assert [each.excuses for each in found] == [(BuildName("flaky", 1),), (), ()]
+    assert stage.excuses(run)["flaky"].startswith("overridden by Sam Okafor")
+
+
+def test_what_was_taken_back_excuses_nothing(stage: Stage) -> None:
+    run, flaky = stage.fail("flaky")
+    stage.rule(OVERRIDE, flaky)
+    stage.rule(UNDO)
+
+    assert stage.excuses(run) == {"flaky": ""}
+    assert [each.excuses for each in stage.reading.patch_set(7, 1).rulings] == [(), ()]
+
+
+def test_an_override_excuses_the_build_that_failed_then_and_no_later_one(stage: Stage) -> None:
+    first, flaky = stage.fail("flaky")
+    stage.rule(OVERRIDE, flaky)
+    second, _ = stage.fail("flaky")
+
+    assert (stage.excuses(first)["flaky"], stage.excuses(second)["flaky"]) == (OVERRIDDEN, "")
+    found = stage.reading.patch_set(7, 1)
+    assert [build.excused_by for build in found.builds] == [""]
+    assert found.rulings[0].excuses == (BuildName("flaky", 1),)
+
+
+@pytest.mark.parametrize(
+    ("slower", "excused"), [(("HTB/Insert",), True), (("HTB/Insert", "Dcp/Send"), False)]
+)
+def test_an_accept_excuses_a_build_once_all_that_is_slower_is_accepted(
+    stage: Stage, slower: tuple[str, ...], *, excused: bool
+) -> None:
+    run = stage.slow_down(*slower)
+    stage.rule(ACCEPT)
+
+    sentence = "HTB/* accepted by Dana Meyer: safer locks"
+    [ruling] = stage.reading.patch_set(7, 1).rulings
+    assert (ruling.filter, ruling.sentence) == ("HTB/*", sentence)
+    assert stage.excuses(run) == {"perf": sentence if excused else ""}
+    assert ruling.excuses == ((BuildName("perf", 1),) if excused else ())
+
+
+@pytest.mark.parametrize("kind", [RulingKind.TRUST, RulingKind.PERSON_VOTE])
+def test_what_excuses_nothing_is_told_and_cannot_be_taken_back(stage: Stage, kind: RulingKind) -> None:
+    run, flaky = stage.fail("flaky")
+    stage.rule(replace(OVERRIDE, kind=kind), flaky)
+    stage.rule(UNDO)
+
+    _, ruling = stage.reading.patch_set(7, 1).rulings
+    assert (ruling.kind, ruling.is_standing, ruling.excuses) == (kind, True, ())
+    assert stage.excuses(run) == {"flaky": ""}
+
+
+def test_nothing_carries_over_to_another_patch_set(stage: Stage) -> None:
+    _, flaky = stage.fail("flaky")
+    stage.rule(OVERRIDE, flaky)
+    run, _ = stage.fail("flaky", patch_set=2)
+
+    assert stage.reading.patch_set(7, 2).rulings == ()
+    assert stage.excuses(run) == {"flaky": ""}
+
+
+def test_what_is_measured_of_another_commit_after_the_merge_is_not_excused(stage: Stage) -> None:
+    run, flaky = stage.fail("flaky", of=post_submit_run())
+    stage.rule(OVERRIDE, flaky)
+
+    assert stage.excuses(run) == {"flaky": ""}
+
+
+def test_builds_that_are_not_finished_are_not_judged(stage: Stage) -> None:
+    _, flaky = stage.fail("flaky")
+    stage.rule(OVERRIDE, flaky)
+    with stage.store.transaction() as tx:
+        shown = change()
+        run = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
+        assert run is not None
+        tx.add_build(run, 0, named("slow"))
+
+    assert stage.excuses(run) == {"slow": ""}
+    assert [build.excused_by for build in stage.reading.patch_set(7, 1).builds] == [""]
+
+
+def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: Stage, database: Database) -> None:
+    run, flaky = stage.fail("a")
+    stage.rule(OVERRIDE, flaky)
+    with statements(database) as few:
+        stage.reading.patch_set(7, 1)
+        stage.reading.run(run)
+    for _ in range(3):
+        run, *builds = stage.fail("a", "b", "c", "d")
+        stage.rule(OVERRIDE, *builds)
+    with statements(database) as many:
+        stage.reading.patch_set(7, 1)
+        stage.reading.run(run)
+
+    assert len(many) == len(few)
+
+
+def test_a_run_tells_the_label_that_it_votes_on(stage: Stage) -> None:
+    run, _ = stage.fail("a")
+    assert stage.reading.run(run).run.label == "Performance"
+    assert [each.label for each in stage.reading.patch_set(7, 1).runs] == ["Performance"]
+    assert [each.label for each in stage.reading.build("a", 1).runs] == ["Performance"]
+
+
+class TestReviewNotes:
+    """What became of a decision on its way to the review server."""
+
+    def decide(self, stage: Stage) -> int:
+        run_id, _ = stage.fail("a")
+        shown = change()
+        with stage.store.transaction() as tx:
+            run = tx.lock_run(run_id)
+            number = tx.next_decision(run)
+            tx.add_decision(NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text"))
+            review = QueuedReview(shown.key, shown.current.revision, "text", "marker", {"Performance": -1})
+            tx.queue_review(review_key(run_id, number), review)
+        return run_id
+
+    def test_a_vote_that_was_not_granted_is_told_with_its_decision(
+        self, stage: Stage, upkeep: PostgresUpkeep
+    ) -> None:
+        run_id = self.decide(stage)
+        [due] = upkeep.due_reviews()
+        upkeep.settle_review(due.outbox_id, "sent", "label not granted: Performance")
+
+        for [decision] in (stage.reading.run(run_id).decisions, stage.reading.patch_set(7, 1).decisions):
+            assert (decision.review_state, decision.review_note) == ("sent", "label not granted: Performance")
+
+    def test_one_that_went_as_it_should_needs_no_note(self, stage: Stage, upkeep: PostgresUpkeep) -> None:
+        run_id = self.decide(stage)
+        [waiting] = stage.reading.run(run_id).decisions
+        [due] = upkeep.due_reviews()
+        upkeep.settle_review(due.outbox_id, "sent")
+        [sent] = stage.reading.run(run_id).decisions
+
+        assert {(each.review_state, each.review_note) for each in (waiting, sent)} == {("", "")}

@@ -1,0 +1,263 @@
+"""Builds, and results in bulk."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.states import BuildState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.ports.records import StoredComparison, StoredResult
+from tests.integration.postgres.samples import (
+    BUILD,
+    CLEANED,
+    NASTY,
+    change,
+    check_run,
+    named,
+    post_submit_run,
+    queue,
+    start,
+)
+
+if TYPE_CHECKING:
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.ports.records import BuildRecord
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+UNIT = ("s", "lower")
+
+
+def key(benchmark: str) -> SeriesKey:
+    return SeriesKey("review", "kv_engine", "master", "c6i", "cv-perf", "executor", benchmark, "cpu_time")
+
+
+def compared(benchmark: str, verdict: str = "same", reason: str = "") -> StoredComparison:
+    return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reason)
+
+
+def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
+    with store.transaction() as tx:
+        run = start(tx, post_submit_run("a" * 40))
+
+    def add(_: int) -> None:
+        with store.transaction() as tx:
+            run = start(tx, post_submit_run(f"{_:040d}"))
+            tx.add_build(run, 0, named("a"))
+            tx.add_build(run, 1, named("b"))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(add, range(12)))
+    with store.transaction() as tx:
+        build = tx.lock_build(tx.add_build(run, 0, named("a")))
+    assert build.number == 13
+
+
+def test_a_build_is_stored_as_it_was_planned(store: PostgresStore) -> None:
+    [build_id] = queue(store)
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+    assert (build.job, build.number, build.state, build.attempt) == ("cv-perf", 1, BuildState.QUEUED, 0)
+    assert (build.is_voting, build.spec, build.machine, build.outcome) == (True, BUILD.spec, "", None)
+
+
+def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
+    [build_id] = queue(
+        store, named("lint", outcome=Outcome.NOT_BUILT, causes=("none of its paths is touched",))
+    )
+    with store.transaction() as tx:
+        build = tx.lock_build(build_id)
+    assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
+    assert build.causes == ("none of its paths is touched",)
+    assert database.value("SELECT result FROM build") == "NOT_BUILT"
+
+
+def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore, database: Database) -> None:
+    first, second, other = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
+    with store.transaction() as tx:
+        sequences = [tx.lock_build(build).sequence_id for build in (first, second, other)]
+        assert tx.pair_artifacts(sequences[0] or 0) == []
+        assert tx.listing(sequences[0] or 0) == []
+    assert sequences[0] == sequences[1] != sequences[2]
+    seeds = database.rows("SELECT seed, digest FROM sequence")
+    assert len({seed for seed, _ in seeds}) == 2
+    assert all(seed != digest for seed, digest in seeds), "whoever wrote the patch could foresee the launches"
+
+
+def test_the_builds_of_a_run_come_in_their_order(store: PostgresStore) -> None:
+    with store.transaction() as tx:
+        run = start(tx, check_run(tx.upsert_change(change()).patch_set_id))
+        for position, job in ((2, "c"), (0, "a"), (1, "b")):
+            tx.add_build(run, position, named(job))
+        assert [build.job for build in tx.builds_of(run)] == ["a", "b", "c"]
+
+
+def test_an_unknown_build_is_not_found(store: PostgresStore) -> None:
+    with store.transaction() as tx, pytest.raises(NotFound):
+        tx.lock_build(1)
+
+
+def test_finishing_a_build_names_the_runs_that_wait_for_it(store: PostgresStore, database: Database) -> None:
+    with store.transaction() as tx:
+        ended, waiting = start(tx, post_submit_run("a" * 40)), start(tx, post_submit_run("b" * 40))
+        build = tx.add_build(waiting, 0, named("a"))
+        tx.end_run(ended, "cancelled")
+    database.change("INSERT INTO run_build VALUES (:run, 'a', :build, 0)", run=ended, build=build)
+    with store.transaction() as tx:
+        assert tx.finish_build(build, Outcome.SLOWER, "FAILURE", [NASTY]) == [waiting]
+        record = tx.lock_build(build)
+    assert (record.state, record.outcome, record.causes) == (BuildState.FINISHED, Outcome.SLOWER, (CLEANED,))
+
+
+def test_a_finished_build_keeps_its_outcome(store: PostgresStore) -> None:
+    [build] = queue(store)
+    with store.transaction() as tx:
+        tx.finish_build(build, Outcome.PASSED, "SUCCESS", [])
+        tx.finish_build(build, Outcome.INFRASTRUCTURE, "ABORTED", ["late"])
+        assert tx.lock_build(build).outcome is Outcome.PASSED
+
+
+def stored_build(store: PostgresStore) -> BuildRecord:
+    [build_id] = queue(store)
+    with store.transaction() as tx:
+        return tx.lock_build(build_id)
+
+
+def test_results_are_stored_with_their_series(store: PostgresStore, database: Database) -> None:
+    build = stored_build(store)
+    results = [
+        StoredResult(key("BM_a"), Side.BASE, (1.5, None, 2.5)),
+        StoredResult(key("BM_a"), Side.PATCH, (1.0, 2.0, None)),
+    ]
+    with store.transaction() as tx:
+        tx.store_results(
+            build, RunKind.POST_SUBMIT, {key("BM_a"): UNIT}, results, [compared("BM_a", "undecided", "why")]
+        )
+    found = "SELECT side, samples, measured_at FROM result JOIN series ON series.id = series_id ORDER BY side"
+    assert database.rows(found) == [
+        (0, [1.5, None, 2.5], build.created_at),
+        (1, [1.0, 2.0, None], build.created_at),
+    ]
+    found = "SELECT kind, verdict, pairs, ratio, low, high, base, patch, reason FROM comparison"
+    assert database.rows(found) == [(1, "undecided", 8, 1.0, 0.99, 1.01, 2e-6, None, "why")]
+    assert database.rows("SELECT benchmark, unit, better FROM series") == [("BM_a", "s", "lower")]
+
+
+def test_storing_results_again_replaces_them(store: PostgresStore, database: Database) -> None:
+    build = stored_build(store)
+    for names, value in ((("BM_a", "BM_b"), 1.0), (("BM_b", "BM_c"), 2.0)):
+        with store.transaction() as tx:
+            tx.store_results(
+                build,
+                RunKind.CHECK,
+                {key(name): UNIT for name in names},
+                [StoredResult(key(name), Side.BASE, (value,)) for name in names],
+                [compared(name) for name in names],
+            )
+    found = "SELECT benchmark, samples FROM result JOIN series ON series.id = series_id ORDER BY 1"
+    assert database.rows(found) == [("BM_b", [2.0]), ("BM_c", [2.0])]
+    assert database.value("SELECT count(*) FROM comparison") == 2
+    assert database.value("SELECT count(*) FROM series") == 3
+
+
+def test_what_more_pairs_may_decide_is_named_once(store: PostgresStore) -> None:
+    builds = queue(store, named("a"), named("b"))
+    keys = [replace(key("BM_a"), metric="cpu_time"), replace(key("BM_a"), metric="real_time"), key("BM_b")]
+    for build_id, verdicts in zip(builds, (("undecided", "undecided", "same"), ("slower",) * 3), strict=True):
+        rows = [replace(compared("", verdicts[n]), series=series) for n, series in enumerate(keys)]
+        with store.transaction() as tx:
+            build = tx.lock_build(build_id)
+            tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), [], rows)
+    with store.transaction() as tx:
+        assert [tx.unresolved_benchmarks(build_id) for build_id in builds] == [["BM_a"], []]
+
+
+def test_what_no_pairs_can_decide_is_not_named(store: PostgresStore) -> None:
+    [build_id] = queue(store)
+    counted = replace(key("BM_counted"), metric="instructions")
+    rows = [
+        compared(
+            "BM_moved", "undecided", "layout: +9.9 %, −0.2 %, +0.1 % on three relinks, slower in 1 of them"
+        ),
+        replace(compared("", "undecided", "not deterministic"), series=counted),
+        compared("BM_noisy", "undecided", "about 20 more pairs would decide it"),
+    ]
+    with store.transaction() as tx:
+        kinds = dict.fromkeys([row.series for row in rows], UNIT)
+        tx.store_results(tx.lock_build(build_id), RunKind.CHECK, kinds, [], rows)
+        assert tx.unresolved_benchmarks(build_id) == ["BM_noisy"]
+
+
+def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(
+    store: PostgresStore, database: Database
+) -> None:
+    build = stored_build(store)
+    names = (NASTY, NASTY.replace("\x00", "\udfff"), "long" * 5000)
+    with store.transaction() as tx:
+        tx.store_results(
+            build,
+            RunKind.CHECK,
+            {key(name): UNIT for name in names},
+            [StoredResult(key(name), Side.BASE, (float("inf"), float("nan"))) for name in names],
+            [compared(name, reason=NASTY) for name in names],
+        )
+    assert database.value("SELECT count(*) FROM series WHERE benchmark = :name", name=CLEANED) == 2
+    assert database.value("SELECT count(DISTINCT series_id) FROM result") == 3
+
+
+def test_builds_that_store_the_same_new_series_at_once_share_them(
+    store: PostgresStore, database: Database
+) -> None:
+    builds = queue(store, *(named(f"job{number}") for number in range(4)))
+    names = [f"BM_{number}" for number in range(300)]
+
+    def save(number: int) -> None:
+        ordered = names if number % 2 else names[::-1]
+        with store.transaction() as tx:
+            build = tx.lock_build(builds[number])
+            tx.store_results(
+                build,
+                RunKind.CHECK,
+                {key(name): UNIT for name in ordered},
+                [StoredResult(key(name), Side.BASE, (1.0,)) for name in ordered],
+                [],
+            )
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, range(4)))
+    assert database.value("SELECT count(*) FROM series") == 300
+    assert database.value("SELECT count(*) FROM result") == 1200
+
+
+def test_nothing_to_store_is_stored(store: PostgresStore, database: Database) -> None:
+    build = stored_build(store)
+    with store.transaction() as tx:
+        tx.store_results(build, RunKind.CHECK, {}, [], [])
+    assert database.value("SELECT count(*) FROM result") == 0
+
+
+def test_results_of_a_month_without_a_partition_are_kept(store: PostgresStore, database: Database) -> None:
+    old = stored_build(store)
+    build = replace(old, created_at=old.created_at.replace(year=2035))
+    with store.transaction() as tx:
+        tx.store_results(
+            build, RunKind.CHECK, {key("BM_a"): UNIT}, [StoredResult(key("BM_a"), Side.BASE, (1.0,))], []
+        )
+    assert database.value("SELECT count(*) FROM result_default") == 1
+
+
+def test_a_large_build_is_stored_whole(store: PostgresStore, database: Database) -> None:
+    build = stored_build(store)
+    keys = [key(f"BM_{number}") for number in range(10_000)]
+    samples = tuple(1e-6 * (1 + number / 97) for number in range(32))
+    results = [StoredResult(each, side, samples) for each in keys for side in Side]
+    with store.transaction() as tx:
+        tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), results, [])
+    assert database.value("SELECT sum(array_length(samples, 1)) FROM result") == 2 * 10_000 * 32

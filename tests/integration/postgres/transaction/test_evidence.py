@@ -1,0 +1,310 @@
+"""A/A evidence, and when pools have time to gather it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.adapters.postgres.reading.reading import PostgresReading
+from service.domain.calibration.evidence import RECALLED, Session
+from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
+from service.domain.decision.states import RunState
+from service.domain.identity import RunKind, SeriesKey
+from service.domain.inference.verdict import Verdict
+from service.ports.records import NewBuild, NewRun
+from tests.integration.postgres.samples import (
+    BUILD,
+    NASTY,
+    change,
+    claimed,
+    post_submit_run,
+    queue,
+    start,
+    worklist,
+)
+
+if TYPE_CHECKING:
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "executor", "program": "p"}]}
+CHECK = replace(BUILD, spec={"kind": "check", "config": CONFIG})
+BRANCH = BranchKey("perf", "review", "kv_engine", "master")
+QUIET = Session((0.5, -0.25, 0.0), Verdict.SAME)
+ALARM = Session((0.125,) * 4, Verdict.SLOWER)
+
+
+def calibration(sequence: str) -> NewBuild:
+    spec = {"kind": "calibration", "config": CONFIG}
+    return replace(BUILD, spec=spec, sequence=sequence, priority=9, is_voting=False)
+
+
+def calibration_run(pool: str = "perf") -> NewRun:
+    run = NewRun(RunKind.CALIBRATION, None, "review", "kv_engine", "master", "3" * 40, "refs/heads/master")
+    return replace(run, pool=pool)
+
+
+def key(benchmark: str = "BM_a") -> SeriesKey:
+    return SeriesKey("review", "kv_engine", "master", "perf", "cv-perf", "executor", benchmark, "cpu_time")
+
+
+def calibrate(
+    store: PostgresStore,
+    database: Database,
+    sequence: str,
+    sessions: dict[SeriesKey, Session],
+    machine: str = "perf-01",
+) -> None:
+    """A whole calibration on a machine; builds of an equal sequence continue one another."""
+    with store.transaction() as tx:
+        run = start(tx, calibration_run())
+        build = tx.lock_build(tx.add_build(run, 0, calibration(sequence)))
+        build = replace(build, machine=machine)
+        tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], [])
+        tx.store_evidence(build, sessions)
+        tx.finish_build(build.id, "passed", "SUCCESS", [])
+        tx.end_run(run, RunState.FINISHED)
+
+
+class TestEvidence:
+    def test_it_is_told_newest_first_for_one_machine(self, store: PostgresStore, database: Database) -> None:
+        calibrate(store, database, "1", {key(): QUIET, key("BM_b"): QUIET})
+        calibrate(store, database, "2", {key(): ALARM})
+        calibrate(store, database, "3", {key(): QUIET}, "perf-02")
+        with store.transaction() as tx:
+            found = tx.evidence("perf-01", [key(), key("BM_unknown")])
+        assert set(found) == {key()}
+        history = found[key()]
+        assert history.newest == (ALARM, QUIET)
+        assert (history.sessions, history.pairs, history.alarms) == (2, 7, 1)
+
+    def test_nothing_is_known_of_nothing(self, store: PostgresStore) -> None:
+        with store.transaction() as tx:
+            assert tx.evidence("perf-01", []) == {}
+
+    def test_a_build_that_continues_a_session_replaces_it(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        calibrate(store, database, "1", {key(): QUIET})
+        calibrate(store, database, "1", {key(): ALARM})
+        calibrate(store, database, "1", {key(): QUIET}, "perf-02")
+        with store.transaction() as tx:
+            assert tx.evidence("perf-01", [key()])[key()].newest == (ALARM,)
+            assert tx.evidence("perf-02", [key()]) == {}
+
+    def test_what_is_older_than_what_is_recalled_is_counted(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        for number in range(RECALLED + 2):
+            calibrate(store, database, str(number), {key(): ALARM if number == 0 else QUIET})
+        with store.transaction() as tx:
+            history = tx.evidence("perf-01", [key()])[key()]
+        assert len(history.newest) == RECALLED
+        assert (history.sessions, history.pairs, history.alarms) == (RECALLED + 2, 157, 1)
+
+    def test_the_names_of_benchmarks_may_be_anything(self, store: PostgresStore, database: Database) -> None:
+        calibrate(store, database, "1", {key(NASTY): QUIET})
+        with store.transaction() as tx:
+            assert tx.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
+
+    def test_people_read_it_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
+        worklist(database)
+        worklist(database, "perf-02")
+        for sequence in "123":
+            calibrate(store, database, sequence, {key("BM_b"): QUIET, key(): ALARM})
+        calibrate(store, database, "4", {key(): QUIET}, "perf-02")
+        reading = PostgresReading(database.owner)
+        found = reading.standings(10)
+        assert [each.machine for each in found] == ["perf-01", "perf-01", "perf-02"]
+        assert {(each.series.benchmark, each.standing.sessions) for each in found[:2]} == {
+            ("BM_a", 3),
+            ("BM_b", 3),
+        }
+        assert (found[2].series.benchmark, found[2].standing.sessions) == ("BM_a", 1)
+        alarming = next(each.standing for each in found if each.standing.alarms)
+        assert alarming.why_not == "suspended: 3 false alarms in its last 3 A/A comparisons"
+        assert list(reading.standings(1, 2)) == [found[2]]
+
+    def test_the_newest_session_says_what_the_job_asks_for(
+        self, store: PostgresStore, database: Database
+    ) -> None:
+        worklist(database)
+        calibrate(store, database, "1", {key(): QUIET})
+        reading = PostgresReading(database.owner)
+        assert "of 40 A/A pairs" in reading.standings(1)[0].standing.why_not
+        database.change("""UPDATE build SET spec = jsonb_set(spec, '{config,policy}', '{"probation": 7}')""")
+        assert "of 7 A/A pairs" in reading.standings(1)[0].standing.why_not
+        database.change("UPDATE build SET spec = '{}'")
+        assert "of 40 A/A pairs" in reading.standings(1)[0].standing.why_not
+
+
+class TestIdlePools:
+    @pytest.fixture
+    def checked(self, store: PostgresStore, database: Database) -> int:
+        """A machine, and a branch whose check is done."""
+        worklist(database)
+        [build] = queue(store, CHECK)
+        with store.transaction() as tx:
+            tx.finish_build(build, "passed", "SUCCESS", [])
+        return build
+
+    def test_a_branch_that_was_checked_lately_may_be_measured(
+        self, upkeep: PostgresUpkeep, checked: int
+    ) -> None:
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.branch, job.job, job.config) == (BRANCH, "cv-perf", CONFIG)
+        assert (job.since, job.pairs, job.sessions, job.is_due) == (None, 0, 0, True)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE build SET state = 'queued'",
+            "UPDATE build SET state = 'running'",
+            "UPDATE machine SET last_seen_at = now() - interval '2 min'",
+            "UPDATE machine SET pool = 'other'",
+            "UPDATE machine SET obstacle = 'steal of 20 %'",
+            "UPDATE run SET created_at = now() - interval '8 days'",
+            "UPDATE run SET kind = 'post-submit'",
+            "UPDATE build SET kind = 'ctest'",
+        ],
+    )
+    def test_not_while_there_is_work_no_machine_or_nobody_who_asks(
+        self, upkeep: PostgresUpkeep, database: Database, checked: int, change: str
+    ) -> None:
+        database.change(change)
+        assert upkeep.idle_jobs(ASKED_WITHIN) == []
+
+    def test_the_series_that_is_known_least_counts_on_every_machine_of_the_pool(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        calibrate(store, database, "1", {key(): QUIET, key("BM_gone"): QUIET})
+        calibrate(store, database, "2", {key(): QUIET, key("BM_b"): ALARM})
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (4, 1)
+        worklist(database, "perf-02")
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert (job.pairs, job.sessions) == (0, 0)
+
+    def test_the_last_calibration_is_remembered_whatever_came_of_it(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        with store.transaction() as tx:
+            run = start(tx, calibration_run())
+            tx.end_run(run, RunState.REFUSED)
+        database.change("UPDATE run SET created_at = now() - interval '30 min' WHERE kind = 'calibration'")
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(1800, abs=60)
+        assert not job.is_due
+
+    def test_one_that_was_cancelled_is_forgotten_after_minutes(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, checked: int
+    ) -> None:
+        """It measured nothing; one that was finished before it still counts."""
+        calibrate(store, database, "1", {key(): QUIET})
+        age = "UPDATE run SET created_at = now() - interval '{0} min' WHERE kind = 'calibration'"
+        database.change(age.format(50))
+        with store.transaction() as tx:
+            run = start(tx, calibration_run())
+            build = tx.add_build(run, 0, calibration("2"))
+            tx.finish_build(build, "cancelled", "ABORTED", [])
+            tx.end_run(run, RunState.FINISHED)
+        newest = age + f" AND id = {run}"
+        database.change(newest.format(9))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(9 * 60, abs=30)
+        database.change(newest.format(11))
+        (job,) = upkeep.idle_jobs(ASKED_WITHIN)
+        assert job.since == pytest.approx(50 * 60, abs=30)
+
+    def test_a_pool_has_one_unfinished_calibration(self, store: PostgresStore) -> None:
+        with store.transaction() as tx:
+            first = tx.add_run(calibration_run())
+            assert first is not None
+            assert tx.lock_run(first).pool == "perf"
+            assert tx.add_run(calibration_run()) is None
+            assert tx.add_run(calibration_run("other")) is not None
+            tx.end_run(first, RunState.CANCELLED)
+            assert tx.add_run(calibration_run()) is not None
+
+
+class TestMakingWay:
+    @pytest.fixture
+    def calibrating(self, store: PostgresStore, database: Database) -> int:
+        """A calibration that the pool's only machine holds."""
+        with store.transaction() as tx:
+            build = tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+        with claimed(worklist(database)):
+            pass
+        return build
+
+    def test_a_calibration_goes_on_while_nothing_waits(
+        self, upkeep: PostgresUpkeep, calibrating: int
+    ) -> None:
+        assert upkeep.make_way() == []
+
+    def test_one_that_a_build_waits_for_is_cancelled_once(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
+    ) -> None:
+        [check] = queue(store, CHECK)
+        assert upkeep.make_way() == [calibrating]
+        assert upkeep.make_way() == []
+        assert database.rows("SELECT id, cancel_requested FROM build ORDER BY id") == [
+            (calibrating, True),
+            (check, False),
+        ]
+
+    def test_a_free_machine_takes_what_waits(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
+    ) -> None:
+        queue(store, CHECK)
+        worklist(database, "perf-02")
+        assert upkeep.make_way() == []
+        database.change("UPDATE machine SET obstacle = 'steal of 20 %' WHERE name = 'perf-02'")
+        assert upkeep.make_way() == [calibrating]
+
+    def test_a_machine_that_fell_silent_takes_nothing(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
+    ) -> None:
+        queue(store, CHECK)
+        worklist(database, "perf-02")
+        database.change("UPDATE machine SET last_seen_at = now() - interval '1 h' WHERE name = 'perf-02'")
+        assert upkeep.make_way() == [calibrating]
+
+    def test_nothing_makes_way_for_another_pool_or_another_calibration(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, calibrating: int
+    ) -> None:
+        queue(store, replace(CHECK, pool="other"))
+        with store.transaction() as tx:
+            tx.add_build(start(tx, post_submit_run()), 0, calibration("2"))
+        assert upkeep.make_way() == []
+
+    def test_only_calibrations_make_way(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database
+    ) -> None:
+        queue(store, CHECK, replace(CHECK, job="other"))
+        with claimed(worklist(database)):
+            pass
+        assert upkeep.make_way() == []
+
+
+def test_nobody_is_warned_of_a_calibration_that_waits(store: PostgresStore, database: Database) -> None:
+    worklist(database)
+    with store.transaction() as tx:
+        tx.upsert_change(change())
+        tx.add_build(start(tx, calibration_run()), 0, calibration("1"))
+    (waiting,) = PostgresReading(database.owner).condition().queues
+    assert (waiting.pool, waiting.waiting) == ("perf", 0)
+
+
+def test_the_code_before_it_still_works(database: Database) -> None:
+    """Parts that are not upgraded yet store runs without a pool."""
+    database.change(
+        """INSERT INTO run (kind, state, instance, project, branch, revision)
+           VALUES ('post-submit', 'planning', 'review', 'kv', 'master', '1')"""
+    )
+    assert database.value("SELECT pool FROM run") == ""

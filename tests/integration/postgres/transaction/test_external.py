@@ -1,0 +1,200 @@
+"""Builds that another CI runs, in a real database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.postgres.reading.reading import PostgresReading
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.rounds import Place
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.identity import ChangeKey, RunKind
+from service.domain.links import Links
+from service.domain.project.project_file import parse_job
+from service.steps.deciding.cast_vote import cast_vote
+from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
+from service.steps.upkeep.sweep import NO_RESULT, poke
+from tests.integration.postgres.samples import change, check_run, named, queue, start, worklist
+from tests.support.memory_store import MemoryQueue
+
+if TYPE_CHECKING:
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.ports.records import BuildRecord, NewBuild
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+TARGET = Target(ChangeKey("review", 7), "1" * 40)
+LINKS = Links("https://bench.example.com")
+PARENT, PATCH = (
+    Revision("p" * 40, "q" * 40, "ref", "reviewed"),
+    Revision("1" * 40, "t" * 40, "ref", "unreviewed"),
+)
+
+
+def external(job: str) -> NewBuild:
+    kind = {"kind": "external"}
+    spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", PARENT, PATCH, parse_job(job, kind))
+    return named(job, kind="external", pool="", sequence="", spec=spec.to_mapping())
+
+
+def told(job: str, number: int) -> ExternalBuild:
+    return ExternalBuild(job, number, f"http://ci.example.com/job/{job}/{number}/")
+
+
+def end(store: PostgresStore, job: str, number: int, result: str = "SUCCESS") -> bool:
+    return note_external(store, TARGET, told(job, number), result, ["Test  #49: dcp"])
+
+
+def build(store: PostgresStore, build_id: int) -> BuildRecord:
+    with store.transaction() as tx:
+        return tx.lock_build(build_id)
+
+
+@pytest.fixture
+def builds(store: PostgresStore) -> list[int]:
+    """Two jobs of a check that are waited for."""
+    return queue(store, external("linux"), external("macos"))
+
+
+class TestWaiting:
+    def test_it_is_running_from_its_birth_with_nothing_to_share(
+        self, store: PostgresStore, builds: list[int], database: Database
+    ) -> None:
+        linux = build(store, builds[0])
+
+        assert (linux.state, linux.is_external, linux.sequence_id) == (BuildState.RUNNING, True, None)
+        assert database.value("SELECT count(*) FROM sequence") == 0
+
+    @pytest.mark.parametrize("pool", ["", "perf"])
+    def test_no_machine_ever_gets_it(self, database: Database, builds: list[int], pool: str) -> None:
+        assert worklist(database, pool=pool).claim() is None
+
+    def test_nothing_wakes_or_ends_it_before_its_deadline(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
+    ) -> None:
+        database.change("UPDATE build SET created_at = now() - interval '1 h'")
+        database.change("UPDATE run SET created_at = now() - interval '1 h'")
+        sent = MemoryQueue()
+        poke(store, upkeep, sent, max_attempts=1)
+
+        assert sent.sent == []
+        assert upkeep.requeue_lost_builds(0) == []
+        assert {build(store, each).state for each in builds} == {BuildState.RUNNING}
+
+    def test_after_its_deadline_nobody_waits_any_more(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
+    ) -> None:
+        database.change("UPDATE build SET deadline_at = now() WHERE id = :id", id=builds[0])
+        poke(store, upkeep, MemoryQueue())
+        linux = build(store, builds[0])
+
+        assert (linux.outcome, linux.causes) == (
+            Outcome.INFRASTRUCTURE,
+            (NO_RESULT,),
+        )
+        assert build(store, builds[1]).state is BuildState.RUNNING
+
+    def test_of_a_round_that_was_called_off_it_is_not_waited_for(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
+    ) -> None:
+        with store.transaction() as tx:
+            tx.cancel_check(1)
+        poke(store, upkeep, MemoryQueue())
+
+        assert {build(store, each).outcome for each in builds} == {Outcome.CANCELLED}
+        assert not end(store, "linux", 5)
+
+
+class TestResults:
+    def test_the_round_is_decided_by_the_last_result(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
+    ) -> None:
+        assert announce_external(store, TARGET, told("macos", 7))
+        assert not announce_external(store, TARGET, told("macos", 7))
+        assert [end(store, "macos", 7, "FAILURE") for _ in range(3)] == [True, False, False]
+        cast_vote(store, LINKS, 1)
+        assert end(store, "linux", 5)
+        cast_vote(store, LINKS, 1)
+
+        (due,) = upkeep.due_reviews()
+        assert due.review.labels == {"Verified": -1}
+        assert due.review.message.split("\n\n")[:4] == [
+            "Build Failed ",
+            "http://ci.example.com/job/macos/7/ : FAILURE",
+            "Test  #49: dcp ( http://ci.example.com/job/macos/7/ )",
+            "http://ci.example.com/job/linux/5/ : SUCCESS",
+        ]
+
+    def test_rounds_follow_each_other(self, store: PostgresStore, builds: list[int]) -> None:
+        self._first_round(store)
+        assert announce_external(store, TARGET, told("linux", 6))
+        assert end(store, "macos", 8)
+        assert not end(store, "macos", 7)
+        assert not end(store, "linux", 5, "FAILURE")
+        assert end(store, "linux", 6)
+        cast_vote(store, LINKS, 2)
+
+        with store.transaction() as tx:
+            run = tx.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            assert run is not None
+            assert (run.id, run.state) == (2, RunState.FINISHED)
+            assert [(each.job, each.external_number) for each in tx.builds_of(2)] == [
+                ("macos", 8),
+                ("linux", 6),
+            ]
+            assert [each.external_number for each in tx.builds_of_job(run, "macos")] == [7, 8]
+
+    def test_what_it_replaced_in_its_round_is_remembered(
+        self, store: PostgresStore, builds: list[int]
+    ) -> None:
+        end(store, "linux", 5, "FAILURE")
+        assert end(store, "linux", 6)
+        assert not end(store, "linux", 5, "FAILURE")
+
+        with store.transaction() as tx:
+            assert tx.places(1) == [Place("linux", 3), Place("macos", builds[1])]
+            assert [each.id for each in tx.builds_of_job(tx.lock_run(1), "linux")] == [builds[0], 3]
+
+    def test_another_revision_knows_nothing_of_it(self, store: PostgresStore, builds: list[int]) -> None:
+        end(store, "linux", 5)
+        with store.transaction() as tx:
+            tx.cancel_runs(1, keep_patch_set=None)
+            run = start(
+                tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id, "2" * 40)
+            )
+            tx.add_build(run, 0, external("linux"))
+        newer = replace(TARGET, revision="2" * 40)
+
+        assert note_external(store, newer, told("linux", 4), "SUCCESS")
+
+    def test_where_all_was_withdrawn_nothing_was_executed(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
+    ) -> None:
+        assert withdraw_external(store, TARGET, "linux")
+        assert withdraw_external(store, TARGET, "macos")
+        cast_vote(store, LINKS, 1)
+
+        (due,) = upkeep.due_reviews()
+        assert due.review.labels == {}
+        assert due.review.message == "No Builds Executed \n\nhttps://bench.example.com/runs/1#v1"
+
+    def test_pages_show_what_the_other_ci_calls_it(
+        self, store: PostgresStore, database: Database, builds: list[int]
+    ) -> None:
+        announce_external(store, TARGET, told("linux", 5))
+        linux, macos = PostgresReading(database.owner).run(1).builds
+
+        assert (linux.external_number, linux.url) == (5, "http://ci.example.com/job/linux/5/")
+        assert (macos.external_number, macos.url) == (None, "")
+
+    def _first_round(self, store: PostgresStore) -> None:
+        end(store, "linux", 5)
+        end(store, "macos", 7, "FAILURE")
+        cast_vote(store, LINKS, 1)

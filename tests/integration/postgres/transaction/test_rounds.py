@@ -1,0 +1,85 @@
+"""Rounds that follow each other, in a real database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.rounds import Place
+from service.domain.decision.states import BuildState, RunState
+from tests.integration.postgres.samples import change, check_run, named, queue, start
+
+if TYPE_CHECKING:
+    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def builds(store: PostgresStore) -> list[int]:
+    """The builds of a round, as they are queued."""
+    return list(queue(store, named("a", sequence="trees a"), named("b", sequence="trees b")))
+
+
+def test_a_build_is_repeated_with_the_next_number_and_the_same_sequence(
+    store: PostgresStore, builds: list[int]
+) -> None:
+    with store.transaction() as tx:
+        first = tx.lock_build(builds[0])
+        again = tx.lock_build(tx.repeat_build(first, None, 3600.0))
+    assert (again.job, again.number, again.state) == ("a", 2, BuildState.QUEUED)
+    assert (again.spec, again.sequence_id, again.is_voting) == (
+        first.spec,
+        first.sequence_id,
+        first.is_voting,
+    )
+    assert (again.outcome, again.attempt, again.causes) == (None, 0, ())
+
+
+def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
+    store: PostgresStore, builds: list[int]
+) -> None:
+    with store.transaction() as tx:
+        tx.end_run(1, "finished")
+        following = tx.follow_run(tx.lock_run(1), None)
+        tx.take_build(following, 0, builds[1])
+        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
+        tx.put_build(following, 1, "a", again, None)
+        run, first = tx.lock_run(following), tx.lock_run(1)
+        assert (run.revision, run.label, run.parent) == (first.revision, first.label, first.parent)
+        assert run.state is RunState.RUNNING
+        assert tx.places(following) == [Place("b", builds[1], is_reused=True), Place("a", again)]
+        assert first.patch_set_id is not None
+        assert tx.newest_check(first.patch_set_id) == run
+
+
+def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
+    store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
+) -> None:
+    with store.transaction() as tx:
+        again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
+        tx.put_build(1, 0, "a", again, None)
+        assert tx.places(1) == [Place("a", again), Place("b", builds[1])]
+    assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
+    upkeep.drop_unwanted_builds()
+    assert upkeep.cancelled_builds() == [builds[0]]
+
+
+def test_what_a_person_called_off_says_so(store: PostgresStore, builds: list[int]) -> None:
+    with store.transaction() as tx:
+        tx.cancel_check(1)
+        run = tx.lock_run(1)
+    assert (run.state, run.is_called_off) == (RunState.CANCELLED, True)
+
+
+def test_a_patch_set_without_a_check_has_none(store: PostgresStore) -> None:
+    with store.transaction() as tx:
+        patch_set = tx.upsert_change(change()).patch_set_id
+        assert tx.newest_check(patch_set) is None
+        run = start(tx, check_run(patch_set))
+        found = tx.newest_check(patch_set)
+        assert found is not None
+        assert found.id == run

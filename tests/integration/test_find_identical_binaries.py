@@ -1,0 +1,90 @@
+"""Real commits, built by a real compiler in the sandbox: which suites are seen to run the same program."""
+
+from __future__ import annotations
+
+import io
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.local.build import DeskBuild
+from service.domain.identity import Side
+from service.domain.project.project_file import parse_project_file
+from service.steps.local.gate import desk_spec
+from service.steps.machine.build_sides import built_tree
+from service.steps.machine.find_identical_binaries import recognise
+from service.wiring.machine import build_workshop
+from tests.integration.adapters.git.git_repository import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.steps.machine.build_sides import Workshop
+
+pytestmark = pytest.mark.integration
+
+PROJECT_FILE = """\
+version: 1
+jobs:
+  perf:
+    kind: benchmark
+    build: {compile: sh build.sh}
+    suites: [{name: uses-library, program: build/a}, {name: alone, program: build/b}]
+"""
+BUILD = b"""\
+set -e
+g++ -O1 -g -fPIC -shared work.cc -o build/libwork.so
+g++ -O1 -g a.cc -Lbuild -lwork -Wl,-rpath,/src/build -o build/a
+g++ -O1 -g b.cc -o build/b
+"""
+FILES: dict[str, bytes | Path] = {
+    "build.sh": BUILD,
+    "work.cc": b"int work(int n) { return n * 3; }\n",
+    "a.cc": b"int work(int); int main(int n, char**) { return work(n); }\n",
+    "b.cc": b"int main() { return 0; }\n",
+    "keys.txt": b"1",
+}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    return Repository(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.fixture(scope="module")
+def shop(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    home = tmp_path_factory.mktemp("home")
+    return build_workshop(home, lambda _: str(repository.path), (), is_sandboxed=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "same"),
+    [
+        ("README.md", b"Fast.\n", {"uses-library", "alone"}),
+        # A line more is another line number in the debug information.
+        ("work.cc", b"// Triples.\nint work(int n) { return n * 3; }\n", {"uses-library", "alone"}),
+        ("b.cc", b"int main() { return 7; }\n", {"uses-library"}),
+        ("a.cc", b"int work(int); int main(int n, char**) { return work(n) + 1; }\n", {"alone"}),
+        ("work.cc", b"int work(int n) { return n * 5; }\n", set()),
+        ("keys.txt", b"2", set()),
+    ],
+)
+def test_a_suite_is_the_same_where_nothing_that_it_loads_or_reads_changed(
+    repository: Repository, shop: Workshop, tmp_path: Path, path: str, content: bytes, same: set[str]
+) -> None:
+    base = repository.commit(FILES)
+    patch = repository.commit({**FILES, path: content}, base)
+    shop.source.fetch("kv", base, patch)
+    job = parse_project_file(PROJECT_FILE).job("perf")
+    spec = desk_spec(shop.source, "kv", base, patch, job)
+    assert spec.base is not None
+    build = DeskBuild(spec, "seed", tmp_path / "cache")
+    with ExitStack() as stack:
+        trees = {
+            side: stack.enter_context(
+                built_tree(shop, "kv", revision, job, build, io.BytesIO(), lambda: None)
+            )
+            for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch))
+        }
+        assert recognise(shop, spec, trees, lambda: None) == same

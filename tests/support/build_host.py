@@ -1,0 +1,337 @@
+"""A machine without a machine: sources say how fast their programs are, and a sandbox obeys them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from service.domain.building.sandbox_command import Completed
+from service.domain.comparison.link_layout import number_of, variant_of
+from service.domain.errors import LeaseLost, NotFound
+from service.domain.machine.environment import Load
+from service.steps.machine.build_sides import Workshop
+from tests.support.memory_files import MemoryArtifacts, MemoryInspector, MemoryPacker
+from tests.unit.domain.gbench_files import row, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    from service.domain.building.binary_key import BinaryKey
+    from service.domain.building.sandbox_command import Command
+
+CODE = "bench.json"
+PROGRAM = "build/bench"
+NOISE = 0.001
+SKIPPED = {False: {}, True: {"error_occurred": True, "error_message": "not this time"}}
+
+
+def code(**seconds: float) -> str:
+    """A source file whose program has these benchmarks."""
+    return json.dumps({"benchmarks": seconds})
+
+
+@dataclass(frozen=True)
+class Commit:
+    parent: str | None
+    files: Mapping[str, str]
+
+
+@dataclass
+class MemorySource:
+    """Commits by id, branches and refs by name. ``meanwhile`` happens while a file is read."""
+
+    commits: dict[str, Commit] = field(default_factory=dict)
+    refs: dict[str, str] = field(default_factory=dict)
+    fetched: list[str] = field(default_factory=list)
+    fault: Exception | None = None
+    meanwhile: Callable[[], None] = lambda: None
+
+    def commit(self, commit: str, parent: str | None, files: Mapping[str, str], *refs: str) -> str:
+        self.commits[commit] = Commit(parent, files)
+        self.refs.update(dict.fromkeys(refs, commit))
+        return commit
+
+    def fetch(self, project: str, *refs: str) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.fetched.extend(refs)
+
+    def tree(self, project: str, revision: str) -> str:
+        files = json.dumps(self._commit(revision).files, sort_keys=True)
+        return hashlib.sha1(files.encode(), usedforsecurity=False).hexdigest()
+
+    def head(self, project: str, branch: str) -> str:
+        ref = f"refs/heads/{branch}"
+        if ref not in self.refs:
+            raise NotFound(f"no branch {branch}")
+        return self.refs[ref]
+
+    def parent(self, project: str, revision: str) -> str | None:
+        return self._commit(revision).parent
+
+    def is_merged(self, project: str, revision: str, branch: str) -> bool:
+        at: str | None = self.refs[f"refs/heads/{branch}"]
+        while at is not None and at != revision:
+            at = self._commit(at).parent
+        return at is not None
+
+    def read(self, project: str, revision: str, path: str) -> str | None:
+        self.meanwhile()
+        return self._commit(revision).files.get(path)
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        old, new = self._commit(base).files, self._commit(patch).files
+        return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+
+    @contextmanager
+    def checkout(self, project: str, revision: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory() as name:
+            for path, text in self._commit(revision).files.items():
+                (Path(name) / path).write_text(text)
+            yield Path(name)
+
+    def _commit(self, revision: str) -> Commit:
+        commit = self.refs.get(revision, revision)
+        if commit not in self.commits:
+            raise NotFound(f"no revision {revision}")
+        return self.commits[commit]
+
+
+@dataclass
+class MemorySandbox:
+    """Compiles by copying the code, and runs it as a benchmark program with small, repeatable noise.
+
+    ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
+    ``pads`` by how much its environment was larger, ``warm_ups`` the launches that were to be forgotten;
+    ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
+    filters of launches under callgrind, which obey the code's ``instructions`` per iteration. ``seconds``
+    are what such a launch takes, ``build_seconds`` what a command of the build takes.
+    """
+
+    commands: list[str] = field(default_factory=list)
+    launches: list[tuple[str, str]] = field(default_factory=list)
+    cpus: list[tuple[int, ...] | None] = field(default_factory=list)
+    pads: list[int] = field(default_factory=list)
+    warm_ups: list[tuple[str, str]] = field(default_factory=list)
+    counted: list[str] = field(default_factory=list)
+    before: Callable[[int], None] = lambda _: None
+    seconds: float = 0.0
+    build_seconds: float = 0.0
+
+    @property
+    def clock(self) -> float:
+        """The seconds that all of them took."""
+        return self.seconds * len(self.launches) + self.build_seconds * len(self.commands)
+
+    def run(
+        self,
+        command: Command,
+        *,
+        log: BinaryIO | None,
+        watch: Callable[[], None],
+        discard_output: bool = False,
+    ) -> Completed:
+        watch()
+        sources = Path(command.mounts[0].source)
+        if len(command.argv) == 3:
+            self.commands.append(command.argv[2])
+            return self._compile(sources, command.env.get("BENCHGATE_RELINK_SEED", ""))
+        if command.argv[3] == "remove":
+            (sources / PROGRAM).unlink(missing_ok=True)
+            return Completed(0, 0.1)
+        output = Path(command.mounts[-1].source) / "result.json"
+        program = (sources / command.argv[4]).read_text()
+        flags = dict(re.findall(r"--(\w+)=(.*)", "\n".join(command.argv)))
+        if "benchmark_list_tests" in flags:
+            return self._list(program, flags, output)
+        if "valgrind" in command.argv[2]:
+            self.counted.append(flags["benchmark_filter"])
+            return _count(program, flags, output.with_name("callgrind.out"), log)
+        if "BENCHGATE_PAD" not in command.env:
+            self.warm_ups.append((program, flags["benchmark_filter"]))
+            return Completed(0, 0.1)
+        self.before(len(self.launches))
+        self.launches.append((program, flags["benchmark_filter"]))
+        self.cpus.append(command.cpus)
+        self.pads.append(len(command.env["BENCHGATE_PAD"]))
+        return self._measure(program, flags, output)
+
+    def in_force(self) -> Mapping[str, str]:
+        return {"isolation": "none"}
+
+    def _compile(self, sources: Path, link_seed: str) -> Completed:
+        program = json.loads((sources / CODE).read_text())
+        if "does not compile" in program or ("does not link again" in program and link_seed):
+            return Completed(2, 1.0)
+        if link_seed and "links always alike" not in program:
+            program = {**program, "link": link_seed, **program.get("linked again", {})}
+        if "makes nothing" not in program:
+            (sources / PROGRAM).write_text(json.dumps(program))
+        return Completed(0, 1.0)
+
+    def _list(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        output.write_text("\n".join(_chosen(program, flags.get("benchmark_filter", "."))))
+        return Completed(0, 0.1)
+
+    def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
+        behaviour = json.loads(program)
+        own_launches = sum(each == program for each, _ in self.launches)
+        if "crashes" in behaviour or own_launches in behaviour.get("crashes at", ()):
+            return Completed(139, 0.1)
+        if "writes" in behaviour:
+            output.write_text(behaviour["writes"])
+            return Completed(0, 0.1)
+        skipped = {name for name, every in behaviour.get("skips", {}).items() if own_launches % every == 0}
+        noise = random.Random(len(self.launches))  # noqa: S311 - repeatable on purpose
+        rows: list[dict[str, Any]] = [
+            row(
+                name,
+                repetition_index=k,
+                real_time=1e9 * value,
+                cpu_time=1e9 * value,
+                **SKIPPED[name in skipped],
+            )
+            for name in _chosen(program, flags["benchmark_filter"])
+            for k in range(int(flags["benchmark_repetitions"]))
+            for value in [behaviour["benchmarks"][name] * (1 + NOISE * noise.random())]
+        ]
+        output.write_bytes(whole(*rows, library_version="v1.9.4"))
+        return Completed(0, self.seconds)
+
+
+def _count(program: str, flags: Mapping[str, str], dumps: Path, log: BinaryIO | None) -> Completed:
+    """A hundred instructions around each loop; without a word on instructions, there is no Valgrind."""
+    assert log is not None
+    instructions = json.loads(program).get("instructions")
+    if instructions is None:
+        log.write(b"sh: 1: exec: valgrind: not found")
+        return Completed(127, 0.1)
+    (name,) = _chosen(program, flags["benchmark_filter"])
+    parts = ["# callgrind format"]
+    for number in (1, 10**6):
+        log.write(f"-- LOG(2): Running {name} for {number}\n".encode())
+        total = 100 + number * instructions[name]
+        parts += ["desc: Trigger: --dump-before=…", "events: Ir", f"totals: {total}"]
+    dumps.write_text("\n".join(parts))
+    return Completed(0, 1.0)
+
+
+def _chosen(program: str, pattern: str) -> list[str]:
+    return [name for name in json.loads(program)["benchmarks"] if re.search(pattern, name)]
+
+
+@dataclass
+class MemoryPairs:
+    """Pairs that outlive the worker; the first record of a pair stays."""
+
+    fixed: Sequence[Mapping[str, Any]] | None = None
+    records: dict[int, bytes] = field(default_factory=dict)
+    recorded: list[int] = field(default_factory=list)
+
+    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        if self.fixed is None:
+            self.fixed = json.loads(json.dumps(listing))
+        return self.fixed or ()
+
+    def pairs(self) -> Sequence[tuple[int, bytes]]:
+        return sorted(self.records.items())
+
+    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
+        before = sum(variant_of(each) == variant_of(pair) for each in self.records)
+        assert pair == number_of(variant_of(pair), before), "pairs are stored in order, without gaps"
+        self.recorded.append(pair)
+        self.records.setdefault(pair, raw)
+
+
+@dataclass
+class MemoryClaimed(MemoryPairs):
+    """A claimed build. ``fault`` is raised by the watch; once the lease is lost nothing can be written.
+
+    ``is_lost_at_last``: the lease is found to be lost only when the end is reported.
+    """
+
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    seed: str = "seed"
+    name: str = "perf/1"
+    attempt: int = 1
+    is_lost: bool = False
+    is_lost_at_last: bool = False
+    fault: Exception | None = None
+    binaries: dict[str, str] = field(default_factory=dict)
+    phases: list[str] = field(default_factory=list)
+    executions: list[Mapping[str, Any]] = field(default_factory=list)
+    log: bytes = b""
+    releases: list[float] = field(default_factory=list)
+
+    def watch(self) -> None:
+        self._hold()
+        if self.fault is not None:
+            raise self.fault
+
+    def enter(self, phase: str) -> None:
+        self._hold()
+        self.phases.append(phase)
+
+    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
+        self._hold()
+        MemoryPairs.record(self, pair, raw, launches)
+
+    def find(self, key: BinaryKey) -> str | None:
+        self._hold()
+        return self.binaries.get(key.digest)
+
+    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
+        self._hold()
+        self.binaries.setdefault(key.digest, artifact)
+
+    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:
+        self.is_lost |= self.is_lost_at_last
+        self._hold()
+        self.executions.append(json.loads(json.dumps(execution)))
+        self.log = log
+
+    def release(self, delay: float = 0.0) -> None:
+        self.is_lost |= self.is_lost_at_last
+        self._hold()
+        self.releases.append(delay)
+
+    def close(self) -> None:
+        pass
+
+    def _hold(self) -> None:
+        if self.is_lost:
+            raise LeaseLost("another worker holds the build")
+
+
+class Silence:
+    """Progress that nobody reads."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        pass
+
+
+def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> Workshop:  # noqa: ANN401
+    """A workshop in memory; its clock runs by the seconds of launches and builds."""
+    nothing = Load(0.0, 0.0, 1, {}, {}, {}, 100)
+    return Workshop(
+        source=source,
+        sandbox=sandbox,
+        artifacts=other.get("artifacts", MemoryArtifacts()),
+        packer=other.get("packer", MemoryPacker()),
+        inspector=other.get("inspector", MemoryInspector()),
+        toolchain="gcc 14",
+        cpus=other.get("cpus", ()),
+        host_cpus=other.get("host_cpus", ()),
+        scratch=scratch,
+        linkers=other.get("linkers", scratch),
+        read_load=other.get("read_load", lambda: nothing),
+        clock=lambda: sandbox.clock,
+    )

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from service.domain.building.built_files import BuiltFile, unchanged_suites
+from service.domain.project.project_file import Suite
+
+SUITES = (Suite("a", "build/a"), Suite("b", "./build/bin/b"))
+NATIVE = {path: BuiltFile("1", is_native=True) for path in ("a", "bin/b", "lib.so")}
+OTHER = BuiltFile("2", is_native=True)
+
+
+def test_suites_of_equal_trees_are_unchanged() -> None:
+    assert unchanged_suites(SUITES, NATIVE, NATIVE) == {"a", "b"}
+
+
+def test_another_suites_program_does_not_concern_a_suite() -> None:
+    assert unchanged_suites(SUITES, NATIVE, {**NATIVE, "bin/b": OTHER}) == {"a"}
+
+
+@pytest.mark.parametrize("path", ["lib.so", "new.txt"])
+def test_any_other_file_that_differs_concerns_every_suite(path: str) -> None:
+    assert unchanged_suites(SUITES, NATIVE, {**NATIVE, path: OTHER}) == frozenset()
+    assert unchanged_suites(SUITES, {**NATIVE, path: OTHER}, NATIVE) == frozenset()
+
+
+def test_a_program_that_is_a_script_may_run_any_other() -> None:
+    script = {**NATIVE, "a": BuiltFile("#!/bin/sh")}
+
+    assert unchanged_suites(SUITES, script, {**script, "bin/b": OTHER}) == frozenset()
+
+
+def test_two_suites_of_one_program_change_together() -> None:
+    suites = (Suite("small", "build/a"), Suite("large", "/build/a", args=("--large",)))
+
+    assert unchanged_suites(suites, NATIVE, {**NATIVE, "a": OTHER}) == frozenset()
+    assert unchanged_suites(suites, NATIVE, NATIVE) == {"small", "large"}
+
+
+def test_a_program_that_is_nowhere_is_not_the_same() -> None:
+    assert unchanged_suites((Suite("c", "build/c"),), NATIVE, NATIVE) == frozenset()

@@ -1,0 +1,85 @@
+"""What jobs name by file and line is kept as it was, and told once on a change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from service.domain.building.compile_errors import errors_in
+from service.domain.building.findings import MOST, Finding, finding_at, findings_from
+from service.domain.gerrit.change import InlineComment
+from service.domain.gerrit.inline_comments import remarks
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
+BAD = Finding("lib/a.cc", 3, "error: no such thing")
+
+
+class TestKept:
+    def test_findings_survive_the_database(self) -> None:
+        found = errors_in((SAMPLES / "gcc12_make.log").read_bytes())
+        assert findings_from(json.loads(json.dumps([each.to_mapping() for each in found]))) == found
+
+    @pytest.mark.parametrize(
+        "row",
+        [
+            None,
+            "text",
+            {},
+            {"path": "a.cc", "line": 1},
+            {"path": 1, "line": 1, "text": "x"},
+            {"path": "a.cc", "line": "1", "text": "x"},
+            {"path": "a.cc", "line": True, "text": "x"},
+            {"path": "a.cc", "line": 0, "text": "x"},
+            {"path": "a.cc", "line": 10**9, "text": "x"},
+            {"path": "a.cc", "line": 1, "text": " \x00"},
+            {"path": "", "line": 1, "text": "x"},
+            {"path": "/COMMIT_MSG", "line": 1, "text": "x"},
+            {"path": "../a.cc", "line": 1, "text": "x"},
+            {"path": "a\ncc", "line": 1, "text": "x"},
+            {"path": "\ud800", "line": 1, "text": "x"},
+        ],
+    )
+    def test_what_nobody_can_have_kept_is_left_out(self, row: object) -> None:
+        assert findings_from([row, BAD.to_mapping()]) == (BAD,)
+
+    @pytest.mark.parametrize("found", [None, {}, "text", 7])
+    def test_what_is_no_list_holds_nothing(self, found: object) -> None:
+        assert findings_from(found) == ()
+
+    def test_their_number_is_bounded(self) -> None:
+        rows = [Finding("a.cc", line, "x").to_mapping() for line in range(1, 100)]
+        assert len(findings_from(rows + rows)) == MOST
+
+    def test_a_finding_is_made_harmless(self) -> None:
+        assert finding_at("./a//b.cc", 1, "two\nlines \u202e") == Finding("a/b.cc", 1, "two lines")
+
+
+class TestRemarks:
+    def test_a_remark_begins_with_its_job(self) -> None:
+        assert remarks([("perf", BAD)], set()) == (
+            InlineComment("lib/a.cc", 3, "perf: error: no such thing"),
+        )
+
+    def test_what_was_said_of_a_file_is_not_said_again_of_another_line(self) -> None:
+        moved = Finding(BAD.path, 30, BAD.text)
+        other = Finding("lib/b.cc", 3, BAD.text)
+        told = remarks([("perf", moved), ("perf", other)], {(BAD.path, "perf: error: no such thing")})
+        assert [each.path for each in told] == ["lib/b.cc"]
+
+    def test_the_same_text_on_two_lines_is_two_remarks(self) -> None:
+        assert len(remarks([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], set())) == 2
+
+    def test_what_two_jobs_find_alike_the_first_says(self) -> None:
+        assert [each.text for each in remarks([("one", BAD), ("two", BAD)], set())] == [f"one: {BAD.text}"]
+        assert remarks([("one", BAD), ("two", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
+
+    def test_what_one_job_said_another_does_not_say_again(self) -> None:
+        """After a recheck the other job may come first."""
+        assert remarks([("two", BAD), ("one", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
+
+    def test_the_number_on_a_message_is_bounded_after_what_was_said_is_left_out(self) -> None:
+        named = [("perf", Finding("a.cc", line, f"error: {line}")) for line in range(1, 50)]
+        said = {("a.cc", "perf: error: 1")}
+        assert [each.line for each in remarks(named, said)] == list(range(2, MOST + 2))

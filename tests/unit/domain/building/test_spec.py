@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.identity import RunKind
+from service.domain.project.project_file import parse_job
+
+CONFIG = {
+    "kind": "benchmark",
+    "suites": [{"name": "a", "program": "build/a"}],
+    "policy": {"probation": False},
+}
+BASE = Revision("b" * 40, "t1", "refs/changes/01/1/1", "reviewed")
+PATCH = Revision("p" * 40, "t2", "refs/changes/01/1/1", "unreviewed")
+SPEC = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", BASE, PATCH, parse_job("perf", CONFIG))
+
+
+@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None)])
+def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
+    again = BuildSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
+
+    assert again == spec
+    assert again.sequence == spec.sequence
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SPEC, base=None),
+        replace(SPEC, base=replace(BASE, tree="t0")),
+        replace(SPEC, patch=replace(PATCH, tree="t0")),
+        replace(SPEC, job=parse_job("perf", {**CONFIG, "retries": 1})),
+        replace(SPEC, job=parse_job("other", CONFIG)),
+        replace(SPEC, project="other"),
+        replace(SPEC, kind=RunKind.POST_SUBMIT),
+    ],
+)
+def test_what_changes_the_measurement_starts_a_new_sequence(other: BuildSpec) -> None:
+    assert other.sequence != SPEC.sequence
+
+
+def test_a_new_patch_set_with_the_same_trees_continues_the_sequence() -> None:
+    again = replace(SPEC, patch=replace(PATCH, commit="q" * 40, ref="refs/changes/01/1/2"))
+
+    assert again.sequence == SPEC.sequence

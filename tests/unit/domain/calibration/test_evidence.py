@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from scipy.stats import binom
+
+from service.domain.calibration.evidence import (
+    LEAST_SESSIONS,
+    RECALLED,
+    SESSION_PAIRS,
+    History,
+    Session,
+    clopper_pearson,
+    pairs_needed,
+    standing_of,
+)
+from service.domain.inference.policy import Policy
+from service.domain.inference.verdict import Verdict
+
+POLICY = Policy()
+
+
+def sessions(
+    count: int, spread: float = 0.004, verdict: Verdict = Verdict.SAME, pairs: int = SESSION_PAIRS
+) -> list[Session]:
+    noise = random.Random(count)  # noqa: S311 - repeatable on purpose
+    return [Session(tuple(noise.gauss(0, spread) for _ in range(pairs)), verdict) for _ in range(count)]
+
+
+def why_not(found: list[Session], policy: Policy = POLICY) -> str:
+    return standing_of(History.of(found), policy).why_not
+
+
+def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
+    assert POLICY.probation <= SESSION_PAIRS * LEAST_SESSIONS
+    standing = standing_of(History.of(sessions(3)), POLICY)
+    assert (standing.may_vote, standing.is_measurable) == (True, True)
+    assert (standing.pairs, standing.sessions, standing.alarms) == (60, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        ([], "on probation: 0 of 40 A/A pairs in 0 of 3 sessions"),
+        (sessions(1), "on probation: 20 of 40 A/A pairs in 1 of 3 sessions"),
+        (sessions(2, pairs=32), "on probation: 64 of 40 A/A pairs in 2 of 3 sessions"),
+        (sessions(3, pairs=8), "on probation: 24 of 40 A/A pairs in 3 of 3 sessions"),
+        (sessions(2, verdict=Verdict.SLOWER), "suspended: 2 false alarms in its last 2 A/A comparisons"),
+        (
+            sessions(1, verdict=Verdict.SLOWER) + sessions(47) + sessions(2, verdict=Verdict.FASTER),
+            "suspended: 3 false alarms in its last 50 A/A comparisons",
+        ),
+        ([Session((-0.14, 0.0, 0.14), Verdict.UNDECIDED)] * 20, "not measurable: pairs spread by 20.8 %"),
+    ],
+)
+def test_what_may_not_vote_says_why(found: list[Session], reason: str) -> None:
+    assert why_not(found) == reason
+
+
+def test_a_quiet_middle_does_not_hide_wild_tails() -> None:
+    tailed = [Session((0.001, -0.001, 0.002, -0.002, 0.0, 0.001, -0.001, 0.05), Verdict.SAME)] * 6
+    standing = standing_of(History.of(tailed), POLICY)
+    assert standing.noise is not None
+    assert standing.noise < 0.003
+    assert standing.why_not == "not measurable: 12.5 % of the pairs are off by more than 3 %"
+
+
+def test_one_false_alarm_suspends_nothing() -> None:
+    assert why_not(sessions(1, verdict=Verdict.FASTER) + sessions(9)) == ""
+
+
+def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() -> None:
+    found = sessions(RECALLED) + sessions(2, verdict=Verdict.SLOWER)
+    standing = standing_of(History.of(found), POLICY)
+    assert standing.may_vote
+    assert (standing.alarms, standing.sessions, standing.pairs) == (2, 52, 52 * SESSION_PAIRS)
+
+
+def test_a_machine_that_was_mended_recovers() -> None:
+    assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) == ""
+
+
+def test_probation_that_is_off_lets_everything_vote() -> None:
+    alarming = [Session((0.3, -0.3), Verdict.SLOWER)] * 9
+    assert why_not(alarming, Policy(probation=0)) == why_not([], Policy(probation=0)) == ""
+
+
+def test_without_pairs_nothing_is_known() -> None:
+    standing = standing_of(History(), POLICY)
+    assert (standing.noise, standing.beyond, standing.pairs_needed) == (None, None, None)
+    assert (standing.alarm_share, standing.is_measurable) == ((0.0, 1.0), False)
+
+
+@pytest.mark.parametrize(("found", "of"), [(0, 3), (1, 50), (2, 50), (7, 9), (5, 5)])
+def test_the_interval_of_alarms_leaves_a_fortieth_on_each_side(found: int, of: int) -> None:
+    low, high = clopper_pearson(found, of)
+    if found:
+        assert binom.sf(found - 1, of, low) == pytest.approx(0.025)
+    if found < of:
+        assert binom.cdf(found, of, high) == pytest.approx(0.025)
+    assert (low == 0.0, high == 1.0) == (found == 0, found == of)
+
+
+def test_more_noise_takes_more_pairs_and_the_loudest_more_than_any_policy_allows() -> None:
+    needed = [pairs_needed(noise, POLICY) for noise in (0.0, 0.005, 0.01, 0.015, 0.3)]
+    assert needed[0] == 8
+    assert needed[-1] is None
+    known = [n for n in needed if n is not None]
+    assert known == sorted(known)
+    assert known[1] < POLICY.max_pairs

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.calibration.sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
+from service.domain.comparison.launch import Launch
+from service.domain.identity import Side
+from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.verdict import Verdict
+from service.domain.project.project_file import Job, JobKind, Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.calibration.evidence import Session
+
+JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("s", "p"), Suite("other", "q")))
+LISTING = [
+    {"suite": "s", "base": ["BM_a"], "patch": ["BM_a"], "same_program": True},
+    {"suite": "other", "base": ["BM_a"], "patch": ["BM_a"], "same_program": False},
+]
+BOTH = frozenset({"s", "other"})
+
+
+def launches(ratios: Sequence[float], suite: str = "s", base: float = 1e-6) -> list[Launch]:
+    sides: tuple[tuple[Side, Sequence[float]], ...] = ((Side.BASE, [1.0] * len(ratios)), (Side.PATCH, ratios))
+    return [
+        Launch(pair, side, suite, {"BM_a": {"cpu_time": base * value, "real_time": base * value}}, {})
+        for side, values in sides
+        for pair, value in enumerate(values)
+    ]
+
+
+def found(measured: list[Launch], suites: frozenset[str] = BOTH) -> Mapping[str, Session]:
+    sessions = sessions_of(rule_verdicts(JOB, LISTING, measured), measured, suites)
+    return {row.suite: session for row, session in sessions.items()}
+
+
+def test_suites_of_which_nobody_knows_are_taken_for_different_programs() -> None:
+    old = {"suite": "old", "base": [], "patch": []}
+    assert same_program_suites([*LISTING, old]) == {"s"}
+
+
+def test_a_session_holds_the_log_ratios_of_its_pairs_in_order() -> None:
+    ratios = [1.001, 0.999, 1.002, 1.0, 1.0, 1.003, 1.0, 0.998]
+    session = found(launches(ratios))["s"]
+    assert session.logs == pytest.approx([math.log(ratio) for ratio in ratios])
+    assert session.verdict is Verdict.SAME
+
+
+def test_the_rule_speaks_although_the_programs_are_known_to_be_the_same() -> None:
+    session = found(launches([1.2 + k / 1000 for k in range(16)]))["s"]
+    assert (session.verdict, session.is_alarm) == (Verdict.SLOWER, True)
+
+
+def test_only_the_suites_that_are_asked_for_give_sessions() -> None:
+    measured = launches([1.0] * 8) + launches([1.0] * 8, "other")
+    assert set(found(measured, frozenset({"s"}))) == {"s"}
+    assert set(found(measured)) == {"s", "other"}
+
+
+def test_what_is_too_short_for_a_verdict_is_no_session() -> None:
+    assert found(launches([1.0] * (MIN_PAIRS - 1))) == {}
+
+
+def test_pairs_without_a_ratio_are_left_out_unless_nothing_differs() -> None:
+    assert found(launches([1.0] * 9, base=0.0))["s"].logs == (0.0,) * 9
+    assert (
+        len(
+            found([*launches([1.0] * 10), Launch(10, Side.BASE, "s", {"BM_a": {"cpu_time": 1.0}}, {})])[
+                "s"
+            ].logs
+        )
+        == 10
+    )
+
+
+def test_a_calibration_says_how_many_alarms_there_were() -> None:
+    quiet = launches([1.0, 1.001] * 8)
+    loud = quiet + launches([1.2 + k / 1000 for k in range(16)], "other")
+    for measured, expected in (
+        ([], f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes"),
+        (quiet, "no false alarm in one comparison of 16 pairs of the same program"),
+        (loud, "1 false alarm in 2 comparisons of 16 pairs of the same program; worst BM_a CPU time +2"),
+    ):
+        rows = rule_verdicts(JOB, LISTING, measured)
+        (said,) = causes_of(rows, sessions_of(rows, measured, BOTH))
+        assert said.startswith(expected)

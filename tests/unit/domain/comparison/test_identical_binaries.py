@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.domain.comparison.identical_binaries import acquit, same_program_causes
+from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.vote import Outcome
+from service.domain.identity import Side
+from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.measuring.pair_record import RawLaunch, encode
+from service.domain.project.project_file import Job, JobKind, Suite
+from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
+from tests.unit.domain.gbench_files import row, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.decision.measured_build import Measured
+
+JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("suite", "build/a"), Suite("other", "build/b")))
+SUITES = ("suite", "other")
+MEASURED = replace(UNDECIDED, pairs=8, ratio=1.009, interval=(0.98, 1.04), reason="12 more", more_pairs=12.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "reason"),
+    [
+        (slower("BM_a", 1.012), Verdict.SAME, "the same program on both sides; measured +1.2 %"),
+        (FASTER, Verdict.SAME, "the same program on both sides; measured −50.0 %"),
+        (MEASURED, Verdict.SAME, "the same program on both sides; measured +0.90 %"),
+        (BROKEN, Verdict.UNDECIDED, "the same program on both sides; no space left"),
+        (REMOVED, Verdict.UNDECIDED, "the same program on both sides; listed only once"),
+    ],
+)
+def test_no_difference_is_left_and_what_was_measured_stays(
+    found: Comparison, verdict: Verdict, reason: str
+) -> None:
+    (acquitted,) = acquit([found], {"suite"})
+
+    assert (acquitted.verdict, acquitted.reason) == (verdict, reason)
+    assert (acquitted.ratio, acquitted.interval, acquitted.pairs) == (
+        found.ratio,
+        found.interval,
+        found.pairs,
+    )
+
+
+def test_no_more_pairs_are_asked_for() -> None:
+    assert acquit([MEASURED], {"suite"})[0].more_pairs is None
+
+
+@pytest.mark.parametrize("found", [SAME, UNMEASURED, NEW])
+def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
+    assert acquit([found], {"suite"}) == (found,)
+
+
+def test_other_suites_are_judged_as_ever() -> None:
+    assert acquit([FASTER, BROKEN], {"other"}) == (FASTER, BROKEN)
+
+
+@pytest.mark.parametrize(
+    ("suites", "causes"),
+    [
+        ([], ()),
+        (["a"], ("suite a: the same program on both sides",)),
+        (["a", "b"], ("suites a, b: the same program on both sides",)),
+    ],
+)
+def test_one_sentence_names_the_suites(suites: Sequence[str], causes: tuple[str, ...]) -> None:
+    assert same_program_causes(suites) == causes
+
+
+def listing(**more: object) -> list[Mapping[str, Any]]:
+    return [{"suite": suite, "base": ["BM_a"], "patch": ["BM_a"], **more} for suite in SUITES]
+
+
+def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
+    """Sixteen pairs in which the patch takes a fifth longer in both suites, more than layout explains."""
+    facts = {"seconds": 1.0, "steal": 0.0, "foreign": 0.0, "disturbed": False}
+    records = [
+        encode(
+            [
+                RawLaunch(suite, side, whole(row("BM_a", cpu_time=time, real_time=time)), facts)
+                for suite in SUITES
+                for side, factor in ((Side.BASE, 1.0), (Side.PATCH, 1.3))
+                for time in [100.0 * factor + 0.01 * pair]
+            ]
+        )
+        for pair in range(16)
+    ]
+    return judge_measured(JOB, fixed, list(enumerate(records)), "perf-01")
+
+
+def test_a_slow_down_of_the_same_program_is_none_and_the_judgement_says_so_once() -> None:
+    found = judged(listing(same_program=True))
+
+    assert [each.verdict for each in found.comparisons] == [Verdict.SAME] * 2
+    assert found.judgement.outcome is Outcome.PASSED
+    assert found.judgement.causes == ("suites suite, other: the same program on both sides",)
+
+
+def test_a_slow_down_in_a_suite_beside_it_still_counts() -> None:
+    first, second = listing()
+    found = judged([{**first, "same_program": True}, {**second, "same_program": False}])
+
+    assert [each.verdict for each in found.comparisons] == [Verdict.SAME, Verdict.SLOWER]
+    assert found.judgement.outcome is Outcome.SLOWER
+    assert found.judgement.causes[-1] == "suite suite: the same program on both sides"
+
+
+def test_a_listing_from_before_says_nothing_of_sameness() -> None:
+    assert judged(listing()).judgement.outcome is Outcome.SLOWER
+
+
+def test_the_same_program_that_lists_nothing_this_time_has_not_lost_its_benchmarks() -> None:
+    found = judged([{**each, "patch": []} for each in listing(same_program=True)])
+
+    assert [each.verdict for each in found.comparisons] == [Verdict.UNDECIDED] * 2
+    assert found.judgement.outcome is Outcome.UNDECIDED

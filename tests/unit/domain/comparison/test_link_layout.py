@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.comparison.launch import Launch
+from service.domain.comparison.link_layout import (
+    NOT_CHECKED,
+    NOT_RULED_OUT,
+    PAIRS,
+    VARIANTS,
+    confirm,
+    number_of,
+    pairs_short,
+    suspects,
+    variant_of,
+)
+from service.domain.identity import Side
+from service.domain.inference.metric import metric_named
+from service.domain.inference.policy import Layout, Policy
+from service.domain.inference.verdict import Comparison, Row, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+POLICY = Policy()
+ROW = Row("bench", "BM_a", metric_named("cpu_time"))
+SLOWER = Comparison(ROW, Verdict.SLOWER, pairs=12, ratio=1.03, interval=(1.02, 1.04), base=1.0, patch=1.03)
+RATE = replace(SLOWER, row=replace(ROW, metric=metric_named("items_per_second")), ratio=1 / 1.03)
+SPREAD = 0.002
+
+
+def relinked(*ratios: float, row: Row = ROW, spread: float = SPREAD, seed: int = 1) -> Iterator[Launch]:
+    """The pairs of each variant, patch ÷ base scattered around its ratio."""
+    noise = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    for variant, ratio in zip(VARIANTS, ratios, strict=True):
+        for index in range(PAIRS):
+            for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio * (1 + noise.gauss(0, spread)))):
+                values = {row.benchmark: {row.metric.name: value}}
+                yield Launch(number_of(variant, index), side, row.suite, values, {})
+
+
+def pair(variant: int, index: int, ratio: float, *, is_disturbed: bool = False) -> list[Launch]:
+    return [
+        Launch(number_of(variant, index), side, "bench", {"BM_a": {"cpu_time": value}}, {}, (), is_disturbed)
+        for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio))
+    ]
+
+
+def judged(*ratios: float, found: Comparison = SLOWER, spread: float = SPREAD) -> Comparison:
+    return confirm([found], relinked(*ratios, row=found.row, spread=spread), POLICY)[0]
+
+
+class TestSuspects:
+    @pytest.mark.parametrize(
+        "found",
+        [
+            replace(SLOWER, verdict=Verdict.FASTER),
+            replace(SLOWER, verdict=Verdict.UNDECIDED),
+            replace(SLOWER, ratio=1.25),
+            replace(SLOWER, ratio=1.019),
+            replace(SLOWER, row=replace(ROW, metric=metric_named("max_bytes_used"))),
+        ],
+        ids=["faster", "undecided", "as large as no layout", "too small to vote", "memory"],
+    )
+    def test_what_layout_cannot_explain_or_what_does_not_vote_is_none(self, found: Comparison) -> None:
+        assert suspects([found], POLICY) == ()
+
+    @pytest.mark.parametrize("found", [SLOWER, RATE, replace(SLOWER, ratio=1.02)])
+    def test_a_small_slow_down_that_votes_is_one(self, found: Comparison) -> None:
+        assert suspects([found], POLICY) == (found,)
+
+    @pytest.mark.parametrize(
+        ("added", "expected"),
+        [
+            (0.03, ()),
+            (0.016, ()),
+            (0.014, (SLOWER,)),
+            (0.0, (SLOWER,)),
+            (-0.03, (SLOWER,)),
+            (None, (SLOWER,)),
+        ],
+    )
+    def test_instructions_that_make_half_of_it_need_no_relink(
+        self, added: float | None, expected: Sequence[Comparison]
+    ) -> None:
+        assert suspects([SLOWER], POLICY, lambda _: added) == expected
+
+    def test_instructions_of_an_iteration_tell_nothing_of_the_time_per_item(self) -> None:
+        found = replace(SLOWER, per="items_per_second")
+        assert suspects([found], POLICY, lambda _: 0.5) == (found,)
+
+    def test_a_project_may_turn_it_off(self) -> None:
+        assert suspects([SLOWER], replace(POLICY, layout=Layout.OFF)) == ()
+
+
+class TestConfirm:
+    def test_slower_in_every_relink_stays_slower(self) -> None:
+        found = judged(1.031, 1.02, 1.041, spread=0.0)
+
+        assert found.verdict is Verdict.SLOWER
+        assert found.reason == "layout: slower on three relinks too (+3.1 %, +2.0 %, +4.1 %)"
+
+    @pytest.mark.parametrize(
+        "ratios", [(1.0, 1.03, 1.03), (1.03, 1.0, 1.03), (1.03, 1.03, 0.97), (1.005, 1.005, 1.005)]
+    )
+    def test_one_relink_without_the_slow_down_takes_it_back(self, ratios: Sequence[float]) -> None:
+        found = judged(*ratios)
+
+        assert found.verdict is Verdict.UNDECIDED
+        assert found.reason.startswith("layout: ")
+
+    def test_the_reason_names_the_three_ratios(self) -> None:
+        assert (
+            judged(1.05, 1.0, 0.95, spread=0.0).reason
+            == "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them"
+        )
+
+    @pytest.mark.parametrize(
+        ("ratio", "added", "reason"),
+        [(0.97, None, NOT_RULED_OUT), (0.97, 0.0, NOT_RULED_OUT), (0.97, -0.02, ""), (0.7, None, "")],
+    )
+    def test_what_is_a_little_faster_stays_so_and_says_what_it_may_be(
+        self, ratio: float, added: float | None, reason: str
+    ) -> None:
+        found = replace(SLOWER, verdict=Verdict.FASTER, ratio=ratio)
+
+        assert confirm([found], [], POLICY, lambda _: added) == (replace(found, reason=reason),)
+        assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
+
+    @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
+    def test_relinks_are_judged_per_item_where_the_programs_as_built_were(
+        self, seconds: float, verdict: Verdict
+    ) -> None:
+        """The patch's iteration does twice the items."""
+        launches = [
+            Launch(number_of(variant, index), side, "bench", {"BM_a": values}, {})
+            for variant in VARIANTS
+            for index in range(PAIRS)
+            for side, values in (
+                (Side.BASE, {"cpu_time": 1.0, "items_per_second": 8.0}),
+                (Side.PATCH, {"cpu_time": seconds, "items_per_second": 16 / seconds}),
+            )
+        ]
+        found = replace(SLOWER, per="items_per_second")
+
+        assert confirm([found], launches, POLICY)[0].verdict is verdict
+
+    def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
+        found = judged(1.0, 1.0, 1.0)
+
+        assert replace(found, verdict=SLOWER.verdict, reason="") == SLOWER
+
+    @pytest.mark.parametrize(
+        ("ratio", "verdict"),
+        [(1 / 1.03, Verdict.SLOWER), (1.0, Verdict.UNDECIDED), (1.03, Verdict.UNDECIDED)],
+    )
+    def test_a_rate_is_slower_downwards(self, ratio: float, verdict: Verdict) -> None:
+        assert judged(ratio, ratio, ratio, found=RATE).verdict is verdict
+
+    @pytest.mark.parametrize("ratio", [1.0, 1.05])
+    def test_what_lacks_a_pair_of_a_relink_never_votes(self, ratio: float) -> None:
+        launches = [each for each in relinked(ratio, ratio, ratio) if each.pair != number_of(3, 4)]
+        found = confirm([SLOWER], launches, POLICY)[0]
+
+        assert (found.verdict, found.reason) == (Verdict.UNDECIDED, NOT_CHECKED)
+
+    def test_what_was_never_linked_again_never_votes(self) -> None:
+        assert confirm([SLOWER], [], POLICY)[0].verdict is Verdict.UNDECIDED
+
+    def test_without_confirmation_the_programs_are_believed_as_they_are_linked(self) -> None:
+        assert confirm([SLOWER], [], replace(POLICY, layout=Layout.OFF)) == (SLOWER,)
+
+    def test_a_disturbed_pair_is_left_out_where_it_was_measured_again(self) -> None:
+        """A pair in which other work met the patch makes no slow-down, nor hides one."""
+        first = [
+            each for each in relinked(1.03, 1.03, 1.03) if each.pair not in {number_of(2, 0), number_of(2, 1)}
+        ]
+        disturbed = [*pair(2, 0, 0.5, is_disturbed=True), *pair(2, 1, 0.5, is_disturbed=True)]
+        again = [*pair(2, PAIRS, 1.03), *pair(2, PAIRS + 1, 1.03)]
+
+        assert confirm([SLOWER], [*disturbed, *first], POLICY)[0].reason == NOT_CHECKED
+        found = confirm([SLOWER], [*disturbed, *first, *again], POLICY)[0]
+        assert found.verdict is Verdict.SLOWER
+        assert "+3." in found.reason.split(", ")[1]
+
+    def test_no_more_than_a_quarter_of_the_pairs_is_left_out(self) -> None:
+        launches = [replace(each, is_disturbed=True) for each in relinked(1.03, 1.03, 1.03)]
+        more = [
+            each for v in VARIANTS for k in (PAIRS, PAIRS + 1) for each in pair(v, k, 1.03, is_disturbed=True)
+        ]
+
+        assert pairs_short([SLOWER], [each for each in launches if variant_of(each.pair) == 1]) != {}
+        assert confirm([SLOWER], [*launches, *more], POLICY)[0].verdict is Verdict.SLOWER
+
+    def test_pairs_beyond_the_number_change_nothing(self) -> None:
+        more = [
+            Launch(number_of(1, PAIRS + k), side, "bench", {"BM_a": {"cpu_time": value}}, {})
+            for k in range(PAIRS)
+            for side, value in ((Side.BASE, 2.0), (Side.PATCH, 1.0))
+        ]
+
+        assert confirm([SLOWER], [*more, *relinked(1.03, 1.03, 1.03)], POLICY)[0].verdict is Verdict.SLOWER
+
+    @pytest.mark.parametrize("verdict", [each for each in Verdict if each is not Verdict.SLOWER])
+    def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
+        found = replace(SLOWER, verdict=verdict)
+
+        assert replace(judged(1.05, 1.05, 1.05, found=found), reason="") == found
+
+    def test_a_true_slow_down_is_seldom_lost(self) -> None:
+        """3 % on pairs that spread by 1.5 %, as much as is called measurable."""
+        kept = sum(
+            confirm([SLOWER], relinked(1.03, 1.03, 1.03, spread=0.015, seed=seed), POLICY)[0].verdict
+            is Verdict.SLOWER
+            for seed in range(300)
+        )
+
+        assert kept >= 294
+
+    def test_layout_alone_passes_at_most_one_time_in_eight(self) -> None:
+        """Each link of each side costs something of its own, far more than the noise of pairs."""
+        links = random.Random(7)  # noqa: S311 - repeatable on purpose
+        passed = sum(
+            judged(*(1 + links.gauss(0, 0.05) for _ in VARIANTS)).verdict is Verdict.SLOWER
+            for _ in range(400)
+        )
+
+        assert 10 < passed < 75
+
+
+class TestPairNumbers:
+    def test_those_of_relinks_are_apart_from_all_that_a_policy_allows(self) -> None:
+        assert {variant_of(pair) for pair in range(1250)} == {0}
+        assert [variant_of(number_of(variant, k)) for variant in VARIANTS for k in (0, 999)] == [
+            1,
+            1,
+            2,
+            2,
+            3,
+            3,
+        ]
+
+    def test_what_lacks_pairs_is_named_by_suite(self) -> None:
+        first = [each for each in relinked(1.0, 1.0, 1.0) if variant_of(each.pair) == 1]
+        other = replace(SLOWER, row=replace(ROW, benchmark="BM_b"))
+
+        assert pairs_short([SLOWER, other], first) == {"bench": ("BM_b",)}
+        assert pairs_short([SLOWER, other], first[1:]) == {"bench": ("BM_a", "BM_b")}

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.decision.judgement import judge
+from service.domain.decision.message import MAX_BYTES, BuildReport, compose
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, header_of, vote_of
+from service.domain.inference.policy import Policy
+from service.domain.inference.verdict import Comparison, Verdict
+from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
+
+GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
+LINK = "https://bench.example.com/runs/41#v1"
+HOSTILE = (
+    "<img src=x onerror=alert(1)>\n\nBuild Successful \n\nhttps://evil.example : SUCCESS",
+    "BM_\u202egnp.exe\x1b[31m\0\ud800",
+    '=HYPERLINK("https://evil.example")/' + "🚀" * 1200,
+    "Patch Set 1: Verified+1\r\n* [x](https://evil.example) @everyone",
+)
+
+
+def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], link: str = LINK) -> str:
+    outcomes = [outcome for _, outcome, _ in builds]
+    reports = [
+        BuildReport(f"https://bench.example.com/job/{name}/", CONSEQUENCES[outcome].result, causes)
+        for name, outcome, causes in builds
+    ]
+    return compose(header_of(vote_of([Ballot(each) for each in outcomes]), outcomes), reports, link)
+
+
+def benchmark(name: str, *comparisons: Comparison) -> tuple[str, Outcome, tuple[str, ...]]:
+    found = judge(comparisons, Policy(), "perf-01")
+    return name, found.outcome, found.causes
+
+
+FOLLY = "PureFollyExecutorBench"
+PERF = "kv-engine-cv-perf/15630"
+EXAMPLES = {
+    "slower": message_of(
+        benchmark(
+            PERF,
+            slower(f"{FOLLY}/OneShotScheduleRun/real_time/threads:4", 0.877, "items_per_second"),
+            slower("HashTableBench/Insert", 1.034),
+            slower("HashTableBench/Find", 1.016),
+            FASTER,
+            *[SAME] * 16,
+        )
+    ),
+    "successful": message_of(benchmark(PERF, *[SAME] * 20)),
+    "undecided": message_of(benchmark(PERF, UNDECIDED, *[SAME] * 4, NEW)),
+    "broken": message_of(benchmark(PERF, BROKEN, REMOVED, SAME)),
+    "does_not_compile": message_of((PERF, Outcome.FAILED, ("compile failed: exit code 2",))),
+    "no_parent": message_of(
+        (PERF, Outcome.NO_PARENT, ("nothing to compare with: the parent does not build (exit code 2)",))
+    ),
+    "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, ("its machine fell silent 3 times",))),
+    "not_built": message_of((PERF, Outcome.NOT_BUILT, ("none of its paths is touched",))),
+    "several_builds": message_of(
+        ("kv_engine.linux/2038", Outcome.FAILED, ("Failure of a CTest test 54/208 Test #54: ep_dcp",)),
+        ("clang_format/24767", Outcome.PASSED, ()),
+        benchmark(PERF, slower("HashTableBench/Insert", 1.5), SAME),
+        ("kv_engine.macos/1154", Outcome.NOT_BUILT, ("none of its paths is touched",)),
+        ("kv_engine.tsan/2073", Outcome.INFRASTRUCTURE, ("the machine is unfit: no sandbox",)),
+    ),
+    "hostile": message_of(
+        benchmark(
+            PERF,
+            *(slower(name, 1.5) for name in HOSTILE[:1]),
+            Comparison(row(HOSTILE[1]), Verdict.BROKEN, reason=HOSTILE[3]),
+            Comparison(row(HOSTILE[2]), Verdict.REMOVED),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_messages_read_as_recorded(name: str) -> None:
+    assert EXAMPLES[name] == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8").removesuffix("\n")
+
+
+def test_no_recorded_message_is_without_its_example() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(EXAMPLES)
+
+
+def test_the_worst_build_comes_first_and_equals_keep_their_order() -> None:
+    reports = [BuildReport(f"l{k}", result) for k, result in enumerate([*reversed(Result), *Result])]
+    lines = compose("H", reports, LINK).split("\n\n")[1:-1]
+
+    assert [line.split(" : ")[1] for line in lines] == [
+        *("ABORTED", "ABORTED", "FAILURE", "FAILURE"),
+        *("UNSTABLE", "UNSTABLE", "SUCCESS", "SUCCESS", "NOT_BUILT", "NOT_BUILT"),
+    ]
+    assert [line.split(" : ")[0] for line in lines][-4:-2] == ["l4", "l5"]
+
+
+def test_what_does_not_fit_is_counted() -> None:
+    causes = tuple(f"cause {k} " + "🚀" * 1000 for k in range(20))
+    message = compose("Build Failed", [BuildReport("link", Result.FAILURE, causes)], LINK)
+
+    assert len(message.encode()) <= MAX_BYTES
+    kept = message.count("cause ")
+    assert 0 < kept < 20
+    assert message.endswith(f"\n\n… and {20 - kept} more lines\n\n{LINK}")
+
+
+def test_causes_make_room_before_builds_do() -> None:
+    causes = tuple("🚀" * 1000 for _ in range(4))
+    reports = [BuildReport("a", Result.ABORTED, causes), BuildReport("b", Result.FAILURE, ("short",))]
+    lines = compose("Build Failed", reports, LINK).split("\n\n")
+
+    assert lines[1] == "a : ABORTED"
+    assert lines[-4:] == ["b : FAILURE", "short", "… and 1 more line", LINK]
+
+
+@given(
+    st.lists(
+        st.builds(
+            BuildReport,
+            link=st.text("abc/:.", max_size=200),
+            result=st.sampled_from(Result),
+            causes=st.lists(st.sampled_from(HOSTILE) | st.text(max_size=2000), max_size=20).map(tuple),
+        ),
+        max_size=12,
+    )
+)
+def test_every_message_fits_and_can_be_recognised(reports: list[BuildReport]) -> None:
+    message = compose("Build Failed", reports, LINK)
+
+    assert len(message.encode()) <= MAX_BYTES
+    assert message.splitlines()[0] == "Build Failed "
+    assert message.splitlines()[-1] == LINK
+    assert len(message.split("\n\n")) == len(message.splitlines()) // 2 + 1
+
+
+@given(st.lists(st.tuples(st.sampled_from(Outcome), st.sampled_from(HOSTILE)), max_size=6))
+def test_no_cause_can_pose_as_a_header_or_a_build(builds: list[tuple[Outcome, str]]) -> None:
+    message = message_of(*((f"perf/{k}", outcome, (text,)) for k, (outcome, text) in enumerate(builds)))
+    lines = message.splitlines()[::2]
+
+    assert sum(line.startswith("https://bench.example.com/job/") for line in lines) == len(builds)
+    assert not any(line.startswith(("Build ", "https://evil")) for line in lines[1:])

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.decision.overrides import (
+    JudgedBuild,
+    Ruling,
+    RulingKind,
+    excused,
+    sentence,
+    standing,
+    taken_back,
+)
+from service.domain.decision.vote import Outcome
+from service.domain.text import plain
+
+REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
+OTHER = "f9b60cd802102402c4e3ec82a153cd6e2f6eec78"
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+FAILURES = {Outcome.FAILED, Outcome.SLOWER, Outcome.MEASURED_NOTHING, Outcome.BROKEN, Outcome.REMOVED}
+
+
+OVERRIDE = Ruling(
+    id=1,
+    kind=RulingKind.OVERRIDE,
+    revision=REVISION,
+    bug="MB-37948",
+    reason="known intermittent failure",
+    who="Bob Reviewer",
+    account="1000003",
+    at=START,
+    builds=frozenset({1, 2}),
+)
+ACCEPT = replace(
+    OVERRIDE, kind=RulingKind.ACCEPT, filter="HTB/*", bug="", reason="safer locks", builds=frozenset()
+)
+UNDO = replace(OVERRIDE, id=2, kind=RulingKind.UNDO, bug="", reason="", builds=frozenset())
+PERSON_VOTE = replace(OVERRIDE, kind=RulingKind.PERSON_VOTE, reason="Overriding buildbot (MB-37948)")
+
+
+def slower(*names: str, build_id: int = 1) -> JudgedBuild:
+    return JudgedBuild(build_id, Outcome.SLOWER, names)
+
+
+def excuse(build: JudgedBuild, *rulings: Ruling) -> Ruling | None:
+    (found,) = excused([build], rulings, REVISION)
+    return found
+
+
+class TestStanding:
+    def test_rulings_stand_in_the_order_in_which_they_were_made(self) -> None:
+        first, second = OVERRIDE, replace(ACCEPT, id=2)
+
+        assert standing([second, first], REVISION) == (first, second)
+
+    def test_nothing_carries_over_to_another_revision(self) -> None:
+        assert standing([replace(OVERRIDE, revision=OTHER)], REVISION) == ()
+
+    def test_an_undo_takes_back_what_anybody_made_before_it(self) -> None:
+        later = replace(OVERRIDE, id=4)
+        made = [
+            replace(OVERRIDE, account="1000001"),
+            replace(ACCEPT, id=2, account="1000002"),
+            replace(UNDO, id=3),
+            later,
+        ]
+
+        assert standing(made, REVISION) == (later,)
+
+    def test_an_undo_is_of_its_own_revision_only(self) -> None:
+        assert standing([OVERRIDE, replace(UNDO, revision=OTHER)], REVISION) == (OVERRIDE,)
+
+    def test_the_log_tells_the_order_not_the_clock(self) -> None:
+        made = replace(OVERRIDE, at=START + timedelta(hours=1))
+
+        assert standing([made, UNDO], REVISION) == ()
+
+    def test_a_persons_own_vote_is_not_ours_to_take_back(self) -> None:
+        assert standing([PERSON_VOTE, UNDO], REVISION) == (PERSON_VOTE,)
+
+    @given(st.lists(st.tuples(st.sampled_from(RulingKind), st.sampled_from([REVISION, OTHER]))))
+    def test_what_stands_was_made_on_the_revision_after_its_last_undo(
+        self, made: list[tuple[RulingKind, str]]
+    ) -> None:
+        log = [replace(OVERRIDE, id=n, kind=kind, revision=where) for n, (kind, where) in enumerate(made, 1)]
+        found = standing(log, REVISION)
+        last = max((e.id for e in log if e.kind is RulingKind.UNDO and e.revision == REVISION), default=0)
+
+        assert all(each.revision == REVISION and each.kind is not RulingKind.UNDO for each in found)
+        assert all(each.id > last or each.kind is RulingKind.PERSON_VOTE for each in found)
+        assert standing(found, REVISION) == found
+
+
+class TestTakenBack:
+    def test_an_undo_takes_back_overrides_and_acceptances_and_nothing_else(self) -> None:
+        later = replace(OVERRIDE, id=6)
+        trusted, voted = replace(OVERRIDE, id=3, kind=RulingKind.TRUST), replace(PERSON_VOTE, id=4)
+        accepted = replace(ACCEPT, id=2)
+        made = [trusted, accepted, OVERRIDE, voted, replace(UNDO, id=5), later]
+
+        assert taken_back(made, REVISION) == (OVERRIDE, accepted)
+
+    def test_without_an_undo_nothing_is(self) -> None:
+        assert taken_back([OVERRIDE, replace(ACCEPT, id=2)], REVISION) == ()
+
+    def test_what_was_made_on_another_revision_is_not_told(self) -> None:
+        assert taken_back([replace(OVERRIDE, revision=OTHER), UNDO], REVISION) == ()
+
+
+class TestOverride:
+    @pytest.mark.parametrize("outcome", Outcome)
+    def test_excuses_failures_and_nothing_else(self, outcome: Outcome) -> None:
+        expected = OVERRIDE if outcome in FAILURES else None
+
+        assert excuse(JudgedBuild(1, outcome), OVERRIDE) == expected
+
+    def test_does_not_excuse_a_build_that_was_started_later(self) -> None:
+        assert excuse(JudgedBuild(3, Outcome.FAILED), OVERRIDE) is None
+
+    def test_of_a_build_excuses_only_that_one(self) -> None:
+        made = replace(OVERRIDE, builds=frozenset({2}))
+        builds = [JudgedBuild(1, Outcome.FAILED), JudgedBuild(2, Outcome.FAILED)]
+
+        assert excused(builds, [made], REVISION) == (None, made)
+
+    def test_does_not_excuse_another_revision(self) -> None:
+        assert excuse(JudgedBuild(1, Outcome.FAILED), replace(OVERRIDE, revision=OTHER)) is None
+
+    def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
+        assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, UNDO) is None
+
+    def test_of_several_the_newest_is_told(self) -> None:
+        second = replace(OVERRIDE, id=2)
+
+        assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, second) == second
+
+
+class TestAccept:
+    def test_excuses_a_slower_build_of_which_every_benchmark_is_accepted(self) -> None:
+        made = ACCEPT
+
+        assert excuse(slower("HTB/Insert/threads:24", "HTB/Delete/threads:24"), made) == made
+
+    def test_does_not_excuse_one_with_another_slower_benchmark(self) -> None:
+        assert excuse(slower("HTB/Insert", "DcpBench/Send"), ACCEPT) is None
+
+    def test_several_excuse_together_and_the_newest_that_is_needed_is_told(self) -> None:
+        made = [
+            replace(ACCEPT, filter="HTB/*"),
+            replace(ACCEPT, id=2, filter="Dcp"),
+            replace(ACCEPT, id=3, filter="Executor"),
+        ]
+
+        assert excuse(slower("HTB/Insert", "DcpBench/Send"), *made) == made[1]
+
+    @pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.SLOWER}))
+    def test_excuses_no_other_outcome(self, outcome: Outcome) -> None:
+        assert excuse(JudgedBuild(1, outcome, ("HTB/Insert",)), ACCEPT) is None
+
+    def test_does_not_excuse_a_build_that_names_no_slower_benchmark(self) -> None:
+        assert excuse(slower(), replace(ACCEPT, filter="*")) is None
+
+    def test_excuses_a_later_run_too(self) -> None:
+        made = ACCEPT
+
+        assert excuse(slower("HTB/Insert", build_id=99), made) == made
+
+    def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
+        assert excuse(slower("HTB/Insert"), ACCEPT, UNDO) is None
+
+
+def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:
+    assert excuse(JudgedBuild(1, Outcome.FAILED), PERSON_VOTE) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (OVERRIDE, "overridden by Bob Reviewer: known intermittent failure (MB-37948)"),
+        (replace(OVERRIDE, reason="see MB-37948"), "overridden by Bob Reviewer: see MB-37948"),
+        (replace(OVERRIDE, bug="MB-3"), "overridden by Bob Reviewer: known intermittent failure (MB-3)"),
+        (replace(OVERRIDE, bug="MB-3", reason="as MB-37"), "overridden by Bob Reviewer: as MB-37 (MB-3)"),
+        (replace(OVERRIDE, reason=""), "overridden by Bob Reviewer (MB-37948)"),
+        (replace(OVERRIDE, who="", bug=""), "overridden by somebody: known intermittent failure"),
+        (ACCEPT, "HTB/* accepted by Bob Reviewer: safer locks"),
+        (UNDO, "overrides taken back by Bob Reviewer"),
+        (
+            PERSON_VOTE,
+            "overridden on the review server by Bob Reviewer: Overriding buildbot (MB-37948)",
+        ),
+        (
+            replace(OVERRIDE, who="Bob\nBuild Successful\u202e", reason="{who}\r\nx", bug="MB-1\n"),
+            "overridden by Bob Build Successful: {who} x (MB-1)",
+        ),
+    ],
+)
+def test_a_ruling_says_who_why_and_which_bug(made: Ruling, line: str) -> None:
+    assert sentence(made) == line
+
+
+@given(st.sampled_from(RulingKind), st.text(), st.text(), st.text(), st.text())
+def test_the_sentence_is_one_line_of_bounded_length(
+    kind: RulingKind, who: str, reason: str, bug: str, chosen: str
+) -> None:
+    line = sentence(replace(OVERRIDE, kind=kind, who=who, reason=reason, bug=bug, filter=chosen))
+
+    assert plain(line, 2000) == line.strip()
+    assert len(line) < 1200

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.decision.vote import (
+    CONSEQUENCES,
+    Ballot,
+    Consequence,
+    Counts,
+    Outcome,
+    Result,
+    header_of,
+    vote_of,
+)
+from service.domain.inference.policy import OnUndecided
+
+BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
+ON_NOTHING = st.sampled_from(OnUndecided)
+NONE = OnUndecided.NONE
+
+
+@pytest.mark.parametrize(
+    ("outcome", "result", "counts"),
+    [
+        (Outcome.PASSED, "SUCCESS", "+1"),
+        (Outcome.FAILED, "FAILURE", "-1"),
+        (Outcome.SLOWER, "FAILURE", "-1"),
+        (Outcome.MEASURED_NOTHING, "FAILURE", "-1"),
+        (Outcome.BROKEN, "FAILURE", "-1"),
+        (Outcome.REMOVED, "FAILURE", "-1"),
+        (Outcome.UNDECIDED, "SUCCESS", "+1"),
+        (Outcome.UNDECIDED_WITHHELD, "UNSTABLE", "no vote"),
+        (Outcome.NO_PARENT, "SUCCESS", "+1"),
+        (Outcome.INFRASTRUCTURE, "ABORTED", "no vote"),
+        (Outcome.CANCELLED, "ABORTED", "no vote"),
+        (Outcome.NOT_BUILT, "NOT_BUILT", "ignored"),
+    ],
+)
+def test_each_outcome_has_its_consequence(outcome: Outcome, result: str, counts: str) -> None:
+    assert CONSEQUENCES[outcome] == Consequence(Result(result), Counts(counts))
+
+
+def test_no_outcome_is_without_one() -> None:
+    assert set(CONSEQUENCES) == set(Outcome)
+
+
+def test_the_vote_is_the_minimum_of_what_counts() -> None:
+    assert vote_of([Ballot(Outcome.PASSED), Ballot(Outcome.FAILED)]) == -1
+    assert vote_of([Ballot(Outcome.PASSED), Ballot(Outcome.NOT_BUILT)]) == 1
+    assert vote_of([Ballot(Outcome.PASSED), Ballot(Outcome.FAILED, is_voting=False)]) == 1
+
+
+def test_an_infrastructure_failure_blocks_a_plus_and_hides_no_minus() -> None:
+    assert vote_of([Ballot(Outcome.PASSED), Ballot(Outcome.INFRASTRUCTURE)]) is None
+    assert vote_of([Ballot(Outcome.SLOWER), Ballot(Outcome.INFRASTRUCTURE)]) == -1
+
+
+def test_where_nothing_was_to_be_built_the_policy_decides() -> None:
+    untouched = [Ballot(Outcome.NOT_BUILT), Ballot(Outcome.PASSED, is_voting=False)]
+
+    assert vote_of(untouched) == 1
+    assert vote_of(untouched, NONE) is None
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_jobs_that_may_not_vote_cast_none_even_alone(outcome: Outcome) -> None:
+    assert vote_of([Ballot(outcome, is_voting=False)]) is None
+    assert vote_of([]) is None
+
+
+@given(BALLOTS, ON_NOTHING)
+def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: OnUndecided) -> None:
+    vote = vote_of(ballots, on_nothing)
+    header = header_of(vote, [ballot.outcome for ballot in ballots])
+
+    assert (header == "Build Failed") == (vote == -1)
+    if vote == 1:
+        assert header in {"Build Successful", "No Builds Executed"}
+    if header == "Build Successful" and vote is None:
+        assert not any(ballot.is_voting and ballot.outcome is not Outcome.NOT_BUILT for ballot in ballots)
+
+
+@given(BALLOTS, ON_NOTHING)
+def test_a_voting_failure_is_never_hidden(ballots: list[Ballot], on_nothing: OnUndecided) -> None:
+    has_failure = any(ballot.counts is Counts.FAIL for ballot in ballots)
+
+    assert (vote_of(ballots, on_nothing) == -1) == has_failure
+
+
+@given(BALLOTS, st.sampled_from(Outcome), ON_NOTHING)
+def test_a_job_that_may_not_vote_changes_no_vote(
+    ballots: list[Ballot], outcome: Outcome, on_nothing: OnUndecided
+) -> None:
+    more = [*ballots, Ballot(outcome, is_voting=False)]
+
+    assert vote_of(more, on_nothing) == vote_of(ballots, on_nothing)
+
+
+@given(BALLOTS)
+def test_a_plus_needs_every_voting_build_to_pass(ballots: list[Ballot]) -> None:
+    if vote_of(ballots) == 1:
+        assert {ballot.counts for ballot in ballots} <= {Counts.PASS, Counts.IGNORED}
+
+
+@pytest.mark.parametrize(
+    ("vote", "outcomes", "header"),
+    [
+        (-1, [Outcome.PASSED, Outcome.FAILED], "Build Failed"),
+        (1, [Outcome.PASSED, Outcome.NOT_BUILT], "Build Successful"),
+        (1, [Outcome.NOT_BUILT], "No Builds Executed"),
+        (None, [Outcome.NOT_BUILT], "No Builds Executed"),
+        (None, [], "No Builds Executed"),
+        (None, [Outcome.PASSED, Outcome.INFRASTRUCTURE], "Build Aborted"),
+        (None, [Outcome.UNDECIDED_WITHHELD], "Build Unstable"),
+        (None, [Outcome.PASSED], "Build Successful"),
+        (None, [Outcome.FAILED], "Build Unstable"),
+    ],
+)
+def test_headers_are_the_build_bots(vote: int | None, outcomes: list[Outcome], header: str) -> None:
+    assert header_of(vote, outcomes) == header

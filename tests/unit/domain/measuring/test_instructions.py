@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.measuring.callgrind import Trial
+from service.domain.measuring.instructions import (
+    BLIND,
+    LAUNCHES,
+    LONG,
+    Counted,
+    added_instructions,
+    causes_of,
+    compare_instructions,
+)
+
+FLOOR = 0.01
+N = 10_000
+
+
+def counted(*instructions: int, iterations: int = N) -> Counted:
+    """A benchmark of that many instructions per iteration, in one launch or two that differ."""
+    both = (instructions * LAUNCHES)[:LAUNCHES]
+    return Counted(tuple((Trial(1, ir + 900), Trial(iterations, iterations * ir)) for ir in both))
+
+
+def compared(base: Counted | None, patch: Counted | None) -> Comparison:
+    return compare_instructions("suite", "BM_a", base, patch, FLOOR)
+
+
+@pytest.mark.parametrize(
+    ("patch", "verdict"),
+    [
+        (100_000, Verdict.SAME),
+        (100_099, Verdict.SAME),
+        (100_100, Verdict.SAME),
+        (101_000, Verdict.SAME),
+        (101_001, Verdict.SLOWER),
+        (105_000, Verdict.SLOWER),
+        (99_900, Verdict.SAME),
+        (99_010, Verdict.SAME),
+        (99_009, Verdict.FASTER),
+    ],
+)
+def test_a_difference_beyond_the_floor_is_a_verdict(patch: int, verdict: Verdict) -> None:
+    base = counted(100_000)
+    found = compared(base, counted(patch))
+    assert (found.verdict, found.reason) == (verdict, BLIND)
+    assert (found.base, found.patch) == (100_000, patch)
+    assert found.ratio == pytest.approx(patch / 100_000)
+    assert added_instructions(base, counted(patch)) == pytest.approx(patch / 100_000 - 1)
+
+
+def test_two_launches_that_differ_by_a_thousandth_agree() -> None:
+    assert compared(counted(100_000, 100_100), counted(105_000)).verdict is Verdict.SLOWER
+
+
+@pytest.mark.parametrize(
+    ("base", "patch"),
+    [
+        (counted(100_000, 100_101), counted(200_000)),
+        (counted(100_000), counted(200_000, 200_201)),
+    ],
+)
+def test_launches_that_differ_by_more_are_not_deterministic(base: Counted, patch: Counted) -> None:
+    found = compared(base, patch)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.reason.startswith("not deterministic")
+    assert added_instructions(base, patch) is None
+
+
+def test_the_longest_loop_that_all_launches_made_decides() -> None:
+    """Growing work: what the last trials say depends on how long they happened to be."""
+    early = (Trial(10, 2 * LONG), Trial(100, 30 * LONG))
+    base = Counted(((*early, Trial(150, 60 * LONG)), (*early, Trial(170, 70 * LONG))))
+    assert compared(base, base).base == 30 * LONG / 100
+
+
+def test_a_shorter_loop_decides_where_the_longest_does_not_repeat() -> None:
+    launches = tuple((Trial(10, 2 * LONG), Trial(100, long)) for long in (20 * LONG, 21 * LONG))
+    assert compared(Counted(launches), Counted(launches)).base == 2 * LONG / 10
+
+
+def test_loops_of_different_lengths_decide_where_work_does_not_depend_on_it() -> None:
+    base, patch = (
+        Counted(tuple((Trial(1, 900), Trial(n, n * ir)) for n in (20_000, 30_000))) for ir in (500, 525)
+    )
+    assert compared(base, patch).ratio == pytest.approx(1.05)
+
+
+def test_a_single_iteration_does_not_speak_for_many() -> None:
+    """The first is cold: it may repeat exactly and yet say nothing."""
+    base = Counted(tuple((Trial(1, 900), Trial(n, n * n * 500)) for n in (20_000, 30_000)))
+    assert compared(base, base).reason.startswith("not deterministic")
+
+
+def test_a_benchmark_with_a_short_loop_of_its_own_is_judged_by_it() -> None:
+    base, patch = (Counted(((Trial(7, ir),),) * LAUNCHES) for ir in (7000, 7700))
+    assert compared(base, patch).ratio == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(
+    ("base", "patch", "reason"),
+    [
+        (None, counted(5), "not counted"),
+        (counted(500), None, "not counted"),
+        (counted(500), Counted(why="patch: exit code 1"), "not counted: patch: exit code 1"),
+        (Counted(), Counted(), "not counted"),
+        (Counted(((), ())), Counted(((), ())), "not counted"),
+    ],
+)
+def test_what_was_not_counted_is_undecided_with_the_reason(
+    base: Counted | None, patch: Counted | None, reason: str
+) -> None:
+    found = compared(base, patch)
+    assert (found.verdict, found.reason, found.ratio) == (Verdict.UNDECIDED, reason, None)
+    assert added_instructions(base, patch) is None
+
+
+def test_nothing_has_no_ratio_to_something() -> None:
+    assert compared(counted(0), counted(0)).verdict is Verdict.SAME
+    assert compared(counted(0), counted(5)).verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("found", [counted(500, 501), Counted(why="it runs several threads")])
+def test_what_was_counted_survives_its_record(found: Counted) -> None:
+    assert Counted.from_mapping(json.loads(json.dumps(found.to_mapping()))) == found
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        [],
+        {"why": ""},
+        {"why": "", "launches": [[[0, 5]]]},
+        {"why": "", "launches": [[[1, -5]]]},
+        {"why": "", "launches": [[[1, 2, 3]]]},
+        {"why": "", "launches": [[[True, 1.5]]]},
+        {"why": "", "launches": 5},
+    ],
+)
+def test_a_record_that_holds_something_else_was_not_counted(found: object) -> None:
+    assert Counted.from_mapping(found) == Counted(why="its record cannot be read")
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(1, 10**18), st.integers(0, 10**18))), max_size=3))
+def test_any_counts_lead_to_a_verdict(launches: list[list[tuple[int, int]]]) -> None:
+    found = Counted(tuple(tuple(Trial(*each) for each in launch) for launch in launches))
+    assert compared(found, found).verdict in {Verdict.SAME, Verdict.UNDECIDED}
+
+
+def test_the_message_says_what_moved_what_is_not_known_and_what_it_cannot_see() -> None:
+    base = counted(1000)
+    names = {"BM_a": 1050, "BM_b": 1200, "BM_c": 900, "BM_d": 1000}
+    rows = [compare_instructions("s", name, base, counted(ir), FLOOR) for name, ir in names.items()]
+    rows.append(compare_instructions("s", "BM_e", base, Counted(why="it runs several threads"), FLOOR))
+    (cause,) = causes_of(rows, is_advisory=True)
+    assert cause == (
+        "instructions (advisory, 5 in all): 2 more, first BM_b +20.0 %; 1 fewer, first BM_c −10.0 %; "
+        "1 as many as before; 1 not known: BM_e: not counted: it runs several threads; "
+        "instructions do not see contention or cache misses"
+    )
+
+
+def test_a_build_without_counts_says_nothing() -> None:
+    assert causes_of([], is_advisory=True) == ()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.errors import BadResults
+from service.domain.identity import Side
+from service.domain.measuring.pair_record import RawLaunch, decode, encode, read_pair
+from service.domain.project.project_file import Suite
+from tests.unit.domain.gbench_files import REPEATED, row, whole
+
+LAUNCHES = st.builds(
+    RawLaunch,
+    suite=st.text(),
+    side=st.sampled_from(Side),
+    output=st.binary(),
+    facts=st.dictionaries(st.text(), st.floats(allow_nan=False) | st.none()),
+)
+
+
+@given(st.lists(LAUNCHES, max_size=4))
+def test_every_byte_survives(launches: list[RawLaunch]) -> None:
+    assert decode(encode(launches)) == tuple(launches)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"",
+        b"{",
+        b"\xff",
+        b"1",
+        b"null",
+        b"[1]",
+        b"[{}]",
+        b'[{"suite": "s", "side": "left", "output": "", "facts": {}}]',
+        b'[{"suite": "s", "side": "base", "output": 1, "facts": {}}]',
+        b'[{"suite": "s", "side": "base", "output": "\\ud800", "facts": {}}]',
+        b"[" * 100_000,
+    ],
+    ids=lambda record: record[:50],
+)
+def test_what_is_no_record_is_refused(record: bytes) -> None:
+    with pytest.raises(BadResults, match="not a pair record"):
+        decode(record)
+
+
+def test_a_pair_is_read_as_samples() -> None:
+    record = encode([RawLaunch("s", side, REPEATED, {"seconds": 1.0}) for side in Side])
+    base, patch = read_pair(3, record, [Suite("s", "build/s")])
+
+    assert (base.side, patch.side) == (Side.BASE, Side.PATCH)
+    assert base.pair == patch.pair == 3
+    assert base.values["BM_push/64"]["cpu_time"] == patch.values["BM_push/64"]["cpu_time"] > 0
+
+
+def test_a_suite_that_the_job_no_longer_has_is_left_out() -> None:
+    record = encode([RawLaunch(name, Side.BASE, whole(row()), {}) for name in ("s", "gone")])
+
+    assert [each.suite for each in read_pair(0, record, [Suite("s", "build/s")])] == ["s"]
+
+
+def test_output_that_cannot_be_read_is_told_with_its_launch() -> None:
+    record = encode([RawLaunch("s", Side.PATCH, b"", {})])
+
+    with pytest.raises(BadResults, match=r"^pair 3, patch, suite s: it is empty$"):
+        read_pair(3, record, [Suite("s", "build/s")])

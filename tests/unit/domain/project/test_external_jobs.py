@@ -1,0 +1,66 @@
+"""What a project file may say of jobs that another CI runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import BadProjectFile
+from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.project.project_file import JobKind, parse_job, parse_project_file
+
+JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
+
+
+def refusal(line: str) -> str:
+    with pytest.raises(BadProjectFile) as caught:
+        parse_project_file(f"{JOB}    {line}")
+    return str(caught.value)
+
+
+def test_all_that_may_be_said() -> None:
+    more = "    voting: false\n    paths: [src/]\n    policy: {on_nothing_to_build: none}"
+    job = parse_project_file(JOB + more).job("linux")
+
+    assert (job.kind, job.voting, job.paths) == (JobKind.EXTERNAL, False, ("src/",))
+    assert job.policy == Policy(on_nothing_to_build=OnUndecided.NONE)
+    assert parse_job("linux", job.source) == job
+
+
+def test_nothing_more_need_be_said_than_what_it_is() -> None:
+    job = parse_project_file(JOB).job("linux")
+
+    assert (job.voting, job.paths, job.policy) == (True, (), Policy())
+    assert (job.pool, job.suites, job.retries) == ("", (), 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pool: perf",
+        "build: {compile: make}",
+        "suites: [{name: a, program: build/a}]",
+        "instructions: report",
+        "instructions: off",
+        "retries: 1",
+        "retries: 0",
+    ],
+)
+def test_what_only_our_machines_could_do_is_refused(line: str) -> None:
+    assert refusal(line) == (
+        f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: another CI runs jobs of kind external; "
+        "allowed are kind, paths, policy, voting"
+    )
+
+
+def test_a_policy_for_measurements_is_refused() -> None:
+    assert refusal("policy: {floor: 1%}") == (
+        "benchgate.yaml:5: jobs.linux.policy.floor: unknown key; allowed are on_nothing_to_build"
+    )
+
+
+@pytest.mark.parametrize("line", ["url: x", "sutes: []"])
+def test_an_unknown_key_is_named_with_those_that_are_allowed(line: str) -> None:
+    assert refusal(line) == (
+        f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: unknown key; "
+        "allowed are kind, paths, policy, voting"
+    )

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import BadProjectFile
+from service.domain.project.plan import concerns, plan_builds
+from service.domain.project.project_file import Job, JobKind, ProjectFile
+
+
+def job(name: str = "perf", *paths: str) -> Job:
+    return Job(name, JobKind.BENCHMARK, paths=paths)
+
+
+def test_builds_are_planned_in_the_order_of_the_file() -> None:
+    planned = plan_builds(ProjectFile(jobs=(job("b"), job("a", "docs/"), job("c", "src/**"))), ["src/x.cc"])
+
+    assert [(each.job.name, each.is_needed) for each in planned] == [("b", True), ("a", False), ("c", True)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "path", "is_concerned"),
+    [
+        ((), "anything", True),
+        (("src/",), "src/a/b.cc", True),
+        (("src/",), "lib/src.cc", False),
+        (("*.cc",), "deep/down/x.cc", True),
+        (("engines/**",), "engines/ep/x.cc", True),
+        (("engines/**",), "other/engines/x.cc", False),
+        (("src/", "!src/*.md"), "src/README.md", False),
+        (("src/", "!src/*.md"), "src/x.cc", True),
+        (("a b/",), "a b/x", True),
+    ],
+)
+def test_patterns_are_gits(patterns: tuple[str, ...], path: str, is_concerned: bool) -> None:  # noqa: FBT001
+    assert concerns(job("perf", *patterns), [path]) is is_concerned
+
+
+def test_a_change_of_nothing_concerns_only_jobs_that_name_no_paths() -> None:
+    assert concerns(job(), [])
+    assert not concerns(job("perf", "**"), [])
+
+
+def test_a_root_commit_concerns_every_job() -> None:
+    assert concerns(job("perf", "docs/"), None)
+
+
+def test_what_another_ci_runs_is_planned_as_well() -> None:
+    elsewhere = Job("linux", JobKind.EXTERNAL, paths=("src/",))
+    planned = plan_builds(ProjectFile(jobs=(job(), elsewhere)), ["docs/x"])
+
+    assert [(each.job.name, each.is_needed) for each in planned] == [("perf", True), ("linux", False)]
+
+
+def test_a_kind_that_cannot_be_run_is_refused_by_name() -> None:
+    with pytest.raises(
+        BadProjectFile, match="job tests: this version runs jobs of kind benchmark, not ctest"
+    ):
+        plan_builds(ProjectFile(jobs=(job(), Job("tests", JobKind.CTEST))), [])

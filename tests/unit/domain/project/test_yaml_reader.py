@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import contextlib
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.errors import BadProjectFile
+from service.domain.project.yaml_reader import Node, duration, fraction, read_yaml
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(BadProjectFile) as caught:
+        read_yaml(text, "f")
+    return str(caught.value)
+
+
+def test_every_value_knows_its_line_and_key() -> None:
+    root = read_yaml("a:\n  b:\n    - 1\n    - c: x\n", "f")
+    leaf = root.need("a").need("b").value[1].need("c")
+
+    assert (leaf.where, leaf.key, leaf.value) == ("f:4", "a.b[1].c", "x")
+    assert str(leaf.error("no")) == "f:4: a.b[1].c: no"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "f: the file is empty"),
+        ("# only a comment", "f: the file is empty"),
+        (
+            "a: [1",
+            "f:1: not YAML: while parsing a flow sequence, expected ',' or ']', but got '<stream end>'",
+        ),
+        ("a: 1\nb: c: d", "f:2: not YAML: mapping values are not allowed here"),
+        ("a: *x", "f:1: not YAML: found undefined alias 'x'"),
+        ("a: 1\n---\nb: 2", "f:2: not YAML: expected a single document in the stream, but found another doc"),
+        ("a: 1\nb: \x07", "f:2: not YAML: special characters are not allowed"),
+        ("a: 1\na: 2", "f:2: a: given twice"),
+        ("a: {b: 1,\n b: 2}", "f:2: a.b: given twice"),
+        ("? [a]\n: 1", "f:1: a key must be a text"),
+        ("x:\n  ? {a: b}\n  : 1", "f:2: x: a key must be a text"),
+        ("a: !!set {b}", "f:1: a: the tag tag:yaml.org,2002:set is not allowed"),
+        (
+            "a: !!python/object:os.system {}",
+            "f:1: a: the tag tag:yaml.org,2002:python/object:os.system is not",
+        ),
+        ("a: !!python/name:os.system x", "f:1: a: cannot be read: could not determine a constructor"),
+        ("a: !x 1", "f:1: a: cannot be read: could not determine a constructor for the tag '!x'"),
+        ("a: !!int x", "f:1: a: cannot be read: invalid literal for int()"),
+        (f"a: 0x{'f' * 20_000}", "f:1: a: a number that large is not allowed"),
+        (f"a: {'9' * 5000}", "f:1: a: cannot be read: Exceeds the limit"),
+        ("a: -9007199254740993", "f:1: a: a number that large is not allowed"),
+        ("a: &x [*x]", "f:1: too large or nested too deep once its aliases are unfolded"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(text: str, message: str) -> None:
+    assert refusal(text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a0: &a0 [x]\n" + "\n".join(f"a{k}: &a{k} [{','.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 12)),
+        "a: &a\n  b: &b [1]\nc: [" + ", ".join(["*a"] * 15_000) + "]",
+        "[" * 10_000,
+        "{a: " * 400 + "1" + "}" * 400,
+    ],
+    ids=["laughs", "many aliases", "deep", "deep and closed"],
+)
+def test_a_file_that_explodes_is_refused_in_time(text: str) -> None:
+    start = perf_counter()
+
+    assert "too deep" in refusal(text) or "nested deeper than 32 levels" in refusal(text)
+    assert perf_counter() - start < 10
+
+
+def test_an_alias_used_twice_is_read_twice() -> None:
+    root = read_yaml("a: &a {b: 1}\nc: *a\n", "f")
+
+    assert root.plain() == {"a": {"b": 1}, "c": {"b": 1}}
+
+
+def test_dates_and_binary_are_texts_here() -> None:
+    assert read_yaml("a: 2020-01-02\nb: !!binary aGk=", "f").plain() == {"a": "2020-01-02", "b": "aGk="}
+
+
+@given(PLAIN)
+def test_plain_data_survives_being_wrapped(plain: object) -> None:
+    assert Node.of(plain, "x").plain() == plain
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(BadProjectFile):
+        read_yaml(text, "f").plain()
+
+
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [("1%", 0.01), ("2.5 %", 0.025), ("100%", 1.0), ("0%", 0.0), (0.01, 0.01), (0, 0.0), (0.5, 0.5)],
+)
+def test_shares(value: object, share: float) -> None:
+    assert fraction(Node(value, "f")) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("90s", 90), ("10m", 600), ("2h", 7200), ("50ms", 0.05), ("1.5 s", 1.5), (30, 30), (0.5, 0.5)],
+)
+def test_durations(value: object, seconds: float) -> None:
+    assert duration(Node(value, "f")) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("value", ["", "%", "1", "1%%", "1e3%", "-1%", None, [], {}, "1" * 5000 + "%"])
+def test_what_is_no_share_is_refused(value: object) -> None:
+    with pytest.raises(BadProjectFile, match="is not a share; allowed are"):
+        fraction(Node.of(value, "f"))
+
+
+@pytest.mark.parametrize("value", ["", "s", "1", "1d", "1 0s", "1e3s", "-1s", None, [], -1, 1e7])
+def test_what_is_no_duration_is_refused(value: object) -> None:
+    with pytest.raises(BadProjectFile, match="is not a duration; allowed are"):
+        duration(Node.of(value, "f"))

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.execution import Execution
+from service.domain.decision.states import BuildState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.identity import SeriesKey, Side
+from service.steps.deciding.analyse import give_up
+from tests.support.build_host import CODE, code
+from tests.support.changes import Service, project
+from tests.support.finished import Farm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Farm:
+    farm = Farm(tmp_path)
+    farm.review()
+    return farm
+
+
+def test_what_was_measured_becomes_results_verdicts_and_an_outcome(farm: Farm) -> None:
+    farm.execute()
+    farm.analyse()
+    (build,) = farm.service.store.memory.builds
+    stored = farm.service.store.memory.results[1]
+
+    assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
+    assert build.causes[0].startswith("1 of 2 slower; worst BM_a CPU time +10.")
+    assert build.causes[0].endswith(", 14 pairs on perf-01")
+    assert [(each.verdict, each.pairs) for each in stored.comparisons] == [("slower", 14), ("same", 5)]
+    series = SeriesKey("gerrit", "kv", "master", "perf", "perf", "bench", "BM_a", "cpu_time")
+    assert stored.series[series] == ("s", "lower")
+    lengths = {(each.series.benchmark, each.side): len(each.samples) for each in stored.results}
+    assert lengths == {(name, side): 14 for name in ("BM_a", "BM_b") for side in Side}
+    assert [each.samples[5:] for each in stored.results if each.series.benchmark == "BM_b"] == [
+        (None,) * 9
+    ] * 2
+    assert farm.service.store.memory.hints[-1] == ("vote", 1)
+
+
+def test_analysing_again_changes_nothing(farm: Farm) -> None:
+    farm.execute()
+    farm.analyse()
+    before = repr(farm.service.store.memory)
+    farm.analyse()
+
+    assert repr(farm.service.store.memory) == before
+
+
+@pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])
+def test_a_build_that_no_machine_has_executed_is_left_alone(farm: Farm, state: BuildState) -> None:
+    farm.service.store.update(1, state=state)
+    before = repr(farm.service.store.memory)
+    farm.analyse()
+
+    assert repr(farm.service.store.memory) == before
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.FAILED, Outcome.NO_PARENT, Outcome.INFRASTRUCTURE, Outcome.CANCELLED]
+)
+def test_an_outcome_that_the_machine_knew_is_kept_with_its_causes(farm: Farm, outcome: Outcome) -> None:
+    farm.report(Execution(outcome, ("because",)))
+    farm.analyse()
+    (build,) = farm.service.store.memory.builds
+
+    assert (build.state, build.outcome, build.causes) == (BuildState.FINISHED, outcome, ("because",))
+    assert farm.service.store.memory.results == {}
+
+
+def test_a_failing_artifact_store_leaves_everything_as_it_was(farm: Farm) -> None:
+    farm.execute()
+    farm.artifacts.kept.clear()
+    before = repr(farm.service.store.memory)
+    with pytest.raises(NotFound):
+        farm.analyse()
+
+    assert repr(farm.service.store.memory) == before
+
+
+@pytest.mark.parametrize(
+    ("base", "patch", "outcome", "cause"),
+    [
+        (
+            {},
+            {"BM_a": 1e-6},
+            Outcome.NO_PARENT,
+            "nothing to compare with: the parent has no benchmark that the filters choose",
+        ),
+        ({"BM_a": 1e-6}, {}, Outcome.MEASURED_NOTHING, "suite bench measured nothing"),
+        ({"BM_a": 1e-6, "BM_b": 1e-6}, {"BM_b": 1e-6}, Outcome.REMOVED, "1 removed: BM_a"),
+        ({"BM_b": 1e-6}, {"BM_a": 1e-6, "BM_b": 1e-6}, Outcome.PASSED, "1 of 2 the same within 3 %"),
+        ({"BM_b": 1.1e-6}, {"BM_b": 1e-6}, Outcome.PASSED, "1 of 1 faster; best BM_b CPU time −9."),
+    ],
+)
+def test_benchmarks_may_come_and_go(
+    tmp_path: Path, base: dict[str, float], patch: dict[str, float], outcome: Outcome, cause: str
+) -> None:
+    source = project()
+    kept = source.commits["parent"].files
+    source.commit("parent", "root", {**kept, CODE: code(**base)}, "refs/heads/master")
+    source.commit("patch1", "parent", {**kept, CODE: code(**patch)}, "refs/changes/07/7/1")
+    farm = Farm(tmp_path, Service(source=source))
+    farm.review()
+    farm.execute()
+    farm.analyse()
+    (build,) = farm.service.store.memory.builds
+
+    assert build.outcome is outcome
+    assert build.causes[0].startswith(cause)
+
+
+class TestGivingUp:
+    def test_a_build_that_no_machine_finished_is_an_infrastructure_failure(self, farm: Farm) -> None:
+        give_up(farm.service.store, 1, "its machine fell silent")
+        (build,) = farm.service.store.memory.builds
+
+        assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("its machine fell silent",))
+        assert farm.service.store.memory.hints[-1] == ("vote", 1)
+
+    def test_one_that_nobody_wanted_any_more_was_cancelled(self, farm: Farm) -> None:
+        farm.service.store.update(1, cancel_requested=True)
+        give_up(farm.service.store, 1, "cancelled")
+
+        assert farm.service.store.memory.builds[0].outcome is Outcome.CANCELLED
+
+    def test_a_finished_build_keeps_its_outcome(self, farm: Farm) -> None:
+        farm.execute()
+        farm.analyse()
+        give_up(farm.service.store, 1, "too late")
+
+        assert farm.service.store.memory.builds[0].outcome is Outcome.SLOWER

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.execution import Execution
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import BuildName, RunKind
+from service.domain.links import Links
+from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
+from tests.support.finished import Farm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TWO_JOBS = PROJECT_FILE + PROJECT_FILE.split("jobs:\n")[1].replace("  perf:", "  more:")
+
+
+def farm_with(tmp_path: Path, text: str = PROJECT_FILE) -> Farm:
+    farm = Farm(tmp_path, Service(source=project(text)))
+    farm.review()
+    return farm
+
+
+def finish(farm: Farm, *outcomes: Outcome) -> None:
+    for build_id, outcome in enumerate(outcomes, 1):
+        farm.report(Execution(outcome, (f"{outcome} for a reason",)), build_id)
+        farm.analyse(build_id)
+
+
+def test_a_finished_round_is_decided_and_its_review_queued(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.FAILED)
+    farm.service.vote()
+    memory = farm.service.store.memory
+
+    (decision,) = memory.decisions
+    assert (decision.vote, decision.number, decision.header) == (-1, 1, "Build Failed")
+    assert farm.service.runs() == [("patch1", RunState.FINISHED)]
+    (review,) = memory.reviews.values()
+    assert (review.review.change, review.review.revision) == (KEY, "patch1")
+    assert review.review.labels == {"Performance": -1}
+    assert review.review.marker == "https://bench.example.com/runs/1#v1"
+    assert review.review.message == decision.message
+    assert decision.message == (
+        "Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE\n\nfailed for a reason\n\n"
+        "https://bench.example.com/runs/1#v1"
+    )
+
+
+def test_it_waits_for_the_last_build(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path, TWO_JOBS)
+    finish(farm, Outcome.PASSED)
+    farm.service.vote()
+    assert farm.service.store.memory.decisions == []
+
+    farm.report(Execution(Outcome.FAILED), 2)
+    farm.analyse(2)
+    farm.service.vote()
+    assert [each.vote for each in farm.service.store.memory.decisions] == [-1]
+
+
+def test_a_round_is_decided_once(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.PASSED)
+    for _ in range(3):
+        farm.service.vote()
+
+    assert len(farm.service.store.memory.decisions) == len(farm.service.store.memory.reviews) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "labels", "header"),
+    [
+        ((Outcome.PASSED, Outcome.UNDECIDED), {"Performance": 1}, "Build Successful"),
+        ((Outcome.PASSED, Outcome.SLOWER), {"Performance": -1}, "Build Failed"),
+        ((Outcome.PASSED, Outcome.INFRASTRUCTURE), {}, "Build Aborted"),
+        ((Outcome.SLOWER, Outcome.INFRASTRUCTURE), {"Performance": -1}, "Build Failed"),
+        ((Outcome.NO_PARENT, Outcome.NO_PARENT), {"Performance": 1}, "Build Successful"),
+        ((Outcome.UNDECIDED_WITHHELD, Outcome.PASSED), {}, "Build Unstable"),
+    ],
+)
+def test_the_vote_is_the_minimum_and_the_header_follows_it(
+    tmp_path: Path, outcomes: tuple[Outcome, ...], labels: dict[str, int], header: str
+) -> None:
+    farm = farm_with(tmp_path, TWO_JOBS)
+    finish(farm, *outcomes)
+    farm.service.vote()
+
+    (review,) = farm.service.store.memory.reviews.values()
+    assert review.review.labels == labels
+    assert review.review.message.startswith(f"{header} \n\n")
+
+
+def test_a_run_that_was_cancelled_casts_no_vote_and_says_nothing(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.FAILED)
+    farm.service.see(change_at(2))
+    farm.service.vote()
+
+    assert farm.service.store.memory.decisions == []
+    assert farm.service.store.memory.reviews == {}
+
+
+def test_a_run_of_the_branch_is_told_on_its_change_without_a_vote(tmp_path: Path) -> None:
+    farm = Farm(tmp_path)
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan()
+    finish(farm, Outcome.SLOWER)
+    farm.service.vote()
+    memory = farm.service.store.memory
+
+    assert farm.service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
+    assert [(each.vote, each.header) for each in memory.decisions] == [(None, "Build Failed")]
+    started, ended = (stored.review for stored in memory.reviews.values())
+    assert started.message == "Build Started https://bench.example.com/runs/1"
+    assert ended.message.startswith("Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
+    assert started.labels == ended.labels == {}
+
+
+@pytest.mark.parametrize(("policy", "labels"), [("pass", {"Performance": 1}), ("none", {})])
+def test_where_nothing_was_to_be_built_the_project_file_decides(
+    tmp_path: Path, policy: str, labels: dict[str, int]
+) -> None:
+    text = TWO_JOBS.replace('"bench.json", "src/"', '"docs/"')
+    first, _, rest = text.rpartition("probation: off")
+    farm = farm_with(tmp_path, f"{first}on_nothing_to_build: {policy}{rest}")
+    farm.service.vote()
+
+    (review,) = farm.service.store.memory.reviews.values()
+    assert review.review.labels == labels
+    assert review.review.message.startswith("No Builds Executed \n\n")
+
+
+def test_a_project_on_trial_hears_results_without_votes(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path, PROJECT_FILE + "    voting: false\n")
+    finish(farm, Outcome.INFRASTRUCTURE)
+    farm.service.vote()
+
+    (review,) = farm.service.store.memory.reviews.values()
+    assert review.review.labels == {}
+    assert review.review.message.startswith("Build Aborted \n\n")
+
+
+def test_decisions_are_numbered_by_patch_set(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.PASSED)
+    farm.service.vote(1)
+    farm.review(2)
+    farm.report(Execution(Outcome.FAILED), 2)
+    farm.analyse(2)
+    farm.service.vote(2)
+
+    assert [(each.run_id, each.number, each.vote) for each in farm.service.store.memory.decisions] == [
+        (1, 1, 1),
+        (2, 1, -1),
+    ]
+
+
+def test_links_lead_to_pages() -> None:
+    links = Links("https://bench.example.com/ci/")
+
+    assert links.run(3) == "https://bench.example.com/ci/runs/3"
+    assert links.decision(3, 2) == "https://bench.example.com/ci/runs/3#v2"
+    assert links.build(BuildName("perf", 4)) == "https://bench.example.com/ci/job/perf/4/"
+
+
+def test_a_whole_round_from_upload_to_vote(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    farm.execute()
+    farm.analyse()
+    farm.service.vote()
+
+    (review,) = farm.service.store.memory.reviews.values()
+    assert review.review.labels == {"Performance": -1}
+    assert "1 of 2 slower; worst BM_a CPU time +" in review.review.message

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import ChangeKey, RunKind
+from service.steps.intake.look_at_change import look_at_change
+from service.steps.reviewers.deliver import deliver_reviews
+from tests.support.changes import KEY, Service, change_at
+
+if TYPE_CHECKING:
+    from typing import Any
+
+ABANDONED: dict[str, Any] = {"status": ChangeStatus.ABANDONED}
+MERGED: dict[str, Any] = {"status": ChangeStatus.MERGED, "merged_as": "merged"}
+
+
+def test_an_open_patch_set_gets_a_run_that_is_to_be_planned() -> None:
+    service = Service()
+    service.see(change_at(1))
+
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+    assert service.store.memory.hints == [("plan", 1)]
+
+
+def test_looking_twice_changes_nothing() -> None:
+    service = Service()
+    service.see(change_at(1))
+    before = repr(service.store.memory)
+    service.see(change_at(1))
+
+    assert repr(service.store.memory) == before
+
+
+@pytest.mark.parametrize("end", [RunState.RUNNING, RunState.FINISHED, RunState.REFUSED])
+def test_a_patch_set_that_had_its_run_gets_no_other(end: RunState) -> None:
+    service = Service()
+    service.see(change_at(1))
+    with service.store.transaction() as tx:
+        if end is RunState.RUNNING:
+            tx.start_run(1, tree="t", parent=None, parent_tree=None, label="Verified")
+        else:
+            tx.end_run(1, end)
+    service.see(change_at(1, minutes=1, subject="A reviewer said something"))
+
+    assert service.runs() == [("patch1", end)]
+
+
+def test_a_new_patch_set_cancels_the_run_and_builds_of_the_old_one() -> None:
+    service = Service()
+    service.see(change_at(1))
+    service.plan()
+    service.see(change_at(2))
+
+    assert service.runs() == [("patch1", RunState.CANCELLED), ("patch2", RunState.PLANNING)]
+    assert [build.cancel_requested for build in service.store.memory.builds] == [False]
+
+    service.plan(2)
+    service.store.drop_unwanted_builds()
+    assert [build.cancel_requested for build in service.store.memory.builds] == [True, False]
+
+
+def test_a_finished_run_of_an_old_patch_set_stays_as_it_was() -> None:
+    service = Service()
+    service.see(change_at(1))
+    service.plan()
+    service.store.update(1, state=BuildState.FINISHED)
+    with service.store.transaction() as tx:
+        tx.end_run(1, RunState.FINISHED)
+    service.see(change_at(2))
+
+    assert service.runs()[0] == ("patch1", RunState.FINISHED)
+    assert not service.store.memory.builds[0].cancel_requested
+
+
+def test_abandoning_cancels_and_restoring_starts_anew() -> None:
+    service = Service()
+    service.see(change_at(1))
+    service.see(change_at(1, minutes=1, **ABANDONED))
+    assert service.runs() == [("patch1", RunState.CANCELLED)]
+
+    service.see(change_at(1, minutes=2))
+    service.see(change_at(1, minutes=2))
+    assert service.runs() == [("patch1", RunState.CANCELLED), ("patch1", RunState.PLANNING)]
+
+
+def test_a_change_that_was_abandoned_before_anything_ran_stays_quiet() -> None:
+    service = Service()
+    service.see(change_at(1, **ABANDONED))
+
+    assert service.store.memory.runs == []
+
+
+@pytest.mark.parametrize("flag", ["is_wip", "is_private"])
+def test_work_in_progress_and_private_changes_are_not_run(flag: str) -> None:
+    service = Service()
+    service.see(change_at(1, **{flag: True}))
+    assert service.runs() == []
+
+    service.see(change_at(1, minutes=1))
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+
+
+def test_a_new_patch_set_in_progress_still_cancels_the_old_run() -> None:
+    service = Service()
+    service.see(change_at(1))
+    service.see(change_at(2, is_wip=True))
+
+    assert service.runs() == [("patch1", RunState.CANCELLED)]
+
+
+def test_a_merged_change_gets_one_run_of_the_branch() -> None:
+    service = Service()
+    service.see(change_at(1))
+    for minutes in (1, 1, 2):
+        service.see(change_at(1, minutes=minutes, **MERGED))
+
+    assert service.runs() == [("patch1", RunState.CANCELLED)]
+    assert service.runs(RunKind.POST_SUBMIT) == [("merged", RunState.PLANNING)]
+    assert service.store.memory.hints == [("plan", 1), ("plan", 2)]
+
+
+def test_a_merge_that_made_no_commit_measures_nothing() -> None:
+    service = Service()
+    service.see(change_at(1, status=ChangeStatus.MERGED))
+
+    assert service.store.memory.runs == []
+
+
+def test_an_older_state_of_the_change_is_ignored() -> None:
+    """Answers overtake each other: what was asked first may arrive last."""
+    service = Service()
+    service.see(change_at(2))
+    service.see(change_at(1))
+    service.see(change_at(1, minutes=1, **ABANDONED))
+
+    assert service.runs() == [("patch2", RunState.PLANNING)]
+
+
+def test_a_change_that_is_not_there_is_left_alone() -> None:
+    service = Service()
+    service.see(change_at(1))
+    look_at_change(service.store, service.server, ChangeKey("gerrit", 8))
+    service.server.changes.clear()
+    look_at_change(service.store, service.server, KEY)
+
+    assert service.runs() == [("patch1", RunState.PLANNING)]
+
+
+class TestDueVotes:
+    """A vote that met a closed change is cast once the change is open again."""
+
+    @pytest.fixture
+    def service(self) -> Service:
+        service = Service()
+        service.see(change_at(1))
+        service.plan()
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.PASSED)
+        service.vote()
+        service.see(change_at(1, minutes=1, **ABANDONED))
+        assert deliver_reviews(service.store, service.store, service.server) == 0
+        return service
+
+    def test_after_it_was_restored(self, service: Service) -> None:
+        service.see(change_at(1, minutes=2))
+        assert deliver_reviews(service.store, service.store, service.server) == 1
+        assert service.server.reviews[-1].labels == {"Performance": 1}
+
+    def test_but_not_after_new_code(self, service: Service) -> None:
+        service.see(change_at(2))
+        assert deliver_reviews(service.store, service.store, service.server) == 0
+
+    def test_and_not_twice(self, service: Service) -> None:
+        for minutes in (2, 3):
+            service.see(change_at(1, minutes=minutes))
+            deliver_reviews(service.store, service.store, service.server)
+        assert len([review for review in service.server.reviews if review.labels]) == 1
+
+
+class TestReconciling:
+    def test_what_no_event_told_is_found(self) -> None:
+        service = Service()
+        service.server.put(change_at(1))
+        service.server.put(change_at(1, key=ChangeKey("gerrit", 8), **ABANDONED))
+
+        assert service.reconcile(is_full=True) == 1
+        assert service.runs() == [("patch1", RunState.PLANNING)]
+        assert service.reconcile(is_full=True) == 1
+        assert len(service.runs()) == 1
+
+    def test_one_process_does_it_at_a_time(self) -> None:
+        service = Service()
+        service.server.put(change_at(1))
+        with service.store.exclusive("reconcile"):
+            assert service.reconcile(is_full=True) is None
+
+        assert service.runs() == []

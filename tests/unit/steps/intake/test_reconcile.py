@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.states import RunState
+from service.domain.errors import Transient
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import ChangeKey, RunKind
+from tests.support.changes import KEY, Service, change_at
+from tests.support.fakes import WRITTEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from service.domain.gerrit.change import Change
+
+
+@pytest.fixture
+def service() -> Service:
+    service = Service()
+    service.see(change_at(1))
+    return service
+
+
+def test_a_change_that_was_abandoned_unheard_is_found(service: Service) -> None:
+    service.server.put(change_at(1, minutes=1, status=ChangeStatus.ABANDONED))
+
+    assert service.reconcile(is_full=True) == 1
+    assert service.runs() == [("patch1", RunState.CANCELLED)]
+    assert service.reconcile(is_full=True) == 0
+
+
+def test_a_change_that_was_merged_unheard_is_measured(service: Service) -> None:
+    service.server.put(change_at(1, minutes=1, status=ChangeStatus.MERGED, merged_as="parent"))
+
+    assert service.reconcile(is_full=True) == 1
+    assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
+
+
+def test_a_change_that_is_open_there_and_here_is_looked_at_once(service: Service) -> None:
+    service.server.put(change_at(1, key=ChangeKey("gerrit", 8)))
+
+    assert service.reconcile(is_full=True) == 2
+
+
+def test_a_change_that_the_server_no_longer_shows_stops_nothing(service: Service) -> None:
+    del service.server.changes[KEY]
+    service.server.put(change_at(1, key=ChangeKey("gerrit", 8)))
+
+    assert service.reconcile(is_full=True) == 2
+    assert len(service.runs()) == 2
+
+
+def test_changes_of_another_server_are_not_asked_for(service: Service) -> None:
+    service.server.instance = "elsewhere"
+    service.server.changes.clear()
+
+    assert service.reconcile(is_full=True) == 0
+
+
+class TestPosition:
+    """How far the server was read, by its own clock."""
+
+    def test_the_first_contact_looks_at_everything(self, service: Service) -> None:
+        assert service.store.memory.positions == {}
+        assert service.reconcile() == 1
+        assert service.store.memory.positions["gerrit"].first_contact == WRITTEN
+
+    def test_later_only_what_moved_is_looked_at(self, service: Service) -> None:
+        service.reconcile()
+        assert service.reconcile() == 0
+        service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))
+        assert service.reconcile() == 1
+        assert service.runs()[-1] == ("patch2", RunState.PLANNING)
+
+    def test_what_the_server_shows_late_is_caught_up_with(self, service: Service) -> None:
+        service.reconcile()
+        service.server.put(change_at(2, updated=WRITTEN - timedelta(minutes=4)))
+        assert service.reconcile() == 1
+
+    def test_a_look_at_everything_that_is_open_misses_nothing_that_is_closed(self, service: Service) -> None:
+        """One that was made and merged while nobody looked."""
+        service.reconcile()
+        merged = change_at(
+            1,
+            key=ChangeKey("gerrit", 9),
+            updated=WRITTEN + timedelta(minutes=1),
+            status=ChangeStatus.MERGED,
+            merged_as="parent",
+            submitted=WRITTEN + timedelta(minutes=1),
+        )
+        service.server.put(merged)
+        service.server.put(change_at(2, updated=WRITTEN + timedelta(hours=1)))
+        service.reconcile(is_full=True)
+        assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
+
+    def test_it_moves_with_the_stored_work_only(self, service: Service) -> None:
+        service.reconcile()
+        service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))
+        before = service.store.memory.positions["gerrit"]
+        service.server.changes_since = broken_at_the_last_page  # type: ignore[method-assign, assignment]
+        with pytest.raises(Transient):
+            service.reconcile()
+
+        assert service.store.memory.positions["gerrit"] == before
+
+
+def broken_at_the_last_page(moment: datetime | None) -> Iterator[Change]:
+    yield change_at(2, updated=WRITTEN + timedelta(hours=1))
+    raise Transient("502")

@@ -1,0 +1,338 @@
+"""Another CI tells of its builds, in any order and more than once."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import ChangeKey, RunKind
+from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
+from service.steps.upkeep.sweep import poke
+from tests.support.changes import KEY, Service, change_at, project
+from tests.support.fakes import WRITTEN
+from tests.support.memory_store import MemoryQueue
+
+TARGET = Target(KEY, "patch1")
+ELSEWHERE = """\
+version: 1
+commands: {rerun: committers}
+jobs:
+  linux: {kind: external}
+  macos: {kind: external}
+  docs: {kind: external, paths: [docs/]}
+  perf:
+    kind: benchmark
+    paths: [docs/]
+    suites: [{name: bench, program: build/bench}]
+"""
+
+
+def build(job: str, number: int) -> ExternalBuild:
+    return ExternalBuild(job, number, f"http://ci.example.com/job/{job}/{number}/")
+
+
+def begin(service: Service, job: str, number: int) -> bool:
+    return announce_external(service.store, TARGET, build(job, number))
+
+
+def end(service: Service, job: str, number: int, result: str = "SUCCESS", *causes: str) -> bool:
+    return note_external(service.store, TARGET, build(job, number), result, causes)
+
+
+def vote(service: Service) -> int | None:
+    """Of the last decision, once every run that was woken is looked at."""
+    for _, run in [hint for hint in service.store.memory.hints if hint[0] == "vote"]:
+        service.vote(run)
+    return service.store.memory.decisions[-1].vote
+
+
+def message(service: Service) -> list[str]:
+    return service.store.memory.decisions[-1].message.split("\n\n")
+
+
+def names(service: Service, run: int) -> list[tuple[str, int | None]]:
+    """The builds of a run as the other CI names them."""
+    builds = [
+        service.store.memory.builds[b - 1] for number, b in service.store.memory.run_builds if number == run
+    ]
+    return [(each.job, each.external_number) for each in builds if each.outcome is not Outcome.NOT_BUILT]
+
+
+@pytest.fixture
+def service() -> Service:
+    """A patch set for which two jobs of another CI are waited for."""
+    service = Service(source=project(ELSEWHERE))
+    service.server.members = {("bob", "committers")}
+    service.server.put(change_at(1, updated=WRITTEN))
+    service.reconcile()
+    service.plan()
+    return service
+
+
+@pytest.fixture
+def failed(service: Service) -> Service:
+    """The same after its first round, in which macos failed."""
+    end(service, "linux", 5, "SUCCESS")
+    end(service, "macos", 7, "FAILURE", "Test  #49: dcp")
+    assert vote(service) == -1
+    return service
+
+
+class TestTheFirstRound:
+    def test_builds_wait_for_their_results_and_no_machine_is_told(self, service: Service) -> None:
+        memory = service.store.memory
+
+        assert [(each.job, each.state) for each in memory.builds[:2]] == [
+            ("linux", BuildState.RUNNING),
+            ("macos", BuildState.RUNNING),
+        ]
+        assert [each.sequence_id for each in memory.builds[:2]] == [None, None]
+        assert "execute" not in {task for task, _ in memory.hints}
+
+    def test_the_round_ends_with_the_last_result(self, service: Service) -> None:
+        assert end(service, "linux", 5)
+        service.vote()
+        assert service.runs() == [("patch1", RunState.RUNNING)]
+        assert end(service, "macos", 7)
+
+        assert vote(service) == 1
+        assert message(service)[:3] == [
+            "Build Successful ",
+            "http://ci.example.com/job/linux/5/ : SUCCESS",
+            "http://ci.example.com/job/macos/7/ : SUCCESS",
+        ]
+
+    def test_a_cause_ends_with_the_page_of_its_build(self, failed: Service) -> None:
+        assert "Test  #49: dcp ( http://ci.example.com/job/macos/7/ )" in message(failed)
+
+    @pytest.mark.parametrize(
+        ("result", "cast"), [("SUCCESS", 1), ("FAILURE", -1), ("UNSTABLE", None), ("ABORTED", None)]
+    )
+    def test_each_result_is_told_in_its_word_and_votes(
+        self, service: Service, result: str, cast: int | None
+    ) -> None:
+        end(service, "linux", 5, result)
+        end(service, "macos", 7)
+
+        assert vote(service) == cast
+        assert f"http://ci.example.com/job/linux/5/ : {result}" in message(service)
+
+    def test_one_that_was_not_built_there_does_not_count(self, service: Service) -> None:
+        end(service, "linux", 5, "NOT_BUILT")
+        end(service, "macos", 7)
+
+        assert vote(service) == 1
+
+    def test_a_build_that_began_shows_its_page_before_it_ends(self, service: Service) -> None:
+        assert begin(service, "linux", 5)
+        assert not begin(service, "linux", 5)
+
+        (linux, *_) = service.store.memory.builds
+        assert (linux.external_number, linux.url) == (5, "http://ci.example.com/job/linux/5/")
+        assert linux.state is BuildState.RUNNING
+        assert end(service, "linux", 5)
+        assert names(service, 1) == [("linux", 5), ("macos", None)]
+
+    def test_a_newer_build_overtakes_one_that_is_still_on_its_way(self, service: Service) -> None:
+        begin(service, "linux", 5)
+        assert end(service, "linux", 6)
+        assert not end(service, "linux", 5, "FAILURE")
+
+        assert names(service, 1) == [("linux", 6), ("macos", None)]
+        assert service.store.memory.builds[-1].outcome is Outcome.PASSED
+
+    def test_a_job_whose_paths_are_untouched_is_not_run_whatever_the_other_ci_does(
+        self, service: Service
+    ) -> None:
+        assert not begin(service, "docs", 3)
+        assert not end(service, "docs", 3, "FAILURE")
+
+    def test_equal_trees_wait_for_results_of_their_own(self, failed: Service) -> None:
+        source = failed.source
+        source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+        failed.see(change_at(2, updated=WRITTEN))
+        failed.plan(2)
+
+        assert names(failed, 2) == [("linux", None), ("macos", None)]
+
+    def test_without_a_result_it_ends_at_the_deadline(self, service: Service) -> None:
+        end(service, "macos", 7)
+        service.store.memory.overdue = {1}
+        poke(service.store, service.store, MemoryQueue())
+
+        assert vote(service) is None
+        assert message(service)[:3] == [
+            "Build Aborted ",
+            "https://bench.example.com/job/linux/1/ : ABORTED",
+            "no result came from the other CI",
+        ]
+        assert end(service, "linux", 5)
+        assert vote(service) == 1
+
+    def test_with_newer_code_nobody_waits_any_more(self, service: Service) -> None:
+        service.see(change_at(2, updated=WRITTEN))
+        service.plan(2)
+        poke(service.store, service.store, MemoryQueue())
+
+        assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
+        assert not end(service, "linux", 5)
+
+
+class TestLaterRounds:
+    def test_a_job_that_ran_again_opens_the_next_round_at_its_end(self, failed: Service) -> None:
+        assert begin(failed, "linux", 6)
+        assert failed.runs()[-1] == ("patch1", RunState.RUNNING)
+        assert end(failed, "linux", 6)
+
+        assert names(failed, 2) == [("macos", 7), ("linux", 6)]
+        assert vote(failed) == -1
+        assert "Test  #49: dcp ( http://ci.example.com/job/macos/7/ )" in message(failed)
+
+    def test_its_result_alone_opens_and_ends_it(self, failed: Service) -> None:
+        assert end(failed, "macos", 8)
+
+        assert names(failed, 2) == [("linux", 5), ("macos", 8)]
+        assert vote(failed) == 1
+
+    def test_the_second_one_in_a_round_stays_in_its_place(self, failed: Service) -> None:
+        begin(failed, "linux", 6)
+        begin(failed, "macos", 8)
+        assert names(failed, 2) == [("macos", 8), ("linux", 6)]
+        end(failed, "linux", 6)
+        failed.vote(2)
+        assert failed.runs()[-1] == ("patch1", RunState.RUNNING)
+        end(failed, "macos", 8)
+
+        assert vote(failed) == 1
+        assert len(failed.store.memory.decisions) == 2
+
+    @pytest.mark.parametrize("number", [6, 7])
+    def test_what_is_not_newer_changes_nothing(self, failed: Service, number: int) -> None:
+        assert not begin(failed, "macos", number)
+        assert not end(failed, "macos", number)
+        assert len(failed.store.memory.runs) == 1
+
+    def test_an_earlier_round_is_known_in_the_next_one_too(self, failed: Service) -> None:
+        failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
+        failed.see(failed.server.changes[KEY])
+        (answer,) = failed.obey()
+        assert "only what another CI builds failed" in answer
+
+        failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck macos")
+        failed.see(failed.server.changes[KEY])
+        assert failed.obey() == []
+
+        assert names(failed, 2) == [("linux", 5), ("macos", None)]
+        assert ("execute", 6) not in failed.store.memory.hints
+        assert not end(failed, "macos", 7, "FAILURE")
+        assert end(failed, "macos", 8)
+        assert vote(failed) == 1
+
+    def test_a_round_that_a_person_called_off_takes_nothing(self, failed: Service) -> None:
+        begin(failed, "macos", 8)
+        failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
+        failed.see(failed.server.changes[KEY])
+        failed.obey()
+
+        assert not end(failed, "macos", 8)
+
+    def test_a_branch_is_measured_once(self, failed: Service) -> None:
+        merged = change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1")
+        failed.see(merged)
+        failed.plan(2)
+        target = Target(KEY, "patch1", RunKind.POST_SUBMIT)
+        assert note_external(failed.store, target, build("linux", 9), "SUCCESS")
+        assert note_external(failed.store, target, build("macos", 9), "FAILURE")
+        assert note_external(failed.store, target, build("macos", 10), "SUCCESS")
+        assert vote(failed) is None
+
+        assert not note_external(failed.store, target, build("linux", 11), "SUCCESS")
+
+
+class TestWithdrawnBuilds:
+    def test_where_nothing_was_executed_none_is_named(self, service: Service) -> None:
+        assert withdraw_external(service.store, TARGET, "linux")
+        assert not withdraw_external(service.store, TARGET, "linux")
+        assert withdraw_external(service.store, TARGET, "macos")
+
+        assert vote(service) is None
+        assert message(service)[0] == "No Builds Executed "
+        assert not any("linux" in line or "macos" in line for line in message(service))
+
+    def test_beside_others_it_keeps_the_round_from_a_vote_for_the_patch_set(self, service: Service) -> None:
+        withdraw_external(service.store, TARGET, "linux")
+        end(service, "macos", 7)
+
+        assert vote(service) is None
+        assert message(service)[:3] == [
+            "Build Aborted ",
+            "https://bench.example.com/job/linux/1/ : ABORTED",
+            "the other CI withdrew it before it began",
+        ]
+
+    def test_what_failed_beside_it_still_votes_against(self, service: Service) -> None:
+        withdraw_external(service.store, TARGET, "linux")
+        end(service, "macos", 7, "FAILURE")
+
+        assert vote(service) == -1
+
+    def test_one_that_began_is_not_withdrawn(self, service: Service) -> None:
+        begin(service, "linux", 5)
+
+        assert not withdraw_external(service.store, TARGET, "linux")
+
+    def test_one_that_has_ended_is_not_withdrawn(self, failed: Service) -> None:
+        assert not withdraw_external(failed.store, TARGET, "macos")
+
+    def test_it_may_be_run_after_all(self, service: Service) -> None:
+        withdraw_external(service.store, TARGET, "linux")
+        withdraw_external(service.store, TARGET, "macos")
+        vote(service)
+        end(service, "linux", 5)
+        vote(service)
+        end(service, "macos", 7)
+
+        assert vote(service) == 1
+        assert names(service, 3) == [("linux", 5), ("macos", 7)]
+
+
+class TestWhatIsNotKnown:
+    def test_before_the_run_is_planned_it_is_to_be_told_again(self) -> None:
+        service = Service(source=project(ELSEWHERE))
+        service.see(change_at(1))
+        for tell in (begin, end):
+            with pytest.raises(Transient, match="run 1 is not planned yet"):
+                tell(service, "linux", 5)
+        with pytest.raises(Transient):
+            withdraw_external(service.store, TARGET, "linux")
+
+    @pytest.mark.parametrize(
+        ("target", "what"),
+        [
+            (Target(KEY, "patch2"), "there is no check run of patch2 on change 7"),
+            (Target(ChangeKey("gerrit", 8), "patch1"), "there is no check run of patch1 on change 8"),
+            (Target(ChangeKey("other", 7), "patch1"), "there is no check run of patch1 on change 7"),
+            (Target(KEY, "patch1", RunKind.POST_SUBMIT), "there is no post-submit run of patch1"),
+        ],
+    )
+    def test_a_revision_without_a_run_is_not_found(self, service: Service, target: Target, what: str) -> None:
+        with pytest.raises(NotFound, match=what):
+            note_external(service.store, target, build("linux", 5), "SUCCESS")
+
+    def test_an_unknown_job_is_not_found(self, service: Service) -> None:
+        with pytest.raises(NotFound, match="run 1 has no job windows"):
+            end(service, "windows", 5)
+
+    def test_the_result_of_a_job_of_ours_is_refused(self, service: Service) -> None:
+        with pytest.raises(BadInput, match="job: perf is not of kind external"):
+            end(service, "perf", 5)
+
+    def test_an_unknown_result_leaves_the_build_waiting(self, service: Service) -> None:
+        with pytest.raises(BadInput, match="result: 'REGRESSED' is not known"):
+            end(service, "linux", 5, "REGRESSED")
+
+        assert service.store.memory.builds[0].state is BuildState.RUNNING

@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import BuildSpec, Longer, Revision
+from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, variant_of
+from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.vote import Outcome
+from service.domain.errors import Transient
+from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
+from service.domain.project.project_file import parse_project_file
+from service.steps.machine.execute import execute_build
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
+from tests.support.memory_files import MemoryPacker
+from tests.unit.steps.machine.test_measure_disturbed import Neighbour
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from service.domain.decision.execution import Execution
+    from service.domain.decision.measured_build import Measured
+    from service.ports.building import Sandbox
+    from service.ports.progress import Progress
+
+    Code = dict[str, Any] | None
+
+JOB = """\
+version: 1
+jobs:
+  perf:
+    kind: benchmark
+    build: {compile: make}
+    suites: [{name: bench, program: build/bench}]
+    policy: {LAYOUT}
+"""
+BASE = {"BM_slow": 1e-6, "BM_same": 1e-6}
+PATCH = {"BM_slow": 1.05e-6, "BM_same": 1e-6}
+
+
+class Killed(BaseException):
+    """The worker is gone; nothing catches this."""
+
+
+class Machine:
+    """A machine on which a patch slows one of two benchmarks by 5 %, as the project links it."""
+
+    def __init__(self, scratch: Path, policy: str = "{}", base: Code = None, patch: Code = None) -> None:
+        source = MemorySource()
+        source.commit("base", None, {CODE: json.dumps({"benchmarks": BASE, **(base or {})})})
+        source.commit("patch", "base", {CODE: json.dumps({"benchmarks": PATCH, **(patch or {})})})
+        job = parse_project_file(JOB.replace("{LAYOUT}", policy)).job("perf")
+        sides = [Revision(name, source.tree("kv", name), name, "desk") for name in ("base", "patch")]
+        self.spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", sides[0], sides[1], job)
+        self.sandbox = MemorySandbox()
+        self.shop = workshop(source, self.sandbox, scratch)
+        self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
+
+    def work(self, progress: Progress | None = None) -> Execution:
+        found = execute_build(self.claimed, self.shop, progress or Silence())
+        assert found is not None
+        return found
+
+    def judge(self) -> Measured:
+        return judge_measured(self.spec.judged, self.claimed.fixed or (), self.claimed.pairs(), "m1")
+
+    @property
+    def confirming(self) -> list[int]:
+        """To which variant each pair on relinks belongs."""
+        return [variant_of(pair) for pair in self.claimed.records if variant_of(pair)]
+
+
+class Listener(Silence):
+    """Progress that is written down."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def say(self, text: str, done: float | None = None) -> None:
+        self.said.append(text)
+
+
+def not_checked(why: str) -> str:
+    return f"layout not checked by relinking: {why}; `layout: off` in the policy lets it vote unconfirmed"
+
+
+def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, str]:
+    row = next(each for each in found.comparisons if each.row.benchmark == benchmark)
+    return row.verdict, row.reason
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_slow_down_of_every_link_is_believed(machine: Machine) -> None:
+    machine.work()
+    found = machine.judge()
+    verdict, reason = verdict_of(found, "BM_slow")
+
+    assert found.judgement.outcome is Outcome.SLOWER
+    assert verdict is Verdict.SLOWER
+    assert reason.startswith("layout: slower on three relinks too (")
+
+
+def test_a_slow_down_of_one_link_is_taken_back(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"benchmarks": BASE}})
+    machine.work()
+    found = machine.judge()
+    verdict, reason = verdict_of(found, "BM_slow")
+
+    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert verdict is Verdict.UNDECIDED
+    assert reason.startswith("layout: ")
+    assert reason.endswith("slower in 0 of them")
+
+
+def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(PAIRS)]
+    assert {pattern for _, pattern in machine.sandbox.launches[-2 * PAIRS * len(VARIANTS) :]} == {
+        "^(BM_slow)$"
+    }
+
+
+def test_samples_are_those_of_the_programs_as_built(machine: Machine) -> None:
+    machine.work()
+
+    assert {variant_of(launch.pair) for launch in machine.judge().launches} == {0}
+
+
+def test_each_side_is_compiled_once_more_and_linked_three_times(machine: Machine) -> None:
+    machine.work()
+
+    assert [line.splitlines()[-1] for line in machine.sandbox.commands] == ["make"] * (2 + 2 * 4)
+    assert len(machine.claimed.binaries) == 2 + 2 * len(VARIANTS)
+    assert len(set(machine.claimed.binaries.values())) == len(machine.claimed.binaries)
+
+
+def test_relinks_are_kept_like_other_programs(machine: Machine) -> None:
+    machine.work()
+    machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
+    machine.sandbox.commands.clear()
+    machine.work()
+
+    assert machine.sandbox.commands == []
+    assert len(machine.confirming) == PAIRS * len(VARIANTS)
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"),
+    [
+        (
+            {"links always alike": 1},
+            "linking again of the patch: the order of objects makes no difference to the programs",
+        ),
+        ({"does not link again": 1}, "compile failed of the patch: exit code 2"),
+        (
+            {"linked again": {"crashes": 1}},
+            "linked again, the patch fails (suite bench: exit code 139)",
+        ),
+    ],
+)
+def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
+    tmp_path: Path, patch: Code, why: str
+) -> None:
+    machine = Machine(tmp_path, patch=patch)
+    execution = machine.work()
+    found = machine.judge()
+
+    assert execution.causes[0] == not_checked(why)
+    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert verdict_of(found, "BM_slow") == (Verdict.UNDECIDED, "layout: not checked by relinking")
+
+
+@dataclass
+class FailingOnce(MemoryPacker):
+    """Cannot copy what was linked again, the first time."""
+
+    phases: Sequence[str] = ()
+    has_failed: bool = False
+
+    def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
+        if "confirm" in self.phases and not self.has_failed:
+            self.has_failed = True
+            raise Transient("copying of the programs: exit code 1")
+        return super().renew(sandbox, builds, watch)
+
+
+def test_a_machine_that_cannot_copy_what_was_linked_again_takes_nothing_back(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.shop = replace(machine.shop, packer=FailingOnce(phases=machine.claimed.phases))
+
+    assert execute_build(machine.claimed, machine.shop, Silence()) is None  # it is tried again
+    assert not any("layout" in cause for cause in machine.work().causes)
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
+
+
+def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, base={"does not link again": 1})
+
+    assert machine.work().causes[0] == not_checked("compile failed of the parent: exit code 2")
+
+
+def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_does_not_vote(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
+    execution = machine.work()
+
+    assert execution.causes[0] == not_checked("BM_slow gave a result in fewer than 10 pairs of a relink")
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.UNDECIDED
+
+
+def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
+    machine.work()
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
+
+
+def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
+    # At first only BM_slow can be told; whoever measures longer finds BM_late as well.
+    slow = {"BM_slow": 1.2e-6, "BM_late": 1.05e-6}
+    base = {"benchmarks": dict.fromkeys(slow, 1e-6)}
+    machine = Machine(tmp_path, "{max_pairs: 14, false_alarms: 0.00002}", base, {"benchmarks": slow})
+    machine.work()
+    first = len(machine.confirming)
+    machine.claimed.spec = replace(machine.spec, longer=Longer("*", 40)).to_mapping()
+    machine.work()
+
+    assert verdict_of(machine.judge(), "BM_late")[0] is Verdict.SLOWER
+    assert len(machine.confirming) - first <= MOST * len(VARIANTS)
+
+
+def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
+    quiet = Machine(tmp_path)
+    quiet.work()
+    machine = Machine(tmp_path)
+    first_again = len(quiet.sandbox.launches) - 2 * PAIRS * len(VARIANTS)
+    neighbour = Neighbour({first_again, first_again + 1})
+    machine.shop = replace(machine.shop, read_load=neighbour.read_load, cpus=(0,), host_cpus=(0,))
+    machine.work()
+
+    assert machine.confirming == [1] * (PAIRS + 1) + [2] * PAIRS + [3] * PAIRS
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
+
+
+def test_it_is_said_that_programs_are_linked_again(machine: Machine) -> None:
+    said: list[str] = []
+    machine.work(Listener(said))
+
+    relinking = [text.removeprefix("perf/1: ") for text in said if "relink" in text]
+    assert relinking[:2] == ["relink 1 of 3, linking again", "relink 1 of 3, pair 1"]
+
+
+def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.sandbox.seconds = 9.0  # of a launch: 540 s for all pairs on relinks
+    machine.sandbox.build_seconds = 300.0
+    execution = machine.work()
+
+    assert not any("layout" in cause for cause in execution.causes)
+    assert len(machine.confirming) == PAIRS * len(VARIANTS)
+
+
+def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{machine_time: 10m}")
+    machine.sandbox.seconds = 20.0  # of a launch
+    execution = machine.work()
+
+    assert execution.causes[0] == not_checked("the machine time is used up")
+    assert len(machine.confirming) == 16
+    assert execution.seconds["confirm"] == 640.0
+
+
+@pytest.mark.parametrize("is_too_large", [False, True])
+def test_the_causes_say_where_programs_stayed_in_one_place(tmp_path: Path, *, is_too_large: bool) -> None:
+    machine = Machine(tmp_path)
+    machine.shop = replace(machine.shop, packer=MemoryPacker(is_too_large=is_too_large))
+    machine.work()
+
+    told = [cause for cause in machine.judge().judgement.causes if "too large to be copied" in cause]
+    assert len(told) == is_too_large
+
+
+def test_a_project_may_do_without(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, policy="{layout: off}")
+    execution = machine.work()
+
+    assert "confirm" not in execution.seconds
+    assert machine.confirming == []
+    assert verdict_of(machine.judge(), "BM_slow") == (Verdict.SLOWER, "")
+
+
+@pytest.mark.parametrize("launch", [30, 31, 47, 70])
+def test_a_killed_worker_is_continued_where_it_was(machine: Machine, tmp_path: Path, launch: int) -> None:
+    machine.sandbox.before = _kill_at(launch)
+    with pytest.raises(Killed):
+        machine.work()
+    machine.sandbox.before = lambda _: None
+    machine.work()
+
+    assert machine.confirming == [variant for variant in VARIANTS for _ in range(PAIRS)]
+    assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
+
+
+def _kill_at(launch: int) -> Callable[[int], None]:
+    def before(number: int) -> None:
+        if number == launch:
+            raise Killed
+
+    return before

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service.domain.comparison.suite import Listing
+from service.domain.decision.measured_build import Measured, judge_measured
+from service.domain.decision.vote import Outcome
+from service.domain.identity import Side
+from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
+from service.domain.project.project_file import Instructions, Job, JobKind, Suite
+from service.steps.machine.count_instructions import count_instructions
+from service.steps.machine.launching import Launcher
+from service.steps.machine.measure import measure
+from tests.support.build_host import MemoryPairs, MemorySandbox, MemorySource, Silence, workshop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+JOB = Job(
+    "perf",
+    JobKind.BENCHMARK,
+    suites=(Suite("bench", "build/bench"),),
+    instructions=Instructions.REPORT,
+)
+NAMES = ("BM_a", "BM_b")
+
+
+def program(instructions: Mapping[str, int] | None, names: tuple[str, ...] = NAMES, **other: Any) -> str:  # noqa: ANN401
+    counted = {} if instructions is None else {"instructions": instructions}
+    return json.dumps({"benchmarks": dict.fromkeys(names, 1e-6), **counted, **other})
+
+
+BASE = program({"BM_a": 500, "BM_b": 500})
+PATCH = program({"BM_a": 525, "BM_b": 500})
+
+
+class Bench:
+    """Two built trees, which either a step alone or a whole measuring may use."""
+
+    def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH) -> None:
+        self.sandbox = MemorySandbox()
+        self.log = MemoryPairs()
+        self.shop = workshop(MemorySource(), self.sandbox, scratch)
+        self.trees = {Side.BASE: scratch / "base", Side.PATCH: scratch / "patch"}
+        for side, text in ((Side.BASE, base), (Side.PATCH, patch)):
+            (self.trees[side] / "build").mkdir(parents=True)
+            (self.trees[side] / "build" / "bench").write_text(text)
+
+    def count(
+        self, job: Job = JOB, *, names: tuple[str, ...] = NAMES, is_same: bool = False
+    ) -> list[Comparison]:
+        launcher = Launcher(self.shop, job, self.trees, "seed", lambda: None)
+        listings = [Listing("bench", names, names, is_same)]
+        counts = count_instructions(launcher, listings, Silence())
+        return list(compare_counts(listings, counts, job.policy.floor))
+
+    def measure(self, job: Job = JOB) -> Measured:
+        measure(self.shop, job, self.trees, "seed", self.log, Silence(), lambda: None)
+        return self.judge(job)
+
+    def judge(self, job: Job = JOB) -> Measured:
+        return judge_measured(job, self.log.fixed or (), self.log.pairs(), "perf-01")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_every_benchmark_is_launched_alone_twice_on_each_side(bench: Bench) -> None:
+    rows = bench.count()
+    assert bench.sandbox.counted == ["^(BM_a)$"] * 4 + ["^(BM_b)$"] * 4
+    assert [(row.row.benchmark, row.verdict) for row in rows] == [
+        ("BM_a", Verdict.SLOWER),
+        ("BM_b", Verdict.SAME),
+    ]
+
+
+def test_nothing_is_counted_unless_the_job_asks_for_it(bench: Bench) -> None:
+    assert bench.count(replace(JOB, instructions=Instructions.OFF)) == []
+    assert bench.sandbox.counted == []
+
+
+def test_the_same_program_is_not_counted(bench: Bench) -> None:
+    assert bench.count(is_same=True) == []
+
+
+def test_several_threads_are_not_counted(bench: Bench) -> None:
+    (row,) = bench.count(names=("BM_a/threads:2",))
+    assert row.reason == "not counted: it runs several threads"
+    assert bench.sandbox.counted == []
+
+
+def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
+    rows = Bench(tmp_path, program(None), program(None)).count()
+    said = "not counted: base: exit code 127: sh: 1: exec: valgrind: not found"
+    assert {row.reason for row in rows} == {said}
+
+
+def test_counting_ends_with_its_time(bench: Bench) -> None:
+    hour = [0.0, 0.0, 1.0, 2.0, 10_000.0]  # the end is fixed first; the budget is a quarter of 600 s
+    bench.shop = replace(bench.shop, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
+    rows = bench.count()
+    assert len(bench.sandbox.counted) == 3
+    assert {row.reason for row in rows} == {"not counted: the time for counting was used up"}
+
+
+def test_counts_are_kept_with_the_first_pair_and_judged_from_there(bench: Bench) -> None:
+    found = bench.measure()
+    counts = counts_in(bench.log.records[0])
+    assert (added_share(counts, "bench", "BM_a") or 0) > 0
+    assert added_share(counts, "bench", "BM_b") == 0
+    assert added_share(counts, "bench", "BM_unknown") is None
+    assert all(counts_in(raw) == {} for pair, raw in bench.log.pairs() if pair > 0)
+    assert bench.judge() == found
+
+
+def test_a_worker_that_continues_does_not_count_again(bench: Bench) -> None:
+    found = bench.measure()
+    before = len(bench.sandbox.counted)
+    assert bench.measure() == found
+    assert len(bench.sandbox.counted) == before
+
+
+def test_more_instructions_are_reported_and_do_not_vote(bench: Bench) -> None:
+    found = bench.measure()
+    assert found.judgement.outcome is Outcome.PASSED
+    assert any(
+        "instructions (advisory, 2 in all): 1 more, first BM_a +5.0 %" in c for c in found.judgement.causes
+    )
+
+
+def test_more_instructions_vote_where_the_job_says_so(bench: Bench) -> None:
+    found = bench.measure(replace(JOB, instructions=Instructions.VOTE))
+    assert found.judgement.outcome is Outcome.SLOWER
+    assert found.judgement.causes[0].startswith("1 of 4 worse; worst BM_a instructions +5.0 %")
+
+
+def test_rows_of_time_are_the_same_whether_instructions_vote_or_not(bench: Bench, tmp_path: Path) -> None:
+    """The family does not grow: an exact row spends none of the error."""
+    other = Bench(tmp_path / "other")
+    without = other.measure(replace(JOB, instructions=Instructions.OFF)).comparisons
+    found = bench.measure(replace(JOB, instructions=Instructions.VOTE)).comparisons
+    assert [row for row in found if row.row.metric.name != "instructions"] == list(without)
+
+
+@pytest.mark.parametrize("mode", [Instructions.REPORT, Instructions.VOTE])
+def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructions) -> None:
+    policy = Policy(on_undecided=OnUndecided.NONE)
+    job = replace(JOB, instructions=mode, policy=policy)
+    found = Bench(tmp_path, program(None), program(None)).measure(job)
+    assert found.judgement.outcome is Outcome.PASSED
+    assert any("2 not known: BM_a: not counted: base: exit code 127" in c for c in found.judgement.causes)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.execution import Execution
+from service.domain.decision.states import MAX_ATTEMPTS
+from service.domain.decision.vote import Outcome
+from service.domain.errors import Cancelled, NotFound, Transient, Unfit
+from service.domain.identity import RunKind
+from service.domain.project.project_file import parse_project_file
+from service.steps.machine.execute import RETRY_AFTER, execute_build
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.changes import PROJECT_FILE, project
+from tests.support.memory_files import MemoryArtifacts, MemoryPacker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.steps.machine.build_sides import Workshop
+    from tests.support.build_host import MemorySource
+
+JOB = parse_project_file(PROJECT_FILE).job("perf")
+
+
+def spec_of(source: MemorySource, base: str | None = "parent", patch: str = "patch1") -> BuildSpec:
+    def revision(commit: str, trust: str) -> Revision:
+        return Revision(commit, source.tree("kv", commit), "refs/changes/07/7/1", trust)
+
+    parent = revision(base, "reviewed") if base else None
+    return BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", parent, revision(patch, "unreviewed"), JOB)
+
+
+class Machine:
+    """A machine with its workshop, working on a claimed build."""
+
+    def __init__(
+        self, scratch: Path, source: MemorySource | None = None, base: str | None = "parent"
+    ) -> None:
+        self.source = source or project()
+        self.sandbox = MemorySandbox()
+        self.artifacts = MemoryArtifacts()
+        self.shop: Workshop = workshop(self.source, self.sandbox, scratch, artifacts=self.artifacts)
+        self.claimed = MemoryClaimed(spec=spec_of(self.source, base).to_mapping())
+
+    def write(self, commit: str, program: str) -> None:
+        """A commit whose code is something else; the build is planned anew."""
+        old = self.source.commits[commit]
+        self.source.commit(commit, old.parent, {**old.files, CODE: program})
+        self.claimed = MemoryClaimed(spec=spec_of(self.source).to_mapping())
+
+    def work(self, *, is_draining: bool = False) -> Execution | None:
+        return execute_build(self.claimed, self.shop, Silence(), lambda: is_draining)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+class TestOutcomes:
+    def test_both_sides_are_built_and_measured_and_the_analysis_decides(self, machine: Machine) -> None:
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is None
+        assert execution.pairs == len(machine.claimed.records) == 14
+        assert set(execution.seconds) == {"build patch", "build base", "measure"}
+        assert execution.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
+        assert machine.claimed.phases == ["build patch", "build base", "measure"]
+        assert machine.claimed.executions == [execution.to_mapping()]
+        assert machine.claimed.log == b"== compile: make\n" * 2
+
+    def test_a_patch_that_does_not_compile_has_failed(self, machine: Machine) -> None:
+        machine.write("patch1", '{"does not compile": 1}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert (execution.outcome, execution.causes) == (Outcome.FAILED, ("compile failed: exit code 2",))
+        assert machine.claimed.phases == ["build patch"]
+
+    def test_programs_that_cannot_be_copied_are_the_machines_fault(self, machine: Machine) -> None:
+        full = Transient("copying of the programs: exit code 1: cp: no space left on device")
+        machine.shop = replace(machine.shop, packer=MemoryPacker(fault=full))
+        assert machine.work() is None  # it is tried again
+
+        machine.claimed.attempt = MAX_ATTEMPTS
+        execution = machine.work()
+        assert execution is not None
+        assert execution.outcome is Outcome.INFRASTRUCTURE
+        assert execution.causes[0].endswith(str(full))
+
+    def test_a_patch_that_makes_no_program_has_failed(self, machine: Machine) -> None:
+        machine.write("patch1", '{"benchmarks": {}, "makes nothing": 1}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.FAILED
+        assert execution.causes == ("program build/bench: the build made no such program",)
+
+    def test_a_program_that_neither_side_makes_is_nobodys_fault(self, machine: Machine) -> None:
+        """The project file is the branch's: an older patch set may know its program by another name."""
+        spec = spec_of(machine.source)
+        machine.claimed.spec = {**spec.to_mapping(), "config": {**spec.job.source, "build": {}}}
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.MISCONFIGURED
+        assert execution.causes == (
+            "program build/bench is made by neither side: check benchgate.yaml, or rebase",
+        )
+
+    def test_a_parent_that_does_not_compile_leaves_nothing_to_compare_with(self, machine: Machine) -> None:
+        machine.write("parent", '{"does not compile": 1}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.NO_PARENT
+        assert execution.causes == (
+            "nothing to compare with: the parent does not build (compile failed: exit code 2)",
+        )
+
+    def test_where_both_do_not_compile_the_patch_has_failed(self, machine: Machine) -> None:
+        machine.write("parent", '{"does not compile": 1}')
+        machine.write("patch1", '{"does not compile": 2}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.FAILED
+
+    def test_a_root_commit_is_built_and_compared_with_nothing(self, tmp_path: Path) -> None:
+        machine = Machine(tmp_path, base=None)
+        execution = machine.work()
+
+        assert execution is not None
+        assert (execution.outcome, execution.causes) == (
+            Outcome.NO_PARENT,
+            ("there is no parent to compare with",),
+        )
+        assert machine.claimed.phases == ["build patch"]
+
+    @pytest.mark.parametrize(
+        ("commit", "outcome", "cause"),
+        [
+            ("patch1", Outcome.MEASURED_NOTHING, "measured nothing: suite bench: exit code 139"),
+            (
+                "parent",
+                Outcome.NO_PARENT,
+                "nothing to compare with: the parent does not measure (suite bench: exit code 139)",
+            ),
+        ],
+    )
+    def test_a_suite_that_crashes_is_its_own_sides_fault(
+        self, machine: Machine, commit: str, outcome: Outcome, cause: str
+    ) -> None:
+        machine.write(commit, '{"benchmarks": {"BM_a": 1}, "crashes": 1}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert (execution.outcome, execution.causes) == (outcome, (cause,))
+
+    @pytest.mark.parametrize("commit", ["parent", "patch1"])
+    def test_a_crash_that_does_not_come_again_ends_nothing(self, machine: Machine, commit: str) -> None:
+        machine.write(commit, '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [3]}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is None
+
+    def test_a_parent_that_crashes_late_leaves_what_was_measured(self, machine: Machine) -> None:
+        machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [6, 7]}')
+        execution = machine.work()
+
+        assert execution is not None
+        assert (execution.outcome, execution.pairs) == (None, 5)
+        assert execution.causes[0] == "measuring ended early: the parent failed (suite bench: exit code 139)"
+
+    @pytest.mark.parametrize("written", ["", "<html>", '{"context": {}}'])
+    def test_a_suite_that_writes_rubbish_measured_nothing_and_no_pair_is_kept(
+        self, machine: Machine, written: str
+    ) -> None:
+        """It is the change's fault, not the machine's: trying again would not help."""
+        machine.write("patch1", json.dumps({"benchmarks": {"BM_a": 1e-6}, "writes": written}))
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is Outcome.MEASURED_NOTHING
+        assert execution.causes[0].startswith("measured nothing: suite bench: result.json: it")
+        assert machine.claimed.records == {}
+
+
+class TestEndings:
+    def test_a_cancelled_build_ends_as_cancelled(self, machine: Machine) -> None:
+        machine.claimed.fault = Cancelled("a newer patch set")
+        execution = machine.work()
+
+        assert execution == Execution(Outcome.CANCELLED)
+        assert len(machine.claimed.executions) == 1
+
+    @pytest.mark.parametrize("launch", [0, 1, 9])
+    def test_a_lost_lease_writes_nothing_more(self, machine: Machine, launch: int) -> None:
+        def lose(number: int) -> None:
+            machine.claimed.is_lost = number >= launch
+
+        machine.sandbox.before = lose
+
+        assert machine.work() is None
+        assert machine.claimed.executions == []
+        assert machine.claimed.releases == []
+        assert len(machine.claimed.records) == launch // 2
+
+    def test_a_lease_lost_at_the_very_end_is_no_error(self, machine: Machine) -> None:
+        machine.claimed.is_lost_at_last = True
+
+        assert machine.work() is None
+        assert machine.claimed.executions == []
+
+    def test_a_lease_lost_while_handing_back_is_no_error(self, machine: Machine) -> None:
+        machine.claimed.is_lost_at_last = True
+
+        assert machine.work(is_draining=True) is None
+        assert machine.claimed.releases == []
+
+    def test_a_draining_worker_hands_the_build_back_unharmed(self, machine: Machine) -> None:
+        assert machine.work(is_draining=True) is None
+        assert machine.claimed.releases == [0.0]
+        assert machine.claimed.executions == []
+
+    @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
+    def test_a_passing_fault_is_tried_again_later(self, machine: Machine, attempt: int) -> None:
+        machine.claimed.attempt = attempt
+        machine.source.fault = Transient("the mirror does not answer")
+
+        assert machine.work() is None
+        assert machine.claimed.releases == [RETRY_AFTER]
+
+    def test_a_fault_in_the_last_attempt_is_the_infrastructures(self, machine: Machine) -> None:
+        machine.claimed.attempt = MAX_ATTEMPTS
+        machine.source.fault = Transient("the mirror does not answer")
+        execution = machine.work()
+
+        assert execution == Execution(
+            Outcome.INFRASTRUCTURE, (f"after {MAX_ATTEMPTS} attempts: the mirror does not answer",)
+        )
+
+    @pytest.mark.parametrize(
+        ("fault", "cause"),
+        [
+            (Unfit("no sandbox"), "the machine is unfit: no sandbox"),
+            (NotFound("no revision patch1"), "no revision patch1"),
+        ],
+    )
+    def test_what_trying_again_cannot_cure_is_not_tried_again(
+        self, machine: Machine, fault: Exception, cause: str
+    ) -> None:
+        machine.source.fault = fault
+
+        assert machine.work() == Execution(Outcome.INFRASTRUCTURE, (cause,))
+        assert machine.claimed.releases == []
+
+
+class TestBinaries:
+    def test_a_side_that_was_built_before_is_taken_from_the_cache(self, machine: Machine) -> None:
+        machine.work()
+        machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
+        machine.sandbox.commands.clear()
+        machine.work()
+
+        assert machine.sandbox.commands == []
+        assert len(machine.claimed.records) == 14
+
+    def test_what_an_unreviewed_change_built_is_not_taken_for_a_parent(self, machine: Machine) -> None:
+        machine.work()
+        spec = spec_of(machine.source, base="patch1", patch="patch2")
+        machine.claimed = MemoryClaimed(spec=spec.to_mapping(), binaries=machine.claimed.binaries)
+        machine.sandbox.commands.clear()
+        machine.work()
+
+        assert machine.sandbox.commands == ["make", "make"]
+
+    def test_a_binary_whose_bytes_were_lost_is_built_again(self, machine: Machine) -> None:
+        machine.work()
+        machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
+        machine.artifacts.kept.clear()
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.outcome is None
+
+    def test_sources_with_a_link_named_build_are_refused(self, machine: Machine) -> None:
+        old = machine.source.commits["patch1"]
+        machine.source.commit("patch1", old.parent, {**old.files, "build": "a file"})
+        machine.claimed = MemoryClaimed(spec=spec_of(machine.source).to_mapping())
+        execution = machine.work()
+
+        assert execution is not None
+        assert execution.causes == ("configure: the source tree has a file or link named 'build' at its top",)
+
+    def test_nothing_is_left_behind(self, machine: Machine, tmp_path: Path) -> None:
+        machine.work()
+
+        assert list(tmp_path.iterdir()) == []

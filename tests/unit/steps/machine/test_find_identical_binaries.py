@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput, Transient
+from service.domain.identity import RunKind, Side
+from service.domain.project.project_file import Job, JobKind, Suite
+from service.steps.machine.execute import execute_build
+from service.steps.machine.find_identical_binaries import recognise
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
+from tests.support.memory_files import MemoryInspector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.decision.execution import Execution
+
+CONFIG = {
+    "kind": "benchmark",
+    "build": {"compile": "make"},
+    "suites": [{"name": "bench", "program": "build/bench"}],
+}
+JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("bench", "build/bench"),), source=CONFIG)
+BASE = {CODE: code(BM_a=1e-6), "README.md": "old", "keys.txt": "a b"}
+OTHER = {"README.md": "new"}  # nothing that a program reads
+
+
+class MuteSource(MemorySource):
+    """It knows the commits, and cannot say what differs between them."""
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        assert self.fault is not None
+        raise self.fault
+
+
+class Pair:
+    """Two commits, and the built trees of both."""
+
+    def __init__(
+        self, scratch: Path, changed: Mapping[str, str] | None = None, source: MemorySource | None = None
+    ) -> None:
+        self.scratch = scratch
+        self.source = source or MemorySource()
+        self.source.commit("base", None, BASE)
+        self.source.commit("patch", "base", {**BASE, **(changed or {})})
+        self.inspector = MemoryInspector()
+        self.claimed = MemoryClaimed(spec=self.spec().to_mapping())
+
+    def spec(self, kind: RunKind = RunKind.CHECK) -> BuildSpec:
+        base, patch = (
+            Revision(name, self.source.tree("kv", name), f"refs/heads/{name}", "reviewed")
+            for name in ("base", "patch")
+        )
+        return BuildSpec(kind, "gerrit", "kv", "master", base, patch, JOB)
+
+    def recognise(
+        self, spec: BuildSpec | None = None, programs: Sequence[str] = ("x", "x")
+    ) -> frozenset[str]:
+        """What is recognised where the built programs of base and patch hold these texts."""
+        shop = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        with ExitStack() as stack:
+            trees = {side: stack.enter_context(self.source.checkout("kv", side)) for side in Side}
+            for tree, program in zip(trees.values(), programs, strict=True):
+                (tree / "build").mkdir()
+                (tree / "build" / "bench").write_text(program)
+            return recognise(shop, spec or self.spec(), trees, lambda: None)
+
+    def execute(self) -> Execution | None:
+        shop = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        return execute_build(self.claimed, shop, Silence())
+
+
+def test_a_change_of_text_for_people_leaves_the_same_program(tmp_path: Path) -> None:
+    assert Pair(tmp_path, {"README.md": "new"}).recognise() == {"bench"}
+
+
+def test_a_program_that_differs_is_another(tmp_path: Path) -> None:
+    assert Pair(tmp_path, OTHER).recognise(programs=("x", "y")) == frozenset()
+
+
+def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> None:
+    assert Pair(tmp_path, {"keys.txt": "a c"}).recognise() == frozenset()
+
+
+def test_where_the_programs_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, OTHER)
+    pair.inspector.is_blind = True
+
+    assert pair.recognise() == frozenset()
+
+
+def test_where_the_changed_files_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
+    source = MuteSource(fault=BadInput("more paths than can be looked at"))
+
+    assert Pair(tmp_path, OTHER, source).recognise() == frozenset()
+
+
+def test_equal_source_trees_need_no_look_at_programs_or_files(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, source=MuteSource(fault=Transient("nobody should ask")))
+    pair.inspector.is_blind = True
+
+    assert pair.recognise(programs=("built by day", "built by night")) == {"bench"}
+    assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
+
+
+def test_a_passing_fault_is_told(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, OTHER, MuteSource(fault=Transient("git took too long")))
+
+    with pytest.raises(Transient):
+        pair.recognise()
+
+
+def test_a_calibration_counts_what_looks_like_a_change(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, OTHER)
+
+    assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
+    assert pair.recognise(replace(pair.spec(), kind=RunKind.POST_SUBMIT)) == {"bench"}
+
+
+@pytest.mark.parametrize(("changed", "is_same"), [("README.md", True), ("keys.txt", False)])
+def test_sameness_is_fixed_with_what_will_be_measured(tmp_path: Path, changed: str, *, is_same: bool) -> None:
+    pair = Pair(tmp_path, {changed: "new"})
+    pair.execute()
+
+    assert [each["same_program"] for each in pair.claimed.fixed or ()] == [is_same]
+    assert pair.claimed.records
+
+
+def test_what_was_fixed_first_stays(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {"README.md": "new"})
+    pair.claimed.fixed = [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
+    pair.execute()
+
+    assert pair.claimed.fixed == [{"suite": "bench", "base": ["BM_a"], "patch": ["BM_a"]}]
+
+
+def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, {"README.md": "new"})
+    crashing = '{"benchmarks": {"BM_a": 1e-6}, "crashes": 1}'
+    for name in ("base", "patch"):
+        commit = pair.source.commits[name]
+        pair.source.commit(name, commit.parent, {**commit.files, CODE: crashing})
+    pair.claimed = MemoryClaimed(spec=pair.spec().to_mapping())
+    execution = pair.execute()
+
+    assert execution is not None
+    assert execution.outcome is Outcome.NO_PARENT
+    assert execution.causes[0].endswith("and it does not measure (suite bench: exit code 139)")

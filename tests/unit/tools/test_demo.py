@@ -1,0 +1,96 @@
+"""The demo's stories hold together with the C++ they are about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from service.domain.gerrit.events import parse_event
+from service.domain.project.plan import plan_builds
+from service.domain.project.project_file import parse_project_file
+from tools.demo.events import change_merged, patchset_created
+from tools.demo.repository import DemoRepository, select
+from tools.demo.scenario import STORIES, Upload
+
+NATIVE = Path(__file__).parents[3] / "native"
+UPLOADS = [upload for story in STORIES.values() for upload in story]
+
+
+def _name(upload: Upload) -> str:
+    return f"{upload.change}-{upload.patch_set}"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DemoRepository]:
+    path = tmp_path_factory.mktemp("demo") / "repository"
+    made = DemoRepository(path)
+    made.create(NATIVE)
+    return path, made
+
+
+def _git(path: Path, *words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=path, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_every_upload_changes_one_line_of_one_file_and_one_job(
+    repository: tuple[Path, DemoRepository],
+) -> None:
+    path, made = repository
+    jobs = parse_project_file((NATIVE / "benchgate.yaml").read_text(encoding="utf-8"))
+    for upload in UPLOADS:
+        commit = made.propose(upload)
+        numbers = _git(path, "diff", "--numstat", commit.parent, commit.revision).split()
+        assert numbers == ["1", "1", upload.file]
+        planned = plan_builds(jobs, [upload.file])
+        workload = upload.file.split("/", maxsplit=1)[0]
+        needed = [each.job.suites[0].name for each in planned if each.is_needed]
+        assert needed == [workload]
+
+
+def test_a_change_is_stacked_on_the_newest_patch_set(tmp_path: Path) -> None:
+    made = DemoRepository(tmp_path / "repository")
+    made.create(NATIVE)
+    per_core, per_llc, back = (made.propose(upload) for upload in STORIES["hash_table"])
+    assert back.parent == per_llc.revision
+    assert per_core.parent == per_llc.parent
+
+
+def test_patch_sets_of_a_change_share_its_id() -> None:
+    first, second, other = STORIES["hash_table"]
+    assert first.text.splitlines()[-1] == second.text.splitlines()[-1] != other.text.splitlines()[-1]
+
+
+@pytest.mark.parametrize("upload", UPLOADS, ids=_name)
+def test_messages_are_shaped_for_git(upload: Upload) -> None:
+    subject, blank, *_ = upload.text.splitlines()
+    assert len(subject) <= 72
+    assert blank == ""
+
+
+def test_events_hint_at_their_change(repository: tuple[Path, DemoRepository]) -> None:
+    _, made = repository
+    commit = made.propose(STORIES["flush_vbucket"][0])
+    created = parse_event(patchset_created(commit, 1_700_000_000))
+    merged = parse_event(change_merged(commit, 1_700_000_000))
+    assert (created.type, created.change, created.is_about_change) == ("patchset-created", 3, True)
+    assert (merged.type, merged.change) == ("change-merged", 3)
+    assert json.loads(change_merged(commit, 0))["change"]["status"] == "MERGED"
+
+
+def test_a_variant_that_is_selected_already_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "selected.h"
+    file.write_text("using SelectedThing = This;\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="selected already"):
+        select(file, "This")
+
+
+def test_a_file_that_selects_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "selected.h"
+    file.write_text("using SelectedThing = This;\nusing SelectedOther = That;\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="found 2"):
+        select(file, "Neither")

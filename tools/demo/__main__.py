@@ -1,0 +1,124 @@
+"""``make demo``: real changes, reviewed and voted on by Benchgate on this machine."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from service.cli import EXIT_CANNOT, EXIT_OK, run
+from service.cli.operating.status import StatusLines
+from service.cli.services.preconditions import check_host, make_home
+from service.cli.services.site import running_site
+from service.cli.services.up import stop_on_signals
+from service.config import ControlSettings
+from service.domain.errors import BadInput
+from service.wiring.control import Control, build_control
+from tools.demo.console import on_console
+from tools.demo.gerrit import on_gerrit
+from tools.demo.gerrit_server import fetch_gerrit, stop_gerrit
+from tools.demo.runner import Play
+from tools.demo.scenario import STORIES
+
+if TYPE_CHECKING:
+    from service.cli.services.parts import Site
+
+_NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
+_MARKER: Final = ".benchgate-demo"
+_INSTANCE: Final = "demo"
+
+
+@click.command()
+@click.option(
+    "--home", default="var/demo", show_default=True, type=click.Path(file_okay=False, path_type=Path)
+)
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
+@click.option("--once", is_flag=True, help="End after the votes.")
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    type=click.Choice(list(STORIES)),
+    help="Play this story alone; may be given more than once.",
+)
+@click.option("--gerrit", "is_on_gerrit", is_flag=True, help="Review on a real Gerrit, started below --home.")
+@click.pass_context
+def command(
+    ctx: click.Context, home: Path, port: int, names: tuple[str, ...], *, once: bool, is_on_gerrit: bool
+) -> None:
+    """Show the whole of Benchgate on this machine.
+
+    Makes a small repository with four real C++ systems and their benchmarks. For each, uploads a change
+    that makes it better and another that takes it back, and prints each message and vote as Gerrit would
+    show them: the first two after a few minutes, all nine after about ten. Then the dashboard stays up
+    until Ctrl-C. --home is emptied first.
+
+    With --gerrit it is a real Gerrit, without its pages, that people push to and Benchgate votes on. It needs
+    Maven and Java 17 or later, and is stopped at the end.
+    """
+    uploads = [upload for name, story in STORIES.items() if name in (names or STORIES) for upload in story]
+    check_host(port, {})  # before an earlier demo is removed
+    if is_on_gerrit:
+        click.echo("starting a Gerrit; the first time it is fetched, which takes minutes", err=True)
+        fetch_gerrit()
+    _empty(home)
+    common = {
+        "BENCHGATE_INSTANCE": _INSTANCE,
+        # It is to end on a busy machine too.
+        "BENCHGATE_WAITS_FOR_QUIET": "false",
+    }
+    with (
+        stop_on_signals() as stop,
+        (on_gerrit if is_on_gerrit else on_console)(home, _NATIVE) as venue,
+        StatusLines() as lines,
+        running_site(home, port, "perf", lines, {**common, **venue.settings}) as (site, supervisor),
+        closing(_plane_of(site)) as plane,
+    ):
+        stage = venue.stage(plane)
+        for line in (f"the dashboard is at {site.base_url}", *stage.invitation(None)):
+            lines.say(line)
+        play = Play(stage, plane.server, plane.reading, supervisor.run, stop, lines.say)
+        voted = play.votes_on(uploads)
+        if not once and not stop.is_set():
+            slower = [uploaded for uploaded, vote in voted if vote == -1]
+            for line in stage.invitation(slower[-1] if slower else None):
+                lines.say(line)
+            lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C")
+            play.watch()
+    ctx.exit(EXIT_OK if [vote for _, vote in voted] == [upload.vote for upload in uploads] else EXIT_CANNOT)
+
+
+def _empty(home: Path) -> None:
+    """Remove an earlier demo, and nothing that is not one."""
+    marker = home / _MARKER
+    if home.exists() and any(home.iterdir()) and not marker.exists():
+        raise BadInput("is not empty and holds no earlier demo; name another directory", f"--home {home}")
+    if (home / "gerrit").exists():  # and may run, where the demo was killed
+        stop_gerrit(home.absolute() / "gerrit")
+    shutil.rmtree(home, ignore_errors=True)
+    make_home(home)
+    marker.touch()
+
+
+def _plane_of(site: Site) -> Control:
+    """The control plane as the parts of the site see it."""
+    return build_control(
+        ControlSettings(
+            home=site.home,
+            database_url=site.database_url,
+            redis_url=site.redis_url,
+            base_url=site.base_url,
+            instance=_INSTANCE,
+            gerrit_url=site.settings["BENCHGATE_GERRIT_URL"],
+            gerrit_user=site.settings.get("BENCHGATE_GERRIT_USER", ""),
+            gerrit_password=site.settings.get("BENCHGATE_GERRIT_PASSWORD", ""),
+            gerrit_bearer="",
+        )
+    )
+
+
+if __name__ == "__main__":
+    run(command)

@@ -1,0 +1,64 @@
+"""The stories on the console review server: who does something there feeds the event that it causes."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from service.cli.operating.replay import feed
+from tools.demo.backend import Uploaded, Venue
+from tools.demo.events import change_merged, patchset_created
+from tools.demo.repository import DemoRepository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from service.wiring.control import Control
+    from tools.demo.scenario import Upload
+
+
+@contextmanager
+def on_console(home: Path, native: Path) -> Iterator[Venue]:
+    """The console review server, whose repository holds ``native``."""
+    path = home.absolute() / "repository"
+    repository = DemoRepository(path)
+    repository.create(native)
+    settings = {
+        "BENCHGATE_GIT_URL": str(path),
+        # Whoever tries this may have set up a Gerrit of their own: nothing is to be said there.
+        "BENCHGATE_GERRIT_URL": "",
+        "BENCHGATE_GERRIT_SSH_HOST": "",
+    }
+    yield Venue(settings, lambda plane: ConsoleStage(repository, plane))
+
+
+class ConsoleStage:
+    """Changes keep the numbers of the stories."""
+
+    def __init__(self, repository: DemoRepository, plane: Control) -> None:
+        self._repository = repository
+        self._plane = plane
+        self._shown = 0
+
+    def upload(self, upload: Upload) -> Uploaded:
+        """Commit it and feed the event of a push."""
+        commit = self._repository.propose(upload)
+        feed(self._plane, self._plane.server.instance, patchset_created(commit, int(time.time())))
+        return Uploaded(upload.change, upload.patch_set, commit)
+
+    def merge(self, uploaded: Uploaded) -> None:
+        """Move the branch and feed the event of a submit."""
+        self._repository.merge(uploaded.commit)
+        feed(self._plane, self._plane.server.instance, change_merged(uploaded.commit, int(time.time())))
+
+    def news(self) -> Sequence[str]:
+        """What was posted since the last call."""
+        messages = self._plane.console.rendered(self._shown)
+        self._shown = max([self._shown, *(number for number, _ in messages)])
+        return [text for _, text in messages]
+
+    def invitation(self, slower: Uploaded | None) -> Sequence[str]:  # noqa: ARG002 - nobody signs in here
+        """Nothing beyond the dashboard."""
+        return ()

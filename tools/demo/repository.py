@@ -1,0 +1,145 @@
+"""The repository that the demo's reviews are about: ``native/`` and the commits of the stories."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Permanent
+from tools.demo.scenario import KIM, Author, Upload
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROJECT: Final = "kv"
+BRANCH: Final = "main"
+_SELECTION: Final = re.compile(r"^(using Selected\w+ = )\w+;$", re.MULTILINE)
+_LEFT_OUT: Final = shutil.ignore_patterns("build", "__pycache__")
+_FIRST: Final = "kv: Benchmark the executor, flushing, sending and the hash table\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """An upload as the repository holds it."""
+
+    upload: Upload
+    revision: str
+    parent: str
+
+    @property
+    def ref(self) -> str:
+        """Where the patch set lies."""
+        change = self.upload.change
+        return f"refs/changes/{change % 100:02d}/{change}/{self.upload.patch_set}"
+
+
+class DemoRepository:
+    """A small repository with one branch; changes lie beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._newest: dict[int, str] = {}
+
+    def create(self, native: Path, reviewers: str = "") -> None:
+        """The first commit: the suites as ``native`` holds them, each with the variant that came first.
+
+        ``reviewers`` is the group that may use the commands; empty: nobody may.
+        """
+        shutil.copytree(native, self._path, ignore=_LEFT_OUT)
+        if reviewers:
+            with (self._path / "benchgate.yaml").open("a", encoding="utf-8") as file:
+                file.write(f"\ncommands: {{rerun: {reviewers}, override: {reviewers}}}\n")
+        self._git("init", "-q", "-b", BRANCH)
+        self._commit(_FIRST, KIM)
+
+    def propose(self, upload: Upload, author: Author | None = None) -> Commit:
+        """Commit an upload under its own ref; the branch stays where it is.
+
+        Args:
+            upload: what is committed.
+            author: who commits it; None: the author in the story.
+
+        Raises:
+            ValueError: the file does not select exactly one variant, or selects this one already.
+        """
+        parent = self._git("rev-parse", self._newest[upload.on] if upload.on else BRANCH)
+        self._git("checkout", "-q", "--detach", parent)
+        select(self._path / upload.file, upload.variant)
+        commit = Commit(upload, self._commit(upload.text, author or upload.author), parent)
+        self._git("update-ref", commit.ref, commit.revision)
+        self._git("checkout", "-q", BRANCH)
+        self._newest[upload.change] = commit.revision
+        return commit
+
+    def merge(self, commit: Commit) -> None:
+        """Fast-forward the branch to a commit."""
+        self._git("merge", "-q", "--ff-only", commit.revision)
+
+    def push(self, commit: Commit, url: str, ref: str) -> None:
+        """Push a commit to a server on this machine.
+
+        Raises:
+            Permanent: the server does not take it; says what git said.
+        """
+        try:
+            # No proxy of the environment is asked: none of it is passed on.
+            self._git("push", "-q", url, f"{commit.revision}:{ref}")
+        except subprocess.CalledProcessError as error:
+            raise Permanent(f"{ref} cannot be pushed: {error.stderr.strip()}") from error
+
+    def _commit(self, message: str, author: Author) -> str:
+        self._git("add", "-A")
+        self._git("commit", "-q", "-m", message, author=author)
+        return self._git("rev-parse", "HEAD")
+
+    def _git(self, *words: str, author: Author = KIM) -> str:
+        # The person's own configuration (signing, hooks, templates) stays out of it.
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self._path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_AUTHOR_NAME": author.name,
+            "GIT_AUTHOR_EMAIL": author.email,
+            "GIT_COMMITTER_NAME": author.name,
+            "GIT_COMMITTER_EMAIL": author.email,
+        }
+        done = subprocess.run(  # noqa: S603 - our own words
+            ["git", *words],  # noqa: S607 - the system's git
+            cwd=self._path,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+
+def select(file: Path, variant: str) -> None:
+    """Change the one line of a file that selects a variant.
+
+    Raises:
+        ValueError: there is no such line, or more than one, or it selects this variant already.
+    """
+    before = file.read_text(encoding="utf-8")
+    after = selecting(before, variant, str(file))
+    if after == before:
+        raise ValueError(f"{file}: {variant} is selected already")
+    file.write_text(after, encoding="utf-8")
+
+
+def selecting(text: str, variant: str, where: str) -> str:
+    """The text of a selecting file with another variant in its one line.
+
+    Raises:
+        ValueError: there is no such line, or more than one; the message begins with ``where``.
+    """
+    after, found = _SELECTION.subn(rf"\g<1>{variant};", text)
+    if found != 1:
+        raise ValueError(f"{where}: expected one line that selects a variant, found {found}")
+    return after

@@ -1,0 +1,118 @@
+"""Control tasks: each takes one id and does what is due there, if anything."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from service.config import ControlSettings
+from service.domain.errors import Transient
+from service.steps.deciding.analyse import analyse
+from service.steps.deciding.cast_vote import cast_vote
+from service.steps.intake.look_at_change import handle_event
+from service.steps.intake.reconcile import reconcile
+from service.steps.planning.calibrate import calibrate
+from service.steps.planning.plan_run import plan_run
+from service.steps.reviewers.deliver import deliver_reviews
+from service.steps.reviewers.run_comment_commands import obey
+from service.steps.upkeep.record_failure import note_failure
+from service.wiring.control import Control, build_control
+from workers.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = structlog.get_logger()
+
+
+@cache
+def control() -> Control:
+    """This process's control plane, made at its first use: never shared over a fork."""
+    return build_control(ControlSettings())
+
+
+def _step(task: str, entity: int, work: Callable[[], Any]) -> None:
+    """Run a step unless it is being run; a failure is noted in the database, which decides what follows."""
+    plane = control()
+    try:
+        # A hint is sent again while a long step runs; it must not take a second worker.
+        with plane.store.exclusive(f"{task}/{entity}") as is_ours:
+            if not is_ours:
+                return
+            work()
+    except Transient as error:
+        log.warning("step.postponed", task=task, entity=entity, error=str(error))
+        note_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
+    except Exception as error:
+        log.exception("step.failed", task=task, entity=entity)
+        note_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
+    else:
+        plane.upkeep.clear_setback(task, entity)
+
+
+@app.task(name="benchgate.handle_event")
+def handle_event_task(entity: int) -> None:
+    """Look at the change that an event hints at."""
+    plane = control()
+    _step("handle_event", entity, lambda: handle_event(plane.store, plane.server, entity))
+
+
+@app.task(name="benchgate.plan")
+def plan_task(entity: int) -> None:
+    """Plan a run."""
+    plane = control()
+    _step(
+        "plan",
+        entity,
+        lambda: plan_run(plane.store, plane.server, plane.source, entity, plane.links.run(entity)),
+    )
+
+
+@app.task(name="benchgate.analyse")
+def analyse_task(entity: int) -> None:
+    """Analyse an executed build."""
+    plane = control()
+    _step("analyse", entity, lambda: analyse(plane.store, plane.artifacts, entity))
+
+
+@app.task(name="benchgate.vote")
+def vote_task(entity: int) -> None:
+    """Decide a run."""
+    plane = control()
+    _step("vote", entity, lambda: cast_vote(plane.store, plane.links, entity))
+
+
+@app.task(name="benchgate.obey")
+def obey_task(entity: int) -> None:
+    """Obey the commands of a message."""
+    plane = control()
+    _step("obey", entity, lambda: obey(plane.store, plane.server, plane.source, plane.links, entity))
+
+
+@app.task(name="benchgate.deliver")
+def deliver_task(entity: int) -> None:
+    """Post the reviews that are due."""
+    plane = control()
+    _step("deliver", entity, lambda: deliver_reviews(plane.store, plane.upkeep, plane.server))
+
+
+@app.task(name="benchgate.reconcile")
+def reconcile_task(entity: int) -> None:
+    """Look which changes moved; 1: at every open one."""
+    plane = control()
+
+    def work() -> None:
+        seen = reconcile(plane.store, plane.server, is_full=entity == 1)
+        if seen is not None:
+            plane.upkeep.beat("reconcile", f"{seen} changes")
+
+    _step("reconcile", entity, work)
+
+
+@app.task(name="benchgate.calibrate")
+def calibrate_task(entity: int) -> None:
+    """Give idle pools a branch to measure against itself."""
+    plane = control()
+    _step("calibrate", entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))
