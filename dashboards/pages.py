@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
-_STANDINGS: Final = 500  # rows of one table that a person looks through
+_MOST_STATUSES: Final = 500  # rows of one table that a person looks through
 _LOG_BYTES: Final = 4 << 20  # more of a log than a browser shows with ease
 _TAIL_LINES: Final = 80
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
@@ -71,13 +71,13 @@ def create_pages(
 
     @router.get("/machines")
     def machines() -> HTMLResponse:
-        found = list(reading.standings(_STANDINGS + 1))
+        found = list(reading.voting_statuses(_MOST_STATUSES + 1))
         return pages.render(
             "machines.html",
             machines=reading.machines(),
             condition=reading.condition(),
-            standings=found[:_STANDINGS],
-            has_more=len(found) > _STANDINGS,
+            voting_statuses=found[:_MOST_STATUSES],
+            has_more=len(found) > _MOST_STATUSES,
         )
 
     whole = APIRouter(include_in_schema=False)

@@ -6,23 +6,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.ports.views import BuildSummary, DecisionView, RulingView, RunSummary
+    from service.ports.views import BuildSummary, DecisionView, OverrideView, RunSummary
 
 _EXCUSED: Final = "excused"
 _WORST_FIRST: Final = ("FAILURE", "ABORTED", "UNSTABLE", _EXCUSED, "SUCCESS", "NOT_BUILT")
-_RULED: Final[Mapping[RulingKind, str]] = MappingProxyType(
+_RULED: Final[Mapping[OverrideKind, str]] = MappingProxyType(
     {
-        RulingKind.OVERRIDE: "overrode what failed",
-        RulingKind.ACCEPT: "accepted that {filter} is slower",
-        RulingKind.UNDO: "took back what was overridden and accepted",
-        RulingKind.TRUST: "allowed the code to run",
-        RulingKind.PERSON_VOTE: "replaced the vote on the review server",
+        OverrideKind.OVERRIDE: "overrode what failed",
+        OverrideKind.ACCEPT: "accepted that {filter} is slower",
+        OverrideKind.UNDO: "took back what was overridden and accepted",
+        OverrideKind.TRUST: "allowed the code to run",
+        OverrideKind.PERSON_VOTE: "replaced the vote on the review server",
     }
 )
 _DELIVERED: Final[Mapping[str, str]] = MappingProxyType(
@@ -61,9 +61,9 @@ def worst_cause(builds: Sequence[BuildSummary]) -> str:
     return "" if worst is None else plain(_first_words(worst), 1000)
 
 
-def ruled(ruling: RulingView) -> str:
+def ruled(override: OverrideView) -> str:
     """What a person did, to be read after the name."""
-    return _RULED[RulingKind(ruling.kind)].format(filter=plain(ruling.filter))
+    return _RULED[OverrideKind(override.kind)].format(filter=plain(override.filter))
 
 
 def delivery(decision: DecisionView) -> str:
@@ -72,11 +72,11 @@ def delivery(decision: DecisionView) -> str:
 
 
 def _first_words(build: BuildSummary) -> str:
-    return build.excused_by or next(iter(build.causes), "")
+    return build.waived_by or next(iter(build.causes), "")
 
 
 def _standing_of(build: BuildSummary) -> str:
-    return _EXCUSED if build.excused_by else build.result or ""
+    return _EXCUSED if build.waived_by else build.result or ""
 
 
 def _progress(builds: Sequence[BuildSummary]) -> str:

@@ -9,6 +9,7 @@ import structlog
 
 from service.config import ControlSettings
 from service.domain.errors import Transient
+from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.cast_vote import cast_vote
 from service.steps.intake.look_at_change import handle_event
@@ -16,8 +17,8 @@ from service.steps.intake.reconcile import reconcile
 from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.reviewers.deliver import deliver_reviews
-from service.steps.reviewers.run_comment_commands import obey
-from service.steps.upkeep.record_failure import note_failure
+from service.steps.reviewers.run_comment_commands import run_comment_commands
+from service.steps.upkeep.record_failure import record_failure
 from service.wiring.control import Control, build_control
 from workers.app import app
 
@@ -33,7 +34,7 @@ def control() -> Control:
     return build_control(ControlSettings())
 
 
-def _step(task: str, entity: int, work: Callable[[], Any]) -> None:
+def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
     """Run a step unless it is being run; a failure is noted in the database, which decides what follows."""
     plane = control()
     try:
@@ -44,61 +45,65 @@ def _step(task: str, entity: int, work: Callable[[], Any]) -> None:
             work()
     except Transient as error:
         log.warning("step.postponed", task=task, entity=entity, error=str(error))
-        note_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
+        record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     except Exception as error:
         log.exception("step.failed", task=task, entity=entity)
-        note_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
+        record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     else:
-        plane.upkeep.clear_setback(task, entity)
+        plane.upkeep.clear_step_failure(task, entity)
 
 
-@app.task(name="benchgate.handle_event")
+@app.task(name=Task.HANDLE_EVENT.celery_name)
 def handle_event_task(entity: int) -> None:
     """Look at the change that an event hints at."""
     plane = control()
-    _step("handle_event", entity, lambda: handle_event(plane.store, plane.server, entity))
+    _step(Task.HANDLE_EVENT, entity, lambda: handle_event(plane.store, plane.server, entity))
 
 
-@app.task(name="benchgate.plan")
+@app.task(name=Task.PLAN.celery_name)
 def plan_task(entity: int) -> None:
     """Plan a run."""
     plane = control()
     _step(
-        "plan",
+        Task.PLAN,
         entity,
         lambda: plan_run(plane.store, plane.server, plane.source, entity, plane.links.run(entity)),
     )
 
 
-@app.task(name="benchgate.analyse")
+@app.task(name=Task.ANALYSE.celery_name)
 def analyse_task(entity: int) -> None:
     """Analyse an executed build."""
     plane = control()
-    _step("analyse", entity, lambda: analyse(plane.store, plane.artifacts, entity))
+    _step(Task.ANALYSE, entity, lambda: analyse(plane.store, plane.artifacts, entity))
 
 
-@app.task(name="benchgate.vote")
+@app.task(name=Task.VOTE.celery_name)
 def vote_task(entity: int) -> None:
     """Decide a run."""
     plane = control()
-    _step("vote", entity, lambda: cast_vote(plane.store, plane.links, entity))
+    _step(Task.VOTE, entity, lambda: cast_vote(plane.store, plane.links, entity))
 
 
-@app.task(name="benchgate.obey")
+@app.task(name=Task.RUN_COMMENT_COMMANDS.celery_name)
 def obey_task(entity: int) -> None:
     """Obey the commands of a message."""
     plane = control()
-    _step("obey", entity, lambda: obey(plane.store, plane.server, plane.source, plane.links, entity))
+    _step(
+        Task.RUN_COMMENT_COMMANDS,
+        entity,
+        lambda: run_comment_commands(plane.store, plane.server, plane.source, plane.links, entity),
+    )
 
 
-@app.task(name="benchgate.deliver")
+@app.task(name=Task.DELIVER.celery_name)
 def deliver_task(entity: int) -> None:
     """Post the reviews that are due."""
     plane = control()
-    _step("deliver", entity, lambda: deliver_reviews(plane.store, plane.upkeep, plane.server))
+    _step(Task.DELIVER, entity, lambda: deliver_reviews(plane.store, plane.upkeep, plane.server))
 
 
-@app.task(name="benchgate.reconcile")
+@app.task(name=Task.RECONCILE.celery_name)
 def reconcile_task(entity: int) -> None:
     """Look which changes moved; 1: at every open one."""
     plane = control()
@@ -108,11 +113,11 @@ def reconcile_task(entity: int) -> None:
         if seen is not None:
             plane.upkeep.beat("reconcile", f"{seen} changes")
 
-    _step("reconcile", entity, work)
+    _step(Task.RECONCILE, entity, work)
 
 
-@app.task(name="benchgate.calibrate")
+@app.task(name=Task.CALIBRATE.celery_name)
 def calibrate_task(entity: int) -> None:
     """Give idle pools a branch to measure against itself."""
     plane = control()
-    _step("calibrate", entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))
+    _step(Task.CALIBRATE, entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))

@@ -9,6 +9,7 @@ import structlog
 from celery.signals import worker_shutting_down
 
 from service.config import MachineSettings
+from service.ports.queue import Task
 from service.steps.machine.execute import execute_build
 from service.wiring.machine import Machine, build_machine
 from workers.app import app
@@ -28,12 +29,12 @@ def machine() -> Machine:
 def _look(plane: Machine) -> str:
     """Look what hinders this machine now, and say so."""
     obstacle = plane.obstacle()
-    plane.worklist.see(obstacle)
+    plane.worklist.heartbeat(obstacle)
     (_is_free.clear if obstacle else _is_free.set)()
     return obstacle
 
 
-@app.task(name="benchgate.execute")
+@app.task(name=Task.EXECUTE.celery_name)
 def execute_task(entity: int) -> None:
     """Claim the next build of the pool and work on it; the id is the one that was queued."""
     plane = machine()
@@ -46,7 +47,7 @@ def execute_task(entity: int) -> None:
         return
     log.info("build.claimed", build=claimed.name, hint=entity, attempt=claimed.attempt)
     try:
-        execution = execute_build(claimed, plane.shop, plane.progress, _draining.is_set)
+        execution = execute_build(claimed, plane.host, plane.progress, _draining.is_set)
         log.info(
             "build.executed", build=claimed.name, outcome=execution.outcome if execution else "handed back"
         )
@@ -54,13 +55,13 @@ def execute_task(entity: int) -> None:
         claimed.close()
 
 
-@app.task(name="benchgate.see")
-def see_task(entity: int) -> None:  # noqa: ARG001 - every task takes an id
+@app.task(name=Task.HEARTBEAT.celery_name)
+def heartbeat_task(entity: int) -> None:  # noqa: ARG001 - every task takes an id
     """Leave a sign of life: this machine hears what is sent to its pool, and what hindered it may be over."""
     plane = machine()
     if _is_free.is_set():
         # Many wait for the end of a long build: looking at each would keep the machine from the next one.
-        plane.worklist.see()
+        plane.worklist.heartbeat()
     else:
         _look(plane)
 

@@ -15,7 +15,8 @@ import structlog
 from service.config import ControlSettings
 from service.domain.errors import Transient
 from service.logs import log_as_json
-from service.steps.upkeep.sweep import ask_for_signs_of_life, poke, relay_hints
+from service.ports.queue import Task
+from service.steps.upkeep.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -35,18 +36,18 @@ def main() -> None:
         signal.signal(number, lambda *_: stop.set())
     settings = ControlSettings()
     plane = build_control(settings)
-    chores = (
-        Chore("relay", 0.0, lambda: _relay(plane)),
-        Chore("poke", 2.0, lambda: _poke(plane)),
-        Chore("reconcile", settings.reconcile_seconds, lambda: plane.queue.send("reconcile", 0, "")),
-        Chore("reconcile all", _ALL_SECONDS, lambda: plane.queue.send("reconcile", 1, "")),
-        Chore("calibrate", 60.0, lambda: plane.queue.send("calibrate", 0, "")),
-        Chore("ask", 30.0, lambda: ask_for_signs_of_life(plane.upkeep, plane.queue)),
-        Chore("partitions", 3600.0, plane.upkeep.ensure_partitions),
+    jobs = (
+        PeriodicJob("relay", 0.0, lambda: _relay(plane)),
+        PeriodicJob("sweep", 2.0, lambda: _sweep(plane)),
+        PeriodicJob("reconcile", settings.reconcile_seconds, lambda: plane.queue.send(Task.RECONCILE, 0, "")),
+        PeriodicJob("reconcile all", _ALL_SECONDS, lambda: plane.queue.send(Task.RECONCILE, 1, "")),
+        PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
+        PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
+        PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
     )
     while not stop.is_set():
-        for chore in chores:
-            chore.do_when_due(time.monotonic())
+        for job in jobs:
+            job.run_if_due(time.monotonic())
         try:
             # Woken by the commit of something that leaves; at the latest after a second.
             plane.listener.wait(1.0)
@@ -56,7 +57,7 @@ def main() -> None:
     plane.close()
 
 
-class Chore:
+class PeriodicJob:
     """Something done again and again; one that fails does not keep the others from being done."""
 
     def __init__(self, name: str, every: float, work: Callable[[], object]) -> None:
@@ -65,7 +66,7 @@ class Chore:
         self._work = work
         self._due = 0.0
 
-    def do_when_due(self, now: float) -> None:
+    def run_if_due(self, now: float) -> None:
         """Do it when its time has come."""
         if now < self._due:
             return
@@ -73,20 +74,20 @@ class Chore:
         try:
             self._work()
         except Transient as error:
-            log.warning("chore.postponed", chore=self._name, error=str(error))
+            log.warning("chore.postponed", job=self._name, error=str(error))
         except Exception:
-            log.exception("chore.failed", chore=self._name)
+            log.exception("chore.failed", job=self._name)
 
 
 def _relay(plane: Control) -> None:
     relay_hints(plane.upkeep, plane.queue)
     if plane.upkeep.due_reviews():
-        plane.queue.send("deliver", 0, "")
+        plane.queue.send(Task.DELIVER, 0, "")
 
 
-def _poke(plane: Control) -> None:
+def _sweep(plane: Control) -> None:
     plane.upkeep.beat("schedule")
-    poke(plane.store, plane.upkeep, plane.queue)
+    sweep(plane.store, plane.upkeep, plane.queue)
 
 
 if __name__ == "__main__":

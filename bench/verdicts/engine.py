@@ -11,7 +11,7 @@ from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
 from service.domain.project.project_file import Instructions, Job, JobKind, Suite
 from service.steps.machine.measure import measure
-from service.wiring.machine import build_workshop
+from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryPairs, Silence
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def compare_programs(
     job = Job("verdicts", JobKind.BENCHMARK, suites=placed, policy=policy, instructions=instructions)
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
-    shop = build_workshop(work / "home", lambda project: project, (), is_sandboxed=False)
-    shop = replace(shop, packer=packer)
+    host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
+    host = replace(host, packer=packer)
     log = MemoryPairs()
-    found = measure(shop, job, trees, seed, log, Silence(), lambda: None)
+    found = measure(host, job, trees, seed, log, Silence(), lambda: None)
     judged = judge_measured(job, log.fixed or (), log.pairs(), "this machine")
     return Found(judged.comparisons, judged.judgement.causes, found.pairs, found.seconds)
 

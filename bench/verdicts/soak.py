@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bench.verdicts.intervals import Share
 from bench.verdicts.patch_sets import PatchSets
-from service.adapters.local.build import DeskBuild
+from service.adapters.local.build import LocalBuild
 from service.domain.building.binary_key import BinaryKey
 from service.domain.inference.verdict import RULE
 from service.domain.project.project_file import parse_project_file
-from service.steps.local.gate import desk_spec, gate
-from service.wiring.machine import build_workshop
+from service.steps.local.gate import gate, local_spec
+from service.wiring.machine import make_build_host
 from tests.support.build_host import Silence
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import Revision
     from service.domain.inference.verdict import Comparison
     from service.domain.project.project_file import Job
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 PATCH_SETS: Final = 60
 PROJECT: Final = "soak"
@@ -61,25 +61,25 @@ def soak(work: Path, patch_sets: int) -> list[dict[str, Any]]:
     # What was measured of other sources or by another rule is another soak.
     kept = work / f"{repository.base[:12]}-rule-{RULE}.jsonl"
     found = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    shop = build_workshop(work / "home", lambda _: str(repository.path), (), is_sandboxed=False)
-    shop = replace(shop, inspector=Blind())
+    host = make_build_host(work / "home", lambda _: str(repository.path), (), is_sandboxed=False)
+    host = replace(host, inspector=Blind())
     job = parse_project_file(JOB, where="the soak's job").jobs[0]
     for number in range(len(found), patch_sets):
-        found.append(_measured(work, shop, job, repository.make(number)))
+        found.append(_measured(work, host, job, repository.make(number)))
         with kept.open("a") as file:
             file.write(json.dumps(found[-1]) + "\n")
         _say(found[-1])
     return found[:patch_sets]
 
 
-def _measured(work: Path, shop: Workshop, job: Job, patch_set: PatchSet) -> dict[str, Any]:
-    shop.source.fetch(PROJECT, patch_set.base, patch_set.commit)
-    spec = desk_spec(shop.source, PROJECT, patch_set.base, patch_set.commit, job)
-    build = DeskBuild(spec, f"soak {patch_set.number} {time.time()}", work / "binaries")
-    found = gate(spec, build, shop, Silence())
+def _measured(work: Path, host: BuildHost, job: Job, patch_set: PatchSet) -> dict[str, Any]:
+    host.source.fetch(PROJECT, patch_set.base, patch_set.commit)
+    spec = local_spec(host.source, PROJECT, patch_set.base, patch_set.commit, job)
+    build = LocalBuild(spec, f"soak {patch_set.number} {time.time()}", work / "binaries")
+    found = gate(spec, build, host, Silence())
     if not found.comparisons:
         raise SystemExit(f"{patch_set.number}: {found.judgement}: {build.log[-4000:].decode()}")
-    sides = [_binary(build, shop, job, each) for each in (spec.base, spec.patch) if each is not None]
+    sides = [_binary(build, host, job, each) for each in (spec.base, spec.patch) if each is not None]
     return {
         "number": patch_set.number,
         "kind": str(patch_set.kind),
@@ -94,8 +94,8 @@ def _measured(work: Path, shop: Workshop, job: Job, patch_set: PatchSet) -> dict
     }
 
 
-def _binary(build: DeskBuild, shop: Workshop, job: Job, revision: Revision) -> str | None:
-    return build.find(BinaryKey(revision.tree, job.build_hash, shop.toolchain, revision.trust))
+def _binary(build: LocalBuild, host: BuildHost, job: Job, revision: Revision) -> str | None:
+    return build.find(BinaryKey(revision.tree, job.build_hash, host.toolchain, revision.trust))
 
 
 def _told(rows: Iterable[Comparison]) -> list[dict[str, Any]]:

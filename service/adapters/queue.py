@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from celery import Celery
 from kombu.exceptions import OperationalError
 
 from service.domain.errors import Transient
 
+if TYPE_CHECKING:
+    from service.ports.queue import Task
+
 CONTROL_QUEUE: Final = "control"
-MACHINE_TASKS: Final = frozenset({"execute", "see"})
 
 
 def pool_queue(pool: str) -> str:
@@ -34,12 +36,10 @@ class CeleryQueue:
             return f"the broker does not answer: {error}"
         return ""
 
-    def send(self, task: str, entity: int, pool: str) -> None:
+    def send(self, task: Task, entity: int, pool: str) -> None:
         """Send one hint; Transient where the broker does not take it."""
-        queue = pool_queue(pool) if task in MACHINE_TASKS else CONTROL_QUEUE
+        queue = pool_queue(pool) if task.is_for_machines else CONTROL_QUEUE
         try:
-            self._app.send_task(
-                f"benchgate.{task}", args=[entity], queue=queue, retry=False, ignore_result=True
-            )
+            self._app.send_task(task.celery_name, args=[entity], queue=queue, retry=False, ignore_result=True)
         except (OperationalError, OSError) as error:
             raise Transient(f"the broker took no hint: {error}") from error

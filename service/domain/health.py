@@ -26,7 +26,7 @@ class Patience:
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
     listen: float = 60.0  # a sign of life comes every ten seconds
-    pulses: Mapping[str, float] = field(
+    heartbeats: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"schedule": 60.0, "reconcile": 300.0})
     )
 
@@ -35,7 +35,7 @@ def degradations(condition: Condition, patience: Patience) -> tuple[str, ...]:
     """One sentence for everything that is not as it should be; empty when all is well."""
     return tuple(
         sentence
-        for part in (_events, _reviews, _setbacks, _queues, _pulses)
+        for part in (_events, _reviews, _abandoned_steps, _queues, _heartbeats)
         for sentence in part(condition, patience)
     )
 
@@ -55,8 +55,8 @@ def _reviews(condition: Condition, patience: Patience) -> Iterator[str]:
         yield f"{votes} not reached the review server, the oldest for {_in_words(waiting)}{why}."
 
 
-def _setbacks(condition: Condition, _: Patience) -> Iterator[str]:
-    if count := condition.dead_setbacks:
+def _abandoned_steps(condition: Condition, _: Patience) -> Iterator[str]:
+    if count := condition.abandoned_steps:
         yield (
             "One step was given up after repeated failures."
             if count == 1
@@ -77,9 +77,9 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[str]:
             yield f"In pool {queue.pool} {builds}, the oldest for {_in_words(waiting)}."
 
 
-def _pulses(condition: Condition, patience: Patience) -> Iterator[str]:
-    beats = {pulse.part: pulse.beat_at for pulse in condition.pulses}
-    for part, allowed in patience.pulses.items():
+def _heartbeats(condition: Condition, patience: Patience) -> Iterator[str]:
+    beats = {heartbeat.part: heartbeat.beat_at for heartbeat in condition.heartbeats}
+    for part, allowed in patience.heartbeats.items():
         if part not in beats:
             yield f"The {part} has not run yet."
         elif (silent := _age(condition, beats[part])) > allowed:
@@ -89,13 +89,13 @@ def _pulses(condition: Condition, patience: Patience) -> Iterator[str]:
 
 def _listening(condition: Condition, patience: Patience) -> Iterator[str]:
     """Of a stream of events, where one is listened to: without it changes are heard of a minute later."""
-    for pulse in condition.pulses:
-        if pulse.part != LISTEN:
+    for heartbeat in condition.heartbeats:
+        if heartbeat.part != LISTEN:
             continue
-        if (silent := _age(condition, pulse.beat_at)) > patience.listen:
+        if (silent := _age(condition, heartbeat.beat_at)) > patience.listen:
             yield f"Nothing has listened to the review server's events for {_in_words(silent)}."
-        elif pulse.note.startswith(DISCONNECTED):
-            yield f"The stream of the review server's events is {plain(pulse.note)}."
+        elif heartbeat.note.startswith(DISCONNECTED):
+            yield f"The stream of the review server's events is {plain(heartbeat.note)}."
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:
@@ -120,7 +120,7 @@ class PoolQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class Heartbeat:
     """The last sign of life of a part of the service."""
 
     part: str
@@ -136,7 +136,7 @@ class Condition:
     oldest_unhandled_event_at: datetime | None
     unsent_reviews: int
     oldest_unsent_review_at: datetime | None
-    dead_setbacks: int
+    abandoned_steps: int
     queues: tuple[PoolQueue, ...]
-    pulses: tuple[Pulse, ...]
+    heartbeats: tuple[Heartbeat, ...]
     why_unsent: str = ""  # what the oldest unsent review last met

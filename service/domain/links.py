@@ -22,9 +22,9 @@ class Links:
         """A decision on the page of its run: the mark by which a posted message is known as ours."""
         return f"{self.run(run_id)}#v{number}"
 
-    def reply(self, change: int, heard_id: int) -> str:
+    def reply(self, change: int, comment_id: int) -> str:
         """What was said on a change, on its page: the mark of a reply."""
-        return f"{self._base}/changes/{change}#m{heard_id}"
+        return f"{self._base}/changes/{change}#m{comment_id}"
 
     def build(self, name: BuildName) -> str:
         """The page of a build."""

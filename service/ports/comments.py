@@ -10,39 +10,46 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
-    from service.domain.decision.overrides import Ruling
+    from service.domain.decision.overrides import Override
     from service.domain.decision.rounds import Place
     from service.domain.decision.states import RunState
     from service.domain.gerrit.change import PostedMessage
     from service.domain.identity import ChangeKey, RunKind
-    from service.ports.records import BuildRecord, ChangeRecord, Heard, NewRuling, Position, RunRecord
+    from service.ports.records import (
+        BuildRecord,
+        ChangeRecord,
+        NewOverride,
+        ReviewComment,
+        RunRecord,
+        SyncCursor,
+    )
 
 
-class Hearing(Protocol):
+class Comments(Protocol):
     """The part of a unit of work that is about people."""
 
-    def position(self, instance: str) -> Position | None:
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
         """How far a server was read; None before the first contact."""
 
-    def move_position(self, instance: str, seen_until: datetime) -> None:
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
         """Every change updated before then is stored as a hint; never moves back."""
 
-    def hear(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+    def record_comments(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
         """Store messages on the current patch set in their order; those that were not heard before."""
 
-    def lock_heard(self, heard_id: int) -> Heard:
+    def lock_comment(self, comment_id: int) -> ReviewComment:
         """A message that was heard, with its change locked until the transaction ends."""
 
-    def pending_until(self, heard_id: int) -> Sequence[Heard]:
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
         """What is still to be obeyed of its change up to a message, in the order in which it was said."""
 
-    def answer(self, heard_id: int, text: str) -> None:
+    def answer(self, comment_id: int, text: str) -> None:
         """It was obeyed or refused, and this was said to it."""
 
-    def add_ruling(self, patch_set_id: int, ruling: NewRuling) -> int:
+    def add_override(self, patch_set_id: int, override: NewOverride) -> int:
         """Append to the log of what people decided."""
 
-    def rulings(self, patch_set_id: int) -> Sequence[Ruling]:
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
         """What people decided about a patch set, oldest first; those in force and those taken back."""
 
 
@@ -58,7 +65,7 @@ class Rounds(Protocol):
     def places(self, run_id: int) -> Sequence[Place]:
         """The places of a run's builds in their order."""
 
-    def follow_run(self, previous: RunRecord, heard_id: int | None) -> int:
+    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
         """A running run without builds that follows a finished one of the same revision."""
 
     def take_build(self, run_id: int, position: int, build_id: int) -> None:
@@ -70,7 +77,7 @@ class Rounds(Protocol):
         ``spec`` is what it does instead, where its job was configured otherwise since.
         """
 
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
         """Give a job's place in a run to a new build; the one that stood there is remembered."""
 
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:

@@ -36,13 +36,13 @@ class PairLog(Protocol):
 class Worklist(Protocol):
     """Where a machine gets builds and reports them."""
 
-    def introduce(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
+    def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
         """Make this machine known with its environment."""
 
     def claim(self) -> Claimed | None:
         """The next build of this machine's pool; None when there is nothing to do."""
 
-    def see(self, obstacle: str | None = None) -> None:
+    def heartbeat(self, obstacle: str | None = None) -> None:
         """Leave a sign of life; ``obstacle`` says what keeps it from taking work, None: as it said before."""
 
 
@@ -61,7 +61,7 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
     def seed(self) -> str:
         """The seed of every random choice of the measuring."""
 
-    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:
+    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
         """Report the end of the machine's work; the lease ends with it."""
 
     def release(self, delay: float = 0.0) -> None:

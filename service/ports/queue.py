@@ -1,12 +1,38 @@
-"""The queue of hints."""
+"""The queue of hints, and the tasks that a hint can name."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Protocol
+
+
+class Task(StrEnum):
+    """A task of the workers. The values are stored with hints and failures, and are Celery's task names."""
+
+    HANDLE_EVENT = "handle_event"
+    PLAN = "plan"
+    EXECUTE = "execute"
+    ANALYSE = "analyse"
+    VOTE = "vote"
+    RUN_COMMENT_COMMANDS = "run_comment_commands"
+    DELIVER = "deliver"
+    RECONCILE = "reconcile"
+    CALIBRATE = "calibrate"
+    HEARTBEAT = "heartbeat"
+
+    @property
+    def is_for_machines(self) -> bool:
+        """Whether a machine of the entity's pool runs it, rather than the control plane."""
+        return self in {Task.EXECUTE, Task.HEARTBEAT}
+
+    @property
+    def celery_name(self) -> str:
+        """The name under which workers register it."""
+        return f"benchgate.{self.value}"
 
 
 class Queue(Protocol):
     """Sends hints to workers. Raises Transient."""
 
-    def send(self, task: str, entity: int, pool: str) -> None:
+    def send(self, task: Task, entity: int, pool: str) -> None:
         """Hint at an entity; ``pool`` is ``control`` or a pool of machines."""

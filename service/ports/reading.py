@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         RunDetail,
         SamplesView,
         SeriesSummary,
-        StandingView,
         Trend,
+        VotingStatusView,
     )
 
 
@@ -63,7 +63,7 @@ class Reading(Protocol):
     def machines(self) -> Sequence[MachineView]:
         """All machines by pool and name."""
 
-    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[VotingStatusView]:
         """What is known of series on machines, by machine and name; ``after`` leaves out so many."""
 
     def condition(self) -> Condition:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.building.findings import Finding
-    from service.domain.decision.overrides import RulingKind
+    from service.domain.decision.overrides import OverrideKind
     from service.domain.decision.states import BuildState, RunState
     from service.domain.decision.vote import Outcome
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.ports.queue import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class DueReview:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class SyncCursor:
     """How far a review server was read, by its own clock.
 
     What was said before ``first_contact`` was not said to us; every change updated before ``seen_until`` is
@@ -194,7 +195,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReviewComment:
     """A message on a patch set that may hold commands."""
 
     id: int
@@ -210,17 +211,17 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class NewRuling:
+class NewOverride:
     """What a person decided, to be appended to the log. ``heard_id``: the message that says so."""
 
-    kind: RulingKind
+    kind: OverrideKind
     account: str
     person: str
     builds: Sequence[int] = ()
     pattern: str = ""
     bug: str = ""
     reason: str = ""
-    heard_id: int | None = None
+    comment_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +229,13 @@ class Hint:
     """A hint that waits in the outbox."""
 
     outbox_id: int
-    task: str
+    task: Task
     entity: int
     pool: str
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
+class StepFailure:
     """How often a step failed, and whether it is given up."""
 
     attempts: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from service.ports.comments import Hearing, Remarks, Rounds
+from service.ports.comments import Comments, Remarks, Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from service.domain.calibration.evidence import History, Session
     from service.domain.gerrit.change import Change
     from service.domain.identity import ChangeKey, RunKind, SeriesKey
+    from service.ports.queue import Task
     from service.ports.records import (
         BuildRecord,
         ChangeRecord,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-class Transaction(Hearing, Rounds, Remarks, Protocol):
+class Transaction(Comments, Rounds, Remarks, Protocol):
     """One unit of work: all of it is stored, or nothing."""
 
     def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
@@ -126,7 +127,7 @@ class Transaction(Hearing, Rounds, Remarks, Protocol):
     def next_decision(self, run: RunRecord) -> int:
         """The number that the run's next decision will have."""
 
-    def queue_task(self, task: str, *entities: int) -> None:
+    def queue_task(self, task: Task, *entities: int) -> None:
         """Send a hint for each once this transaction is committed."""
 
     def revive_review(self, patch_set_id: int) -> None:

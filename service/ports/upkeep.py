@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
     from service.domain.calibration.schedule import IdleJob
     from service.domain.gerrit.change import InlineComment
+    from service.ports.queue import Task
     from service.ports.records import (
         DueReview,
         Hint,
-        Setback,
+        StepFailure,
     )
 
 
@@ -53,13 +54,13 @@ class Upkeep(Protocol):
     def cancelled_builds(self) -> Sequence[int]:
         """Builds that nobody wants any more and that no machine holds."""
 
-    def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
+    def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
         """(task, entity) of everything that waits for a step that should have come by now."""
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         """(pool, build) where builds wait and no machine of the pool is known to be busy."""
 
-    def make_way(self) -> Sequence[int]:
+    def preempt_calibrations(self) -> Sequence[int]:
         """Cancel calibrations that a machine holds while other builds wait for it; those builds."""
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
@@ -68,10 +69,10 @@ class Upkeep(Protocol):
     def pools(self) -> Sequence[str]:
         """The pools in which a machine was seen within the last minutes."""
 
-    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
+    def record_step_failure(self, task: Task, entity: int, error: str, *, max_attempts: int) -> StepFailure:
         """A step failed; how often, and whether those were all its attempts."""
 
-    def clear_setback(self, task: str, entity: int) -> None:
+    def clear_step_failure(self, task: Task, entity: int) -> None:
         """A step succeeded."""
 
     def ensure_partitions(self) -> None:

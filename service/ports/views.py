@@ -14,7 +14,7 @@ from service.domain.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.calibration.evidence import Standing
+    from service.domain.calibration.evidence import VotingStatus
     from service.domain.identity import BuildName
 
 
@@ -110,7 +110,7 @@ class DecisionView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RulingView:
+class OverrideView:
     """What a person decided about a patch set; ``kind`` is that of the domain's ``RulingKind``.
 
     ``is_standing``: nobody took it back. ``excuses`` names the builds whose failure does not count by it
@@ -123,8 +123,8 @@ class RulingView:
     bug: str
     filter: str
     at: datetime
-    is_standing: bool
-    excuses: tuple[BuildName, ...]
+    is_active: bool
+    waives: tuple[BuildName, ...]
     sentence: str
 
 
@@ -181,7 +181,7 @@ class BuildSummary:
     floor: float
     external_number: int | None = None
     url: str = ""
-    excused_by: str = ""
+    waived_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class PatchSetDetail:
     decisions: tuple[DecisionView, ...]
     runs: tuple[RunSummary, ...]
     builds: tuple[BuildSummary, ...]
-    rulings: tuple[RulingView, ...]
+    overrides: tuple[OverrideView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,10 +356,10 @@ class MachineView:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingView:
+class VotingStatusView:
     """What a machine's A/A sessions say of a series, as the job's newest session was configured."""
 
     machine: str
     series: SeriesSummary
     measured_at: datetime
-    standing: Standing
+    voting_status: VotingStatus

@@ -70,7 +70,7 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
             patch_set=schemas.PatchSet.of(found.patch_set),
             vote=found.patch_set.vote,
             decisions=tuple(schemas.Decision.of(each) for each in found.decisions),
-            rulings=tuple(schemas.Ruling.of(each) for each in found.rulings),
+            overrides=tuple(schemas.Override.of(each) for each in found.overrides),
             runs=tuple(schemas.Run.of(each) for each in found.runs),
             builds=tuple(_with_comparisons(reading, build) for build in found.builds),
         )
@@ -135,13 +135,13 @@ def _add_series(router: APIRouter, reading: Reading) -> None:
 
 
 def _add_machines(router: APIRouter, reading: Reading) -> None:
-    @router.get("/standings", operation_id="listStandings", tags=["machines"])
-    def list_standings(limit: Limit = 50, cursor: CursorText = None) -> schemas.StandingsPage:
+    @router.get("/voting-statuses", operation_id="listVotingStatuses", tags=["machines"])
+    def list_voting_statuses(limit: Limit = 50, cursor: CursorText = None) -> schemas.VotingStatusPage:
         """What A/A sessions say of each series on each machine: noise, false alarms, whether it may vote."""
         begin = _last_id(cursor)
-        found = list(reading.standings(limit + 1, begin))
+        found = list(reading.voting_statuses(limit + 1, begin))
         items = tuple(schemas.SeriesStanding.of(each) for each in found[:limit])
-        return schemas.StandingsPage(items=items, next=str(begin + limit) if len(found) > limit else None)
+        return schemas.VotingStatusPage(items=items, next=str(begin + limit) if len(found) > limit else None)
 
 
 def _with_comparisons(reading: Reading, build: BuildSummary) -> schemas.BuildWithComparisons:

@@ -77,7 +77,7 @@ def check_runs(rounds: Sequence[RunDetail], read_rows: ReadRows, links: Links) -
 class _Findings:
     """What is known of a build beside its summary: who excused it, and the largest changes either way."""
 
-    ruling: str
+    override: str
     worst: ComparisonView | None
     best: ComparisonView | None
 
@@ -86,7 +86,7 @@ def _findings(build: BuildSummary, read_rows: ReadRows) -> _Findings:
     is_measured = build.kind == JobKind.BENCHMARK and build.state == BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
-        ruling=plain(build.excused_by, _MAX_CAUSE),
+        override=plain(build.waived_by, _MAX_CAUSE),
         worst=_most(rows, Verdict.SLOWER, _worsening),
         best=_most(rows, Verdict.FASTER, lambda row: 1 / _worsening(row)),
     )
@@ -132,7 +132,7 @@ def _results(build: BuildSummary, findings: _Findings, links: tuple[Link, ...]) 
         return ()
     causes = _causes(build)
     summary = plain(causes[0] if causes else outcome, MAX_SUMMARY)
-    message = "\n\n".join(filter(None, (findings.ruling, *causes)))
+    message = "\n\n".join(filter(None, (findings.override, *causes)))
     return (
         CheckResult(
             external_id=str(BuildName(build.job, build.number)),
@@ -149,7 +149,7 @@ def _category(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Cat
     """How much it matters: a failure that does not count keeps nobody from submitting."""
     category = _CATEGORIES[outcome]
     if CONSEQUENCES[outcome].counts is Counts.FAIL:
-        ballot = Ballot(outcome, is_voting=build.is_voting, is_excused=bool(findings.ruling))
+        ballot = Ballot(outcome, is_voting=build.is_voting, is_waived=bool(findings.override))
         return category if ballot.counts is Counts.FAIL else Category.WARNING
     has_news = findings.worst is not None or findings.best is not None
     # Gerrit folds away what succeeded; what changed is worth a look.
@@ -160,8 +160,8 @@ def _tags(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Iterabl
     row = findings.worst or findings.best
     if row is not None:
         yield _change_tag(row)
-    if findings.ruling:
-        yield Tag(name="overridden", tooltip=findings.ruling, color="purple")
+    if findings.override:
+        yield Tag(name="overridden", tooltip=findings.override, color="purple")
     if outcome is Outcome.INFRASTRUCTURE:
         yield Tag(name="infra", tooltip="not the change's fault", color="yellow")
     if build.machine:

@@ -73,7 +73,7 @@ def _facts(condition: Condition, reading: Reading) -> dict[str, Any]:
         "oldest_unhandled_event_at": _text(condition.oldest_unhandled_event_at),
         "unsent_reviews": condition.unsent_reviews,
         "oldest_unsent_review_at": _text(condition.oldest_unsent_review_at),
-        "dead_setbacks": condition.dead_setbacks,
+        "abandoned_steps": condition.abandoned_steps,
         "queues": [
             {
                 "pool": queue.pool,
@@ -83,7 +83,7 @@ def _facts(condition: Condition, reading: Reading) -> dict[str, Any]:
             }
             for queue in condition.queues
         ],
-        "pulses": {pulse.part: _text(pulse.beat_at) for pulse in condition.pulses},
+        "heartbeats": {heartbeat.part: _text(heartbeat.beat_at) for heartbeat in condition.heartbeats},
         "machines": {each.name: _text(each.last_seen_at) for each in reading.machines()},
     }
 
@@ -130,13 +130,13 @@ def _gauges(condition: Condition) -> Iterable[Metric]:
         "Age of the oldest review that waits.",
         age(condition.oldest_unsent_review_at),
     )
-    yield GaugeMetricFamily("benchgate_dead_setbacks", "Steps that were given up.", condition.dead_setbacks)
+    yield GaugeMetricFamily("benchgate_abandoned_steps", "Steps given up.", condition.abandoned_steps)
     waiting = GaugeMetricFamily("benchgate_queued_builds", "Builds that wait.", labels=["pool"])
     oldest = GaugeMetricFamily("benchgate_oldest_build_seconds", "Age of the oldest.", labels=["pool"])
     for queue in condition.queues:
         waiting.add_metric([queue.pool], queue.waiting)
         oldest.add_metric([queue.pool], age(queue.oldest_at))
     beats = GaugeMetricFamily("benchgate_pulse_seconds", "Since the last sign of life.", labels=["part"])
-    for pulse in condition.pulses:
-        beats.add_metric([pulse.part], age(pulse.beat_at))
+    for heartbeat in condition.heartbeats:
+        beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
     yield from (waiting, oldest, beats)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from service.domain.decision.overrides import RulingKind  # noqa: TC001 - pydantic reads the annotation
+from service.domain.decision.overrides import OverrideKind  # noqa: TC001 - pydantic reads the annotation
 
 UtcTime = Annotated[
     datetime,
@@ -95,17 +95,17 @@ class BuildName(Shape):
     number: int
 
 
-class Ruling(Shape):
+class Override(Shape):
     """What a person decided about a patch set."""
 
-    kind: Annotated[RulingKind, Field(description="an undo takes back overrides and accepts before it")]
+    kind: Annotated[OverrideKind, Field(description="an undo takes back overrides and accepts before it")]
     who: str
     reason: str
     bug: str
     filter: Annotated[str, Field(description="of an accept: the benchmarks that may be slower")]
     at: UtcTime
-    is_standing: Annotated[bool, Field(description="nobody took it back")]
-    excuses: Annotated[tuple[BuildName, ...], Field(description="builds whose failure it makes not count")]
+    is_active: Annotated[bool, Field(description="nobody took it back")]
+    waives: Annotated[tuple[BuildName, ...], Field(description="builds whose failure it makes not count")]
     sentence: Annotated[str, Field(examples=["overridden by Bob Reviewer: known flake (MB-1)"])]
 
 
@@ -194,7 +194,7 @@ class MeasuredPatchSet(Shape):
 class BuildOfRun(Build):
     """A build as a round sees it."""
 
-    excused_by: Annotated[str, Field(description="by whose word its failure does not count; may be empty")]
+    waived_by: Annotated[str, Field(description="by whose word its failure does not count; may be empty")]
 
 
 class BuildWithComparisons(BuildOfRun):
@@ -210,7 +210,7 @@ class PatchSetWithBuilds(Shape):
     patch_set: PatchSet
     vote: Vote
     decisions: tuple[Decision, ...]
-    rulings: tuple[Ruling, ...]
+    overrides: tuple[Override, ...]
     runs: tuple[Run, ...]
     builds: tuple[BuildWithComparisons, ...]
 
@@ -262,7 +262,7 @@ class Series(Shape):
     better: Better
 
 
-class Standing(Shape):
+class VotingStatus(Shape):
     """What programs that were compared with themselves say of a series on a machine."""
 
     sessions: int
@@ -283,11 +283,11 @@ class SeriesStanding(Shape):
     machine: str
     series: Series
     measured_at: UtcTime
-    standing: Standing
+    voting_status: VotingStatus
 
 
-class StandingsPage(Shape):
-    """A page of standings; ``next`` is the cursor of the page after it, null on the last."""
+class VotingStatusPage(Shape):
+    """A page of voting statuses; ``next`` is the cursor of the page after it, null on the last."""
 
     items: tuple[SeriesStanding, ...]
     next: str | None

@@ -19,8 +19,8 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
-from service.steps.machine.build_sides import Workshop
-from service.steps.machine.preflight import what_hinders
+from service.steps.machine.build_sides import BuildHost
+from service.steps.machine.preflight import obstacle_to_measuring
 from service.wiring.settings import require
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class Machine:
     """The machine plane: a worklist and a workshop, and nothing that could vote."""
 
     worklist: MachineWorklist
-    shop: Workshop
+    host: BuildHost
     progress: Progress
-    introduce: Callable[[], None]
+    register: Callable[[], None]
     obstacle: Callable[[], str]  # what keeps it from measuring now; takes a moment
 
 
@@ -65,7 +65,7 @@ def build_machine(settings: MachineSettings) -> Machine:
         engine, settings.machine_name, settings.pool, settings.pool, artifacts, settings.lease_seconds
     )
     home = settings.home / "machines" / settings.machine_name
-    shop = build_workshop(
+    host = make_build_host(
         home,
         settings.remote,
         tuple(settings.cpus),
@@ -73,26 +73,26 @@ def build_machine(settings: MachineSettings) -> Machine:
         artifacts=artifacts,
     )
 
-    def introduce() -> None:
+    def register() -> None:
         environment = read_environment()
-        in_force = shop.sandbox.in_force()
+        in_force = host.sandbox.in_force()
         facts = {**environment.to_mapping(), "in_force": dict(in_force)}
-        worklist.introduce(environment.fingerprint(in_force), facts)
+        worklist.register(environment.fingerprint(in_force), facts)
 
     def obstacle() -> str:
-        return what_hinders(read_load, shop.cpus, time.sleep) if settings.waits_for_quiet else ""
+        return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
-    return Machine(worklist, shop, LoggedProgress(), introduce, obstacle)
+    return Machine(worklist, host, LoggedProgress(), register, obstacle)
 
 
-def build_workshop(
+def make_build_host(
     home: Path,
     remote: Callable[[str], str],
     cpus: tuple[int, ...],
     *,
     is_sandboxed: bool,
     artifacts: Artifacts | None = None,
-) -> Workshop:
+) -> BuildHost:
     """What one machine, or one desk, builds and measures with; its files are kept below ``home``.
 
     Raises:
@@ -105,7 +105,7 @@ def build_workshop(
     fingerprint, _ = toolchain_fingerprint(sandbox)
     # A worker keeps off the measured CPUs; they belong to the machine all the same.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
-    return Workshop(
+    return BuildHost(
         source=GitSource(home.absolute() / "git", remote),
         sandbox=HostFaults(sandbox, scratch),
         artifacts=artifacts or DirectoryArtifacts(home.absolute() / "artifacts"),

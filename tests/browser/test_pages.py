@@ -90,7 +90,7 @@ def test_what_people_decided_stands_beside_the_builds_and_in_a_table(page: Page)
     expect(page.locator("section.build", has_text="kv_engine.linux/812").locator(".excused")).to_contain_text(
         "overridden by Bob Reviewer: ep_unit_tests time out"
     )
-    rows = page.locator("section:has(#rulings) tbody tr")
+    rows = page.locator("section:has(#overrides) tbody tr")
     expect(rows).to_have_count(5)
     expect(rows.locator("s")).to_have_count(1)
     expect(rows.nth(3)).to_contain_text("taken back")

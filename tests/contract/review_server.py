@@ -18,7 +18,7 @@ FIRST, SECOND, UNKNOWN = "1" * 40, "2" * 40, "f" * 40
 PARENT = "a" * 40
 
 
-class Stage(Protocol):
+class ReviewSite(Protocol):
     """A review server whose changes a test can bring about."""
 
     @property
@@ -37,10 +37,10 @@ class Stage(Protocol):
 class ReviewServerContract:
     """Inherit, and define a fixture ``stage``."""
 
-    def key(self, stage: Stage, number: int = 7) -> ChangeKey:
+    def key(self, stage: ReviewSite, number: int = 7) -> ChangeKey:
         return ChangeKey(stage.server.instance, number)
 
-    def test_a_change_shows_its_current_patch_set(self, stage: Stage) -> None:
+    def test_a_change_shows_its_current_patch_set(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.upload(7, 2, SECOND)
         change = stage.server.change(self.key(stage))
@@ -49,11 +49,11 @@ class ReviewServerContract:
         assert change.current.parents == (PARENT,)
         assert change.current.ref == "refs/changes/07/7/2"
 
-    def test_updated_is_a_moment_with_a_zone(self, stage: Stage) -> None:
+    def test_updated_is_a_moment_with_a_zone(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         assert stage.server.change(self.key(stage)).updated.tzinfo is not None
 
-    def test_an_unknown_change_is_not_found(self, stage: Stage) -> None:
+    def test_an_unknown_change_is_not_found(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         with pytest.raises(NotFound):
             stage.server.change(self.key(stage, 8))
@@ -62,42 +62,42 @@ class ReviewServerContract:
         with pytest.raises(NotFound):
             stage.server.post(Review(self.key(stage, 8), FIRST, "text"))
 
-    def test_a_change_of_another_server_is_not_found(self, stage: Stage) -> None:
+    def test_a_change_of_another_server_is_not_found(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         with pytest.raises(NotFound):
             stage.server.change(ChangeKey("another", 7))
 
-    def test_a_deleted_change_is_not_found(self, stage: Stage) -> None:
+    def test_a_deleted_change_is_not_found(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.delete(7)
         with pytest.raises(NotFound):
             stage.server.change(self.key(stage))
 
-    def test_a_merged_change_names_its_commit_on_the_branch(self, stage: Stage) -> None:
+    def test_a_merged_change_names_its_commit_on_the_branch(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.merge(7, SECOND)
         change = stage.server.change(self.key(stage))
         assert (change.status, change.merged_as, change.is_open) == (ChangeStatus.MERGED, SECOND, False)
 
-    def test_without_a_moment_all_open_changes_are_listed(self, stage: Stage) -> None:
+    def test_without_a_moment_all_open_changes_are_listed(self, stage: ReviewSite) -> None:
         for number in (7, 8, 9):
             stage.upload(number, 1, str(number) * 40)
         stage.abandon(8)
         assert {change.key.number for change in stage.server.changes_since(None)} == {7, 9}
 
-    def test_changes_since_their_own_update_include_them(self, stage: Stage) -> None:
+    def test_changes_since_their_own_update_include_them(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         updated = stage.server.change(self.key(stage)).updated
         assert [change.key.number for change in stage.server.changes_since(updated)] == [7]
         assert not list(stage.server.changes_since(updated + timedelta(hours=1)))
 
-    def test_closed_changes_are_listed_since_a_moment(self, stage: Stage) -> None:
+    def test_closed_changes_are_listed_since_a_moment(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         updated = stage.server.change(self.key(stage)).updated
         stage.abandon(7)
         assert [change.status for change in stage.server.changes_since(updated)] == [ChangeStatus.ABANDONED]
 
-    def test_a_posted_message_is_found_with_its_patch_set(self, stage: Stage) -> None:
+    def test_a_posted_message_is_found_with_its_patch_set(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.server.post(Review(self.key(stage), FIRST, "Build Successful\n\nlink", {"Verified": 1}))
         message = stage.server.messages(self.key(stage))[-1]
@@ -105,40 +105,40 @@ class ReviewServerContract:
         assert message.text.startswith("Patch Set 1:")
         assert message.text.endswith("\n\nBuild Successful\n\nlink")
 
-    def test_messages_are_listed_oldest_first(self, stage: Stage) -> None:
+    def test_messages_are_listed_oldest_first(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         for text in ("first", "second", "third"):
             stage.server.post(Review(self.key(stage), FIRST, text))
         found = [message.text.rpartition("\n")[2] for message in stage.server.messages(self.key(stage))]
         assert found[-3:] == ["first", "second", "third"]
 
-    def test_the_same_message_again_is_added_again(self, stage: Stage) -> None:
+    def test_the_same_message_again_is_added_again(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         before = len(stage.server.messages(self.key(stage)))
         for _ in range(2):
             stage.server.post(Review(self.key(stage), FIRST, "same", {"Verified": -1}))
         assert len(stage.server.messages(self.key(stage))) == before + 2
 
-    def test_the_labels_that_were_set_are_answered(self, stage: Stage) -> None:
+    def test_the_labels_that_were_set_are_answered(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1})).labels
         assert answer == {"Verified": -1}
 
     @pytest.mark.parametrize("labels", [{"Verified": 7}, {"No-Such-Label": 1}])
     def test_a_vote_that_cannot_be_is_left_out_of_the_answer(
-        self, stage: Stage, labels: dict[str, int]
+        self, stage: ReviewSite, labels: dict[str, int]
     ) -> None:
         stage.upload(7, 1, FIRST)
         assert stage.server.post(Review(self.key(stage), FIRST, "text", labels)).labels == {}
 
-    def test_a_remark_on_a_file_that_is_not_there_costs_no_vote(self, stage: Stage) -> None:
+    def test_a_remark_on_a_file_that_is_not_there_costs_no_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         remarks = (InlineComment("no/such/file.cc", 3, "perf: error: no"),)
         answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1}, remarks)).labels
         assert answer == {"Verified": -1}
         assert stage.server.messages(self.key(stage))[-1].text.endswith("\n\ntext")
 
-    def test_an_outdated_patch_set_takes_a_vote(self, stage: Stage) -> None:
+    def test_an_outdated_patch_set_takes_a_vote(self, stage: ReviewSite) -> None:
         """So the caller has to look before it votes."""
         stage.upload(7, 1, FIRST)
         stage.upload(7, 2, SECOND)
@@ -146,12 +146,12 @@ class ReviewServerContract:
             "Verified": 1
         }
 
-    def test_an_unknown_revision_is_not_found(self, stage: Stage) -> None:
+    def test_an_unknown_revision_is_not_found(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         with pytest.raises(NotFound):
             stage.server.post(Review(self.key(stage), UNKNOWN, "text"))
 
-    def test_an_abandoned_change_takes_a_message_but_no_vote(self, stage: Stage) -> None:
+    def test_an_abandoned_change_takes_a_message_but_no_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.abandon(7)
         assert stage.server.post(Review(self.key(stage), FIRST, "text")).labels == {}
@@ -159,7 +159,7 @@ class ReviewServerContract:
             stage.server.post(Review(self.key(stage), FIRST, "refused", {"Verified": 1}))
         assert "refused" not in stage.server.messages(self.key(stage))[-1].text
 
-    def test_a_merged_change_takes_no_lower_vote(self, stage: Stage) -> None:
+    def test_a_merged_change_takes_no_lower_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.merge(7, FIRST)
         with pytest.raises(Permanent):

@@ -53,7 +53,7 @@ class FakeStage:
         self.server.put(replace(change, updated=change.updated + timedelta(seconds=1), **changed))
 
 
-class ConsoleStage:
+class ConsoleSite:
     def __init__(self, state: Path) -> None:
         self.server = ConsoleReview(state, "gerrit")
         self._patch_sets: dict[int, dict[str, Any]] = {}
@@ -89,5 +89,5 @@ class TestFakeReviewServer(ReviewServerContract):
 
 class TestConsoleReview(ReviewServerContract):
     @pytest.fixture
-    def stage(self, tmp_path: Path) -> ConsoleStage:
-        return ConsoleStage(tmp_path / "review.sqlite3")
+    def stage(self, tmp_path: Path) -> ConsoleSite:
+        return ConsoleSite(tmp_path / "review.sqlite3")

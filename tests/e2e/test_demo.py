@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.demo.scenario import STORIES
+from tools.demo.scenario import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 # One of four, for the time it takes. In the others bytes, sockets and threads that contend are measured.
@@ -28,7 +28,7 @@ def test_every_change_that_helps_gets_a_plus_one_and_every_one_that_takes_it_bac
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BENCHGATE_")}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    votes = [upload.vote for name in PLAYED for upload in STORIES[name]]
+    votes = [upload.vote for name in PLAYED for upload in SCENARIOS[name]]
     assert [int(vote) for vote in re.findall(r"Verified([+-]1)", done.stdout)] == votes
     assert re.search(
         r"faster; best TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout

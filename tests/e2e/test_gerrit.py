@@ -182,10 +182,10 @@ def test_without_any_event_the_vote_comes_within_ninety_seconds(site: GerritSite
     listener = site.pid("listen")
     os.kill(listener, signal.SIGSTOP)
     try:
-        heard = site.value(_EVENTS)
+        comment = site.value(_EVENTS)
         change = site.gerrit.propose({"time.txt": "150"})
         assert "slower" in site.wait_for(-1, change)
-        assert site.value(_EVENTS) == heard
+        assert site.value(_EVENTS) == comment
     finally:
         os.kill(listener, signal.SIGCONT)
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.local.build import DeskBuild
+from service.adapters.local.build import LocalBuild
 from service.domain.identity import Side
 from service.domain.project.project_file import parse_project_file
-from service.steps.local.gate import desk_spec
+from service.steps.local.gate import local_spec
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.find_identical_binaries import recognise
-from service.wiring.machine import build_workshop
+from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 pytestmark = pytest.mark.integration
 
@@ -53,9 +53,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def shop(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def host(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> BuildHost:
     home = tmp_path_factory.mktemp("home")
-    return build_workshop(home, lambda _: str(repository.path), (), is_sandboxed=True)
+    return make_build_host(home, lambda _: str(repository.path), (), is_sandboxed=True)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def shop(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Wo
     ],
 )
 def test_a_suite_is_the_same_where_nothing_that_it_loads_or_reads_changed(
-    repository: Repository, shop: Workshop, tmp_path: Path, path: str, content: bytes, same: set[str]
+    repository: Repository, host: BuildHost, tmp_path: Path, path: str, content: bytes, same: set[str]
 ) -> None:
     base = repository.commit(FILES)
     patch = repository.commit({**FILES, path: content}, base)
-    shop.source.fetch("kv", base, patch)
+    host.source.fetch("kv", base, patch)
     job = parse_project_file(PROJECT_FILE).job("perf")
-    spec = desk_spec(shop.source, "kv", base, patch, job)
+    spec = local_spec(host.source, "kv", base, patch, job)
     assert spec.base is not None
-    build = DeskBuild(spec, "seed", tmp_path / "cache")
+    build = LocalBuild(spec, "seed", tmp_path / "cache")
     with ExitStack() as stack:
         trees = {
             side: stack.enter_context(
-                built_tree(shop, "kv", revision, job, build, io.BytesIO(), lambda: None)
+                built_tree(host, "kv", revision, job, build, io.BytesIO(), lambda: None)
             )
             for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch))
         }
-        assert recognise(shop, spec, trees, lambda: None) == same
+        assert recognise(host, spec, trees, lambda: None) == same

@@ -16,7 +16,7 @@ from service.domain.building.sandbox_command import Completed
 from service.domain.comparison.link_layout import number_of, variant_of
 from service.domain.errors import LeaseLost, NotFound
 from service.domain.machine.environment import Load
-from service.steps.machine.build_sides import Workshop
+from service.steps.machine.build_sides import BuildHost
 from tests.support.memory_files import MemoryArtifacts, MemoryInspector, MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 
@@ -292,7 +292,7 @@ class MemoryClaimed(MemoryPairs):
         self._hold()
         self.binaries.setdefault(key.digest, artifact)
 
-    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:
+    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
         self.is_lost |= self.is_lost_at_last
         self._hold()
         self.executions.append(json.loads(json.dumps(execution)))
@@ -318,10 +318,10 @@ class Silence:
         pass
 
 
-def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> Workshop:  # noqa: ANN401
+def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> BuildHost:  # noqa: ANN401
     """A workshop in memory; its clock runs by the seconds of launches and builds."""
     nothing = Load(0.0, 0.0, 1, {}, {}, {}, 100)
-    return Workshop(
+    return BuildHost(
         source=source,
         sandbox=sandbox,
         artifacts=other.get("artifacts", MemoryArtifacts()),

@@ -14,7 +14,7 @@ from service.steps.intake.look_at_change import handle_event, look_at_change
 from service.steps.intake.reconcile import reconcile
 from service.steps.planning.plan_run import plan_run
 from service.steps.reviewers.deliver import deliver_reviews
-from service.steps.reviewers.run_comment_commands import obey
+from service.steps.reviewers.run_comment_commands import run_comment_commands
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory import NOW
@@ -97,11 +97,11 @@ class Service:
                 handle_event(self.store, self.server, number)
         return seen
 
-    def obey(self) -> list[str]:
+    def run_comment_commands(self) -> list[str]:
         """Obey what was heard; the reviews that are queued since, labels and all."""
         memory, before = self.store.memory, len(self.store.memory.reviews)
-        for heard in [each for each in memory.heard if each.is_pending]:
-            obey(self.store, self.server, self.source, LINKS, heard.id)
+        for comment in [each for each in memory.comment if each.is_pending]:
+            run_comment_commands(self.store, self.server, self.source, LINKS, comment.id)
         queued = [each.review for each in memory.reviews.values()][before:]
         return [f"{dict(review.labels)} {review.message}" for review in queued]
 

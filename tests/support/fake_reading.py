@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from service.domain.errors import NotFound, Transient
-from service.domain.health import Condition, PoolQueue, Pulse
+from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.ports.views import (
     BuildDetail,
     BuildSummary,
@@ -21,9 +21,9 @@ from service.ports.views import (
     MeasuredBuild,
     MeasuredPatchSet,
     MeasuredPatchSets,
+    OverrideView,
     PatchSetDetail,
     PatchSetSummary,
-    RulingView,
     RunDetail,
     RunSummary,
     SamplesView,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from service.domain.search import Words
-    from service.ports.views import Cursor, StandingView
+    from service.ports.views import Cursor, VotingStatusView
 
 T = TypeVar("T")
 NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)
@@ -64,7 +64,7 @@ class FakeReading:
     rows: dict[int, list[ComparisonView]] = field(default_factory=dict)
     trends: list[Trend] = field(default_factory=list)
     machine_rows: list[MachineView] = field(default_factory=list)
-    standing_rows: list[StandingView] = field(default_factory=list)
+    standing_rows: list[VotingStatusView] = field(default_factory=list)
     state: Condition | None = None
     is_away: bool = False
 
@@ -138,7 +138,7 @@ class FakeReading:
     def machines(self) -> Sequence[MachineView]:
         return self.machine_rows
 
-    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[VotingStatusView]:
         return self.standing_rows[after:][:limit]
 
     def condition(self) -> Condition:
@@ -155,9 +155,9 @@ def _only(found: Iterator[T], message: str) -> T:
 
 def healthy(**changes: object) -> Condition:
     """A service that is well, but for the changes."""
-    pulses = (Pulse("schedule", NOW, ""), Pulse("reconcile", NOW, ""))
+    heartbeats = (Heartbeat("schedule", NOW, ""), Heartbeat("reconcile", NOW, ""))
     queues = (PoolQueue("perf", 0, None, NOW),)
-    return replace(Condition(NOW, None, 0, None, 0, queues, pulses), **changes)  # type: ignore[arg-type]
+    return replace(Condition(NOW, None, 0, None, 0, queues, heartbeats), **changes)  # type: ignore[arg-type]
 
 
 def comparison(
@@ -217,20 +217,20 @@ def build_summary(build_id: int, number: int, **more: object) -> BuildSummary:
     return replace(build, **more)  # type: ignore[arg-type]
 
 
-def ruling_view(kind: str, who: str, **more: object) -> RulingView:
+def ruling_view(kind: str, who: str, **more: object) -> OverrideView:
     """What somebody decided ten minutes ago, and nobody took back."""
-    ruling = RulingView(
+    override = OverrideView(
         kind=kind,
         who=who,
         reason="",
         bug="",
         filter="",
         at=NOW - timedelta(minutes=10),
-        is_standing=True,
-        excuses=(),
+        is_active=True,
+        waives=(),
         sentence=f"{kind} by {who}",
     )
-    return replace(ruling, **more)  # type: ignore[arg-type]
+    return replace(override, **more)  # type: ignore[arg-type]
 
 
 def change_summary(number: int, subject: str, **more: object) -> ChangeSummary:
@@ -290,7 +290,7 @@ def add_patch_set(
     builds: Sequence[tuple[BuildSummary, Sequence[ComparisonView]]],
     message: str = "",
     parent: str = "9" * 40,
-    rulings: Sequence[RulingView] = (),
+    overrides: Sequence[OverrideView] = (),
 ) -> None:
     """Store a patch set with one round of builds, and all that can be read of it."""
     has_run = change.run_id is not None
@@ -333,7 +333,7 @@ def add_patch_set(
             decisions,
             (run,) if has_run else (),
             summaries,
-            tuple(rulings),
+            tuple(overrides),
         )
     )
     if has_run:

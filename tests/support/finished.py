@@ -37,8 +37,8 @@ class Farm:
         build = memory.builds[build_id - 1]
         assert build.sequence_id is not None
         claimed = MemoryClaimed(spec=build.spec)
-        shop = workshop(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
-        execution = execute_build(claimed, shop, Silence())
+        host = workshop(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
+        execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed or ()
         memory.pairs[build.sequence_id] = {pair: self.artifacts.put(raw) for pair, raw in claimed.pairs()}
         self.report(execution, build_id)

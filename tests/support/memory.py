@@ -28,17 +28,18 @@ if TYPE_CHECKING:
 
     from service.domain.calibration.evidence import Session
     from service.domain.calibration.schedule import IdleJob
-    from service.domain.decision.overrides import Ruling
+    from service.domain.decision.overrides import Override
     from service.domain.gerrit.change import Change
     from service.domain.identity import SeriesKey
+    from service.ports.queue import Task
     from service.ports.records import (
-        Heard,
         NewBuild,
         NewDecision,
         NewRun,
-        Position,
+        ReviewComment,
         StoredComparison,
         StoredResult,
+        SyncCursor,
     )
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -92,20 +93,20 @@ class Memory:
     results: dict[int, Results] = field(default_factory=dict)
     evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
     decisions: list[NewDecision] = field(default_factory=list)
-    hints: list[tuple[str, int]] = field(default_factory=list)
+    hints: list[tuple[Task, int]] = field(default_factory=list)
     reviews: dict[str, StoredReview] = field(default_factory=dict)
-    setbacks: dict[tuple[str, int], int] = field(default_factory=dict)
+    failures: dict[tuple[Task, int], int] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
     overdue: set[int] = field(default_factory=set)
-    stalled: list[tuple[str, int]] = field(default_factory=list)
+    stalled: list[tuple[Task, int]] = field(default_factory=list)
     idle: list[tuple[str, int]] = field(default_factory=list)
     idle_jobs: list[IdleJob] = field(default_factory=list)
     in_the_way: list[int] = field(default_factory=list)
-    positions: dict[str, Position] = field(default_factory=dict)
-    heard: list[Heard] = field(default_factory=list)
+    sync_cursors: dict[str, SyncCursor] = field(default_factory=dict)
+    comment: list[ReviewComment] = field(default_factory=list)
     said: set[object] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
-    rulings: list[tuple[int, Ruling]] = field(default_factory=list)
+    overrides: list[tuple[int, Override]] = field(default_factory=list)
     reused: set[tuple[int, int]] = field(default_factory=set)
 
 
@@ -318,7 +319,7 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
         self._m.decisions.append(decision)
         return decision.number
 
-    def queue_task(self, task: str, *entities: int) -> None:
+    def queue_task(self, task: Task, *entities: int) -> None:
         self._m.hints.extend((task, entity) for entity in entities)
 
     def revive_review(self, patch_set_id: int) -> None:

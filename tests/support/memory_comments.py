@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.decision.overrides import Ruling
+from service.domain.decision.overrides import Override
 from service.domain.decision.rounds import Place
 from service.domain.decision.states import BuildState, RunState
 from service.domain.identity import RunKind
-from service.ports.records import Heard, Position
+from service.ports.records import ReviewComment, SyncCursor
 from tests.support.fakes import WRITTEN
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec
     from service.domain.gerrit.change import PostedMessage
     from service.domain.identity import ChangeKey
-    from service.ports.records import BuildRecord, ChangeRecord, NewRuling, RunRecord
+    from service.ports.records import BuildRecord, ChangeRecord, NewOverride, RunRecord
     from tests.support.memory import Memory
 
 
@@ -29,22 +29,22 @@ class MemoryHearing:
 
     _m: Memory
 
-    def position(self, instance: str) -> Position | None:
-        return self._m.positions.get(instance)
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
+        return self._m.sync_cursors.get(instance)
 
-    def move_position(self, instance: str, seen_until: datetime) -> None:
-        known = self._m.positions.get(instance, Position(seen_until, seen_until))
-        self._m.positions[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+        known = self._m.sync_cursors.get(instance, SyncCursor(seen_until, seen_until))
+        self._m.sync_cursors[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
 
-    def hear(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+    def record_comments(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
         new = []
         for message in said:
             key = (record.change_id, message.author.account, message.written, message.text)
             if key not in self._m.said:
                 self._m.said.add(key)
-                new.append(len(self._m.heard) + 1)
-                self._m.heard.append(
-                    Heard(
+                new.append(len(self._m.comment) + 1)
+                self._m.comment.append(
+                    ReviewComment(
                         id=new[-1],
                         change_id=record.change_id,
                         patch_set_id=record.patch_set_id,
@@ -59,40 +59,40 @@ class MemoryHearing:
                 )
         return new
 
-    def lock_heard(self, heard_id: int) -> Heard:
-        return self._m.heard[heard_id - 1]
+    def lock_comment(self, comment_id: int) -> ReviewComment:
+        return self._m.comment[comment_id - 1]
 
-    def pending_until(self, heard_id: int) -> Sequence[Heard]:
-        change = self._m.heard[heard_id - 1].change_id
-        earlier = self._m.heard[:heard_id]
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
+        change = self._m.comment[comment_id - 1].change_id
+        earlier = self._m.comment[:comment_id]
         return [each for each in earlier if each.change_id == change and each.is_pending]
 
-    def answer(self, heard_id: int, text: str) -> None:
-        self._m.heard[heard_id - 1] = replace(self._m.heard[heard_id - 1], is_pending=False)
-        self._m.answers[heard_id] = text
+    def answer(self, comment_id: int, text: str) -> None:
+        self._m.comment[comment_id - 1] = replace(self._m.comment[comment_id - 1], is_pending=False)
+        self._m.answers[comment_id] = text
 
-    def add_ruling(self, patch_set_id: int, ruling: NewRuling) -> int:
-        number = len(self._m.rulings) + 1
+    def add_override(self, patch_set_id: int, override: NewOverride) -> int:
+        number = len(self._m.overrides) + 1
         change, patch_set = self._m.patch_sets[patch_set_id - 1]
         current = self._m.changes[self._m.change_ids[change - 1]].current
         assert current.number == patch_set, "of the current patch set"
-        made = Ruling(
+        made = Override(
             id=number,
-            kind=ruling.kind,
+            kind=override.kind,
             revision=current.revision,
-            filter=ruling.pattern,
-            bug=ruling.bug,
-            reason=ruling.reason,
-            who=ruling.person,
-            account=ruling.account,
+            filter=override.pattern,
+            bug=override.bug,
+            reason=override.reason,
+            who=override.person,
+            account=override.account,
             at=WRITTEN,
-            builds=frozenset(ruling.builds),
+            builds=frozenset(override.builds),
         )
-        self._m.rulings.append((patch_set_id, made))
+        self._m.overrides.append((patch_set_id, made))
         return number
 
-    def rulings(self, patch_set_id: int) -> Sequence[Ruling]:
-        return [ruling for where, ruling in self._m.rulings if where == patch_set_id]
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+        return [override for where, override in self._m.overrides if where == patch_set_id]
 
 
 class MemoryRounds:
@@ -117,7 +117,7 @@ class MemoryRounds:
             if run == run_id
         ]
 
-    def follow_run(self, previous: RunRecord, heard_id: int | None) -> int:
+    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
         assert previous.state is RunState.FINISHED
         self._m.runs.append(replace(previous, id=len(self._m.runs) + 1, state=RunState.RUNNING))
         return len(self._m.runs)
@@ -143,7 +143,7 @@ class MemoryRounds:
         self._m.builds.append(replace(fresh, external_number=None, url=""))
         return again.id
 
-    def put_build(self, run_id: int, position: int, job: str, build_id: int, heard_id: int | None) -> None:
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
         for index, (run, build) in enumerate(self._m.run_builds):
             if run == run_id and self._m.builds[build - 1].job == job:
                 self._m.run_builds[index] = (run_id, build_id)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.decision.states import BuildEvent, BuildState, RunState, after_lost_lease, state_after
 from service.domain.errors import Transient
-from service.ports.records import DueReview, Hint, Setback
+from service.ports.queue import Task
+from service.ports.records import DueReview, Hint, StepFailure
 from tests.support.memory import UNFINISHED, Memory, MemoryTransaction
 
 if TYPE_CHECKING:
@@ -115,13 +116,13 @@ class MemoryStore:
         unheld = (each for each in self.memory.builds if each.is_external or each.state not in held)
         return [e.id for e in unheld if e.cancel_requested and e.state is not BuildState.FINISHED]
 
-    def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
+    def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
         return self.memory.stalled
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         return self.memory.idle
 
-    def make_way(self) -> Sequence[int]:
+    def preempt_calibrations(self) -> Sequence[int]:
         for number in self.memory.in_the_way:
             self.update(number, cancel_requested=True)
         return self.memory.in_the_way
@@ -132,12 +133,12 @@ class MemoryStore:
     def pools(self) -> Sequence[str]:
         return sorted({pool for pool, _ in self.memory.idle})
 
-    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
-        attempts = self.memory.setbacks[task, entity] = self.memory.setbacks.get((task, entity), 0) + 1
-        return Setback(attempts, is_dead=attempts >= max_attempts)
+    def record_step_failure(self, task: Task, entity: int, error: str, *, max_attempts: int) -> StepFailure:
+        attempts = self.memory.failures[task, entity] = self.memory.failures.get((task, entity), 0) + 1
+        return StepFailure(attempts, is_dead=attempts >= max_attempts)
 
-    def clear_setback(self, task: str, entity: int) -> None:
-        self.memory.setbacks.pop((task, entity), None)
+    def clear_step_failure(self, task: Task, entity: int) -> None:
+        self.memory.failures.pop((task, entity), None)
 
     def ensure_partitions(self) -> None:
         pass
@@ -145,8 +146,8 @@ class MemoryStore:
     def beat(self, part: str, note: str = "") -> None:
         pass
 
-    def _pool(self, task: str, entity: int) -> str:
-        job = self.memory.builds[entity - 1].spec["config"] if task == "execute" else {"pool": "control"}
+    def _pool(self, task: Task, entity: int) -> str:
+        job = self.memory.builds[entity - 1].spec["config"] if task is Task.EXECUTE else {"pool": "control"}
         return str(job.get("pool", "perf"))
 
     def _review(self, outbox_id: int) -> StoredReview:
@@ -158,9 +159,9 @@ class MemoryQueue:
     """A broker that can be down."""
 
     is_down: bool = False
-    sent: list[tuple[str, int, str]] = field(default_factory=list)
+    sent: list[tuple[Task, int, str]] = field(default_factory=list)
 
-    def send(self, task: str, entity: int, pool: str) -> None:
+    def send(self, task: Task, entity: int, pool: str) -> None:
         if self.is_down:
             raise Transient("the broker does not answer")
         self.sent.append((task, entity, pool))

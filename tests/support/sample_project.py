@@ -7,11 +7,11 @@ import random
 from dataclasses import replace
 from datetime import timedelta
 
-from service.domain.calibration.evidence import History, Session, standing_of
+from service.domain.calibration.evidence import History, Session, voting_status_of
 from service.domain.identity import BuildName
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
-from service.ports.views import MachineView, SeriesSummary, StandingView, Trend
+from service.ports.views import MachineView, SeriesSummary, Trend, VotingStatusView
 from tests.support.fake_reading import (
     ENVIRONMENT,
     NOW,
@@ -173,24 +173,24 @@ def _add_hostile_change(reading: FakeReading) -> None:
         vote=-1, header="Build Failed", cause=HOSTILE_NAMES[1],
     )  # fmt: skip
     name = BuildName("kv-engine-cv-perf", 6660)
-    rulings = [
-        ruling_view("accept", text, reason=text, filter=text, bug=text, is_standing=False)
+    overrides = [
+        ruling_view("accept", text, reason=text, filter=text, bug=text, is_active=False)
         for text in HOSTILE_NAMES
     ]
-    rulings.append(
+    overrides.append(
         ruling_view(
             "override",
             HOSTILE_NAMES[1],
             bug="javascript:alert(1)",
-            excuses=(name,),
+            waives=(name,),
             sentence=HOSTILE_NAMES[0],
         )
     )
     build = build_summary(
         666, name.number, result="FAILURE", outcome="slower", causes=HOSTILE_NAMES, machine="<i>perf</i>",
-        excused_by=rulings[-1].sentence,
+        waived_by=overrides[-1].sentence,
     )  # fmt: skip
-    add_patch_set(reading, change, [(build, rows)], "\n".join(HOSTILE_NAMES), rulings=rulings)
+    add_patch_set(reading, change, [(build, rows)], "\n".join(HOSTILE_NAMES), overrides=overrides)
 
 
 def _add_overridden_change(reading: FakeReading) -> None:
@@ -200,15 +200,15 @@ def _add_overridden_change(reading: FakeReading) -> None:
         "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)",
         "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it",
     )
-    rulings = [
+    overrides = [
         ruling_view("override", "Bob Reviewer", reason="ep_unit_tests time out on this host",
-                    bug="https://bugs.example/MB-37948", excuses=(flaky,), sentence=said[0],
+                    bug="https://bugs.example/MB-37948", waives=(flaky,), sentence=said[0],
                     at=NOW - timedelta(minutes=2)),
         ruling_view("accept", "Dana Meyer", reason="safer locks are worth it", filter="CB3ExecutorBench/*",
-                    excuses=(slow,), sentence=said[1], at=NOW - timedelta(minutes=5)),
+                    waives=(slow,), sentence=said[1], at=NOW - timedelta(minutes=5)),
         ruling_view("undo", "Dana Meyer", sentence="overrides taken back by Dana Meyer",
                     at=NOW - timedelta(minutes=9)),
-        ruling_view("override", "Jo Park", reason="all of it is known", bug="MB-1", is_standing=False,
+        ruling_view("override", "Jo Park", reason="all of it is known", bug="MB-1", is_active=False,
                     sentence="overridden by Jo Park: all of it is known (MB-1)",
                     at=NOW - timedelta(minutes=14)),
         ruling_view("trust", "Sam Okafor", sentence="allowed to run by Sam Okafor",
@@ -220,15 +220,15 @@ def _add_overridden_change(reading: FakeReading) -> None:
     )  # fmt: skip
     rows = [comparison(300, "CB3ExecutorBench/RepeatedNotify/real_time/threads:8", 0.931, "slower")]
     measured = build_summary(
-        520, slow.number, result="FAILURE", outcome="slower", excused_by=said[1],
+        520, slow.number, result="FAILURE", outcome="slower", waived_by=said[1],
         causes=(f"1 of 1 slower; worst {rows[0].benchmark} items/s −6.9 % [−7.5, −6.3], 24 pairs",),
     )  # fmt: skip
     tested = build_summary(
         521, flaky.number, job=flaky.job, kind="external", result="FAILURE", outcome="failed", machine=None,
         causes=("Failure of a CTest test 170/409 Test #167: ep_unit_tests.ConnectionTest",),
-        excused_by=said[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
+        waived_by=said[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
     )  # fmt: skip
-    add_patch_set(reading, change, [(measured, rows), (tested, [])], rulings=rulings)
+    add_patch_set(reading, change, [(measured, rows), (tested, [])], overrides=overrides)
 
 
 def _add_standings(reading: FakeReading) -> None:
@@ -237,8 +237,8 @@ def _add_standings(reading: FakeReading) -> None:
     alarm = replace(quiet, verdict=Verdict.FASTER)
     histories = [[quiet] * 12, [quiet, alarm, quiet, alarm], *([quiet] for _ in HOSTILE_NAMES)]
     for trend, sessions in zip(reading.trends, histories, strict=True):
-        standing = standing_of(History.of(sessions), Policy())
-        reading.standing_rows.append(StandingView("perf-01", trend.series, NOW, standing))
+        standing = voting_status_of(History.of(sessions), Policy())
+        reading.standing_rows.append(VotingStatusView("perf-01", trend.series, NOW, standing))
 
 
 def _add_trends(reading: FakeReading) -> None:

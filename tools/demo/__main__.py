@@ -20,8 +20,8 @@ from service.wiring.control import Control, build_control
 from tools.demo.console import on_console
 from tools.demo.gerrit import on_gerrit
 from tools.demo.gerrit_server import fetch_gerrit, stop_gerrit
-from tools.demo.runner import Play
-from tools.demo.scenario import STORIES
+from tools.demo.runner import Runner
+from tools.demo.scenario import SCENARIOS
 
 if TYPE_CHECKING:
     from service.cli.services.parts import Site
@@ -41,7 +41,7 @@ _INSTANCE: Final = "demo"
     "--only",
     "names",
     multiple=True,
-    type=click.Choice(list(STORIES)),
+    type=click.Choice(list(SCENARIOS)),
     help="Play this story alone; may be given more than once.",
 )
 @click.option("--gerrit", "is_on_gerrit", is_flag=True, help="Review on a real Gerrit, started below --home.")
@@ -59,7 +59,9 @@ def command(
     With --gerrit it is a real Gerrit, without its pages, that people push to and Benchgate votes on. It needs
     Maven and Java 17 or later, and is stopped at the end.
     """
-    uploads = [upload for name, story in STORIES.items() if name in (names or STORIES) for upload in story]
+    uploads = [
+        upload for name, story in SCENARIOS.items() if name in (names or SCENARIOS) for upload in story
+    ]
     check_host(port, {})  # before an earlier demo is removed
     if is_on_gerrit:
         click.echo("starting a Gerrit; the first time it is fetched, which takes minutes", err=True)
@@ -80,7 +82,7 @@ def command(
         stage = venue.stage(plane)
         for line in (f"the dashboard is at {site.base_url}", *stage.invitation(None)):
             lines.say(line)
-        play = Play(stage, plane.server, plane.reading, supervisor.run, stop, lines.say)
+        play = Runner(stage, plane.server, plane.reading, supervisor.run, stop, lines.say)
         voted = play.votes_on(uploads)
         if not once and not stop.is_set():
             slower = [uploaded for uploaded, vote in voted if vote == -1]

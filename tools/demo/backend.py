@@ -28,7 +28,7 @@ class Uploaded:
         return change if self.patch_set == 1 else f"patch set {self.patch_set} of {change}"
 
 
-class Stage(Protocol):
+class ReviewSite(Protocol):
     """A review server with the people of the stories."""
 
     def upload(self, upload: Upload) -> Uploaded:
@@ -48,8 +48,8 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Venue:
+class Backend:
     """A review server that is there: its BENCHGATE_ variables for a site, and the stage once that runs."""
 
     settings: Mapping[str, str]
-    stage: Callable[[Control], Stage]
+    stage: Callable[[Control], ReviewSite]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from service.cli.operating.replay import feed
-from tools.demo.backend import Uploaded, Venue
+from tools.demo.backend import Backend, Uploaded
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.repository import DemoRepository
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def on_console(home: Path, native: Path) -> Iterator[Venue]:
+def on_console(home: Path, native: Path) -> Iterator[Backend]:
     """The console review server, whose repository holds ``native``."""
     path = home.absolute() / "repository"
     repository = DemoRepository(path)
@@ -31,10 +31,10 @@ def on_console(home: Path, native: Path) -> Iterator[Venue]:
         "BENCHGATE_GERRIT_URL": "",
         "BENCHGATE_GERRIT_SSH_HOST": "",
     }
-    yield Venue(settings, lambda plane: ConsoleStage(repository, plane))
+    yield Backend(settings, lambda plane: ConsoleSite(repository, plane))
 
 
-class ConsoleStage:
+class ConsoleSite:
     """Changes keep the numbers of the stories."""
 
     def __init__(self, repository: DemoRepository, plane: Control) -> None:

@@ -14,7 +14,7 @@ from service.adapters.gerrit.connection import Connection, Password
 from service.adapters.gerrit.reading import number_in
 from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
-from tools.demo.backend import Uploaded, Venue
+from tools.demo.backend import Backend, Uploaded
 from tools.demo.gerrit_server import REVIEWERS, running_gerrit
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
 from tools.demo.scenario import Author, change_id
@@ -36,7 +36,7 @@ _LOOK_SECONDS: Final = 2.0  # between two looks at the messages: what is measure
 
 
 @contextmanager
-def on_gerrit(home: Path, native: Path) -> Iterator[Venue]:
+def on_gerrit(home: Path, native: Path) -> Iterator[Backend]:
     """A Gerrit of its own, whose project begins with ``native`` and lets its reviewers override.
 
     Raises:
@@ -46,10 +46,10 @@ def on_gerrit(home: Path, native: Path) -> Iterator[Venue]:
     repository = DemoRepository(path)
     repository.create(native, REVIEWERS)
     with running_gerrit(home.absolute() / "gerrit", path) as server:
-        yield Venue(server.settings, lambda plane: GerritStage(repository, server, plane.server))
+        yield Backend(server.settings, lambda plane: GerritSite(repository, server, plane.server))
 
 
-class GerritStage:
+class GerritSite:
     """Alice uploads for all authors, bob reviews; changes have the numbers that Gerrit gives them.
 
     Args:

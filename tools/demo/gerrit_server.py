@@ -137,7 +137,7 @@ def stop_gerrit(directory: Path) -> None:
     ) as process:
         _, said = process.communicate()
     if process.returncode != 0:
-        raise Unfit(last_words(said))
+        raise Unfit(log_tail(said))
 
 
 def _gerrit_dev(*words: str) -> str:
@@ -153,11 +153,11 @@ def _gerrit_dev(*words: str) -> str:
     if done.returncode == _INTERRUPTED:
         raise KeyboardInterrupt
     if done.returncode != 0:
-        raise Unfit(last_words(done.stderr))
+        raise Unfit(log_tail(done.stderr))
     return done.stdout
 
 
-def last_words(said: str) -> str:
+def log_tail(said: str) -> str:
     """The last thing that the tool said, which may have lines below its first."""
     return said.rpartition(_SAYS)[2].strip()
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from service.ports.reading import Reading
     from service.ports.reviewing import ReviewServer
-    from tools.demo.backend import Stage, Uploaded
+    from tools.demo.backend import ReviewSite, Uploaded
     from tools.demo.scenario import Upload
 
 _PATIENCE: Final = 20 * 60.0  # seconds for one vote; two minutes on two idle cores
 
 
-class Play:
+class Runner:
     """One performance.
 
     Args:
@@ -36,7 +36,7 @@ class Play:
 
     def __init__(
         self,
-        stage: Stage,
+        stage: ReviewSite,
         server: ReviewServer,
         reading: Reading,
         run: Callable[[Callable[[], bool]], None],

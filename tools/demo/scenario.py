@@ -57,7 +57,7 @@ _CALLBACK: Final = "flush_vbucket/selected_callback.h"
 _SENDER: Final = "send_buffer/selected_sender.h"
 _STATISTICS: Final = "hash_table/selected_statistics.h"
 
-STORIES: Final = {
+SCENARIOS: Final = {
     "executor": (
         Upload(1, _TASKABLE, "NullTaskable", "executor", ROBIN, +1, is_merged=True),
         Upload(2, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=1),

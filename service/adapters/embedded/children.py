@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Self
 
-from service.adapters.embedded.process import Child, Life, wait_for
+from service.adapters.embedded.process import Child, ProcessRun, wait_for
 from service.domain.errors import BenchgateError, Permanent
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Part:
     """A child through all its lives."""
 
     def __init__(self, child: Child, report: Callable[[Status], None], first_delay: float) -> None:
-        self.life: Life | None = None
+        self.life: ProcessRun | None = None
         self.status = Status(child.name, State.STARTING)
         self._child = child
         self._report = report
@@ -132,12 +132,12 @@ class _Part:
         """Start it and wait until it is ready; raises Permanent when that fails."""
         self._say(State.STARTING)
         try:
-            self.life = Life(self._child)
+            self.life = ProcessRun(self._child)
             self._say(State.STARTING)
             while self.status.state is not State.READY:
                 self._grow()
                 if self.life.has_ended(LOOK_SECONDS if self.status.state is State.STARTING else 0.0):
-                    raise Permanent(self.life.bury())
+                    raise Permanent(self.life.reap())
         except (BenchgateError, OSError) as error:
             self._fail(error)
 
@@ -149,7 +149,7 @@ class _Part:
             if time.monotonic() >= self._due:
                 self._restart()
         elif self.life.has_ended():
-            self._lose(self.life, self.life.bury())
+            self._lose(self.life, self.life.reap())
         elif self.status.state is not State.READY:
             try:
                 self._grow()
@@ -177,13 +177,13 @@ class _Part:
     def _restart(self) -> None:
         self._restarts += 1
         try:
-            self.life = Life(self._child)
+            self.life = ProcessRun(self._child)
         except OSError as error:
             self._lose(None, str(error))
         else:
             self._say(State.RESTARTING, self.status.note)
 
-    def _lose(self, life: Life | None, why: str) -> None:
+    def _lose(self, life: ProcessRun | None, why: str) -> None:
         """Plan the next life; ``why`` is how the last one ended."""
         now = time.monotonic()
         if life is not None and now - life.since >= GOOD_LIFE_SECONDS:
@@ -198,7 +198,7 @@ class _Part:
         words = ""
         if self.life is not None:
             self.life.stop()
-            words = self.life.last_words()
+            words = self.life.log_tail()
             self.life = None
         self._say(State.FAILED, str(error))
         seen = f"; the end of {self._child.log_path}:\n{words}" if words else ""

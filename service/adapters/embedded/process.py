@@ -74,7 +74,7 @@ class Child:
     cwd: Path | None = None
 
 
-class Life:
+class ProcessRun:
     """A child from its start to its end.
 
     Start it from a thread that stays: the kernel takes the end of the starting thread for the end of
@@ -116,9 +116,9 @@ class Life:
             with suppress(ProcessLookupError):
                 self._process.send_signal(self._child.stop_signal)
             self.has_ended(self._child.stop_seconds)
-        self.bury()
+        self.reap()
 
-    def bury(self) -> str:
+    def reap(self) -> str:
         """Kill what is left of the group, and say how the main process ended (``exit code 1``)."""
         if self._process.returncode is None:
             # Before the main process is reaped: until then nobody else can be given its number.
@@ -129,7 +129,7 @@ class Life:
         code = self._process.returncode
         return f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """The last lines that it wrote during this life."""
         with suppress(OSError), self._child.log_path.open("rb") as log:
             end = log.seek(0, os.SEEK_END)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec
 
 
-class DeskBuild:
+class LocalBuild:
     """The Claimed port for one process: what it reports is kept in its attributes.
 
     Args:
@@ -72,7 +72,7 @@ class DeskBuild:
         """Keep a pair."""
         self.records.append((pair, raw))
 
-    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:  # noqa: ARG002
+    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:  # noqa: ARG002
         """Keep the log."""
         self.log = log
 

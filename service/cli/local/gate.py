@@ -9,15 +9,15 @@ from pathlib import Path
 
 import click
 
-from service.adapters.local.build import DeskBuild
+from service.adapters.local.build import LocalBuild
 from service.adapters.local.repository import resolve_revision
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
-from service.steps.local.gate import DeskVerdict, choose_jobs, desk_spec, gate
+from service.steps.local.gate import LocalVerdict, choose_jobs, gate, local_spec
 from service.steps.planning.read_project_file import PROJECT_FILE
-from service.wiring.machine import build_workshop
+from service.wiring.machine import make_build_host
 
 # Nothing was measured, whatever a review server would make of it.
 _NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CANCELLED})
@@ -59,16 +59,16 @@ def command(
     base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
     seed = seed or secrets.token_hex(8)
     # The path is asked of the person, so the mirror fetches from it and nowhere else.
-    shop = build_workshop(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
+    host = make_build_host(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
     project = _project_of(repo)
-    shop.source.fetch(project, base_commit, patch_commit)
-    _, jobs = choose_jobs(shop.source.read(project, base_commit, PROJECT_FILE), job_name, base)
-    found: list[DeskVerdict] = []
+    host.source.fetch(project, base_commit, patch_commit)
+    _, jobs = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
+    found: list[LocalVerdict] = []
     for job in jobs:
-        spec = desk_spec(shop.source, project, base_commit, patch_commit, job, len(jobs))
-        build = DeskBuild(spec, seed, home / "binaries")
+        spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))
+        build = LocalBuild(spec, seed, home / "binaries")
         with TerminalProgress() as progress:
-            verdict = gate(spec, build, shop, progress)
+            verdict = gate(spec, build, host, progress)
         found.append(verdict)
         if verdict.judgement.outcome is Outcome.FAILED:
             click.echo(build.log[-4000:].decode("utf-8", "replace"), err=True)
@@ -88,7 +88,7 @@ def exit_code(outcomes: list[Outcome]) -> int:
     return EXIT_CANNOT if _NOT_MEASURED.intersection(outcomes) else EXIT_OK
 
 
-def _print(verdict: DeskVerdict) -> None:
+def _print(verdict: LocalVerdict) -> None:
     click.echo(f"{verdict.job}: {verdict.judgement.outcome}")
     if verdict.comparisons:
         print_comparisons(verdict.comparisons)
@@ -99,7 +99,7 @@ def _print(verdict: DeskVerdict) -> None:
     click.echo(f"took: {times}", err=True)
 
 
-def _json(found: list[DeskVerdict], seed: str) -> str:
+def _json(found: list[LocalVerdict], seed: str) -> str:
     jobs = [
         {"job": v.job, "outcome": str(v.judgement.outcome), "causes": list(v.judgement.causes)} for v in found
     ]

@@ -10,7 +10,11 @@ import click
 from service.cli.services.running import home_option, settings_of_running_site
 from service.domain.decision.external import ExternalBuild, Target
 from service.domain.identity import ChangeKey, RunKind
-from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
+from service.steps.intake.record_external_build import (
+    announce_external,
+    record_external_build,
+    withdraw_external,
+)
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -56,5 +60,5 @@ def command(
         elif result == "WITHDRAWN":
             is_news = withdraw_external(plane.store, target, job)
         else:
-            is_news = note_external(plane.store, target, build, result, causes)
+            is_news = record_external_build(plane.store, target, build, result, causes)
     click.echo("noted" if is_news else "known already", err=True)

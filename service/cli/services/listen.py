@@ -10,6 +10,7 @@ from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
 from service.domain.health import LISTEN
 from service.logs import log_as_json
+from service.ports.queue import Task
 from service.steps.intake.listen import listen
 from service.steps.intake.receive_event import receive_event
 from service.wiring.control import build_control, build_stream
@@ -29,7 +30,7 @@ def command() -> None:
         listen(
             stream,
             receive=lambda body: receive_event(plane.store, settings.instance, body),
-            ask_to_reconcile=lambda: plane.queue.send("reconcile", 0, ""),
+            ask_to_reconcile=lambda: plane.queue.send(Task.RECONCILE, 0, ""),
             stop=stop,
             beat=lambda note: plane.upkeep.beat(LISTEN, note),
             sleep=stop.wait,

@@ -54,4 +54,4 @@ def _introduce_machine() -> None:
         raise BadInput("BENCHGATE_REDIS_URL is not set; it is the one of the control plane", "settings")
     # Celery's worker inherits it; measured programs are put on the measured CPUs one by one.
     keep_off(settings.cpus)
-    build_machine(settings).introduce()
+    build_machine(settings).register()

@@ -66,7 +66,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VotingStatus:
     """What a history means.
 
     ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
@@ -95,12 +95,12 @@ class Standing:
         return not self.why_not
 
 
-def standing_of(history: History, policy: Policy) -> Standing:
+def voting_status_of(history: History, policy: Policy) -> VotingStatus:
     """Judge a history by a policy; a ``probation`` of 0 lets every series vote."""
     logs = [log for session in history.newest for log in session.logs]
     noise = spread_of(logs) if logs else None
     beyond = sum(abs(log) > BEYOND for log in logs) / len(logs) if logs else None
-    return Standing(
+    return VotingStatus(
         sessions=history.sessions,
         pairs=history.pairs,
         alarms=history.alarms,

@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.clock import JOIN_SHARE, why_real_time_joins
-from service.domain.comparison.work_rate import RATES, follow, leaders, value_per_unit, work_change
+from service.domain.comparison.work_rate import (
+    RATES,
+    canonical_metrics,
+    derive_from,
+    value_per_unit,
+    work_change,
+)
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.exact_counters import compare_exactly, exact_looks
 from service.domain.inference.metric import metric_named, own_clock
@@ -85,14 +91,17 @@ class Benchmark:
         pairs = [(self.base[pair], self.patch[pair]) for pair in self.base if pair in self.patch]
         first = rule.first_look(pairs)
         work = self._work_change(first, [row.metric.name for row in rows])
-        lead = leaders(self.name, [row.metric.name for row in rows])
+        canonical_of = canonical_metrics(self.name, [row.metric.name for row in rows])
         by_name = {row.metric.name: row for row in rows}
-        found = {each: self._judge(by_name[each], pairs, work, rule) for each in dict.fromkeys(lead.values())}
+        found = {
+            each: self._judge(by_name[each], pairs, work, rule)
+            for each in dict.fromkeys(canonical_of.values())
+        }
         for metric, row in by_name.items():
             if metric in found:
                 yield found[metric]
             else:
-                yield self._follow(found[lead[metric]], row, pairs, work, rule)
+                yield self._derive(found[canonical_of[metric]], row, pairs, work, rule)
         reason = "" if self.is_asked or not rule.joins else self._why_real_time_joins(first)
         if reason:
             real = Row(rows[0].suite, self.name, metric_named("real_time"))
@@ -111,20 +120,20 @@ class Benchmark:
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
         return exact if exact is not None and is_earlier else usual
 
-    def _follow(
-        self, leader: Comparison, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule
+    def _derive(
+        self, canonical: Comparison, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
         """The row of a rate whose question another row answers."""
         if found := self._one_sided(row, rule.least_failures):
             return found
         values = [(self._value(row, one, None), self._value(row, other, None)) for one, other in pairs]
         complete = [(base, patch) for base, patch in values if base is not None and patch is not None]
-        if not leader.pairs or not complete:
+        if not canonical.pairs or not complete:
             return self._judge(row, pairs, None, rule)
         own = self._work_change(rule.first_look(pairs), [row.metric.name, own_clock(self.name)])
-        followed = follow(leader, row, complete[: leader.pairs])
+        followed = derive_from(canonical, row, complete[: canonical.pairs])
         is_apart = own is not None and (work is None or own.rate != work.rate)
-        return _because(followed, f"judged by {leader.row.metric.label}") if is_apart else followed
+        return _because(followed, f"judged by {canonical.row.metric.label}") if is_apart else followed
 
     def _work_change(self, first: Pairs, metrics: Sequence[str]) -> WorkChange | None:
         if self.is_asked and own_clock(self.name) not in metrics:

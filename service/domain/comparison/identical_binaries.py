@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 SAME_PROGRAM: Final = "the same program on both sides"
 
 
-def acquit(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
+def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
     """The comparisons with no difference left in these suites; what was measured stays beside the verdict."""
-    return tuple(_acquit(each) if each.row.suite in suites else each for each in comparisons)
+    return tuple(_as_unchanged(each) if each.row.suite in suites else each for each in comparisons)
 
 
 def same_program_causes(suites: Sequence[str]) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def same_program_causes(suites: Sequence[str]) -> tuple[str, ...]:
     return (f"{word} {plain(', '.join(suites))}: {SAME_PROGRAM}",)
 
 
-def _acquit(found: Comparison) -> Comparison:
+def _as_unchanged(found: Comparison) -> Comparison:
     match found.verdict:
         case Verdict.SLOWER | Verdict.FASTER:
             return _same(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.comparison.benchmark import Benchmark, Rule
 from service.domain.comparison.clock import JOIN_SHARE, may_join, real_per_cpu
 from service.domain.comparison.launch import Launch
-from service.domain.comparison.work_rate import RATES, leaders
+from service.domain.comparison.work_rate import RATES, canonical_metrics
 from service.domain.gbench.reader import value_in
 from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
@@ -87,7 +87,7 @@ def family_size(suites: Sequence[Suite], listings: Sequence[Listing], *, joins: 
 def _hypotheses(suite: Suite, benchmark: str, *, joins: bool) -> float:
     if not suite.metrics:
         return 1 + JOIN_SHARE if joins and may_join(benchmark) else 1
-    asked = set(leaders(benchmark, suite.metrics).values())
+    asked = set(canonical_metrics(benchmark, suite.metrics).values())
     return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in asked)
 
 

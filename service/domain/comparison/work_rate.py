@@ -22,7 +22,7 @@ _UNITS: Final = {"items_per_second": "item", "bytes_per_second": "byte"}
 _SAME_WORK: Final = 0.001  # far below any floor, far above what rounding does to a product
 
 
-def leaders(benchmark: str, metrics: Sequence[str]) -> Mapping[str, str]:
+def canonical_metrics(benchmark: str, metrics: Sequence[str]) -> Mapping[str, str]:
     """For each metric the one whose verdict it shares; most are their own.
 
     Google Benchmark divides items and bytes by the benchmark's own clock. As long as an iteration does
@@ -95,18 +95,18 @@ def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:
     return sum(math.log(values[key]) for key in keys)
 
 
-def follow(leader: Comparison, row: Row, values: Sequence[tuple[float, float]]) -> Comparison:
+def derive_from(canonical: Comparison, row: Row, values: Sequence[tuple[float, float]]) -> Comparison:
     """The row of a metric that shares the leader's verdict: a rate's ratio is the reciprocal of its time's.
 
     ``values`` are its own, of the pairs behind the verdict: only their medians are shown.
     """
-    is_alike = row.metric.better is leader.row.metric.better
-    low, high = leader.interval or (None, None)
+    is_alike = row.metric.better is canonical.row.metric.better
+    low, high = canonical.interval or (None, None)
     bounds = None if low is None or high is None else (low, high) if is_alike else (1 / high, 1 / low)
     return replace(
-        leader,
+        canonical,
         row=row,
-        ratio=leader.ratio if is_alike or leader.ratio is None else 1 / leader.ratio,
+        ratio=canonical.ratio if is_alike or canonical.ratio is None else 1 / canonical.ratio,
         interval=bounds,
         base=statistics.median(base for base, _ in values),
         patch=statistics.median(patch for _, patch in values),

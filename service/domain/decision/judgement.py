@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.identical_binaries import SAME_PROGRAM
 from service.domain.decision.vote import Outcome
-from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.text import change, interval, plain, share
 
@@ -84,7 +84,7 @@ def _outcome(
     if has_slower:
         return Outcome.SLOWER
     if by_verdict[Verdict.UNDECIDED]:
-        withheld = policy.on_undecided is OnUndecided.NONE
+        withheld = policy.on_undecided is VoteWhen.NONE
         return Outcome.UNDECIDED_WITHHELD if withheld else Outcome.UNDECIDED
     return Outcome.PASSED
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.comparison.disturbance import counting_launches, sentences
-from service.domain.comparison.identical_binaries import acquit, same_program_causes
+from service.domain.comparison.identical_binaries import same_program_causes, treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects, variant_of
 from service.domain.comparison.suite import Listing, compare_all, family_size
 from service.domain.decision.judgement import Judgement, judge
@@ -70,7 +70,7 @@ def judge_measured(
     as_built = _with_time(_compare(job, listings, launches), launches)
     rows = confirm(as_built, relinked, job.policy, _added(counts))
     repeated = sentences(everything, job.policy.max_pairs)
-    counted = acquit(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
+    counted = treat_as_unchanged(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
     withheld = withhold(rows)
     judgement = _judge(job, listings, rows, counted, launches, repeated, machine, withheld)
     return Measured((*_told(rows, withheld), *counted), launches, judgement)
@@ -111,7 +111,9 @@ def suspected_of_layout(
 
 
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
-    return acquit(compare_all(job.suites, listings, launches, job.policy), _same_program(listings))
+    return treat_as_unchanged(
+        compare_all(job.suites, listings, launches, job.policy), _same_program(listings)
+    )
 
 
 def _same_program(listings: Sequence[Listing]) -> list[str]:

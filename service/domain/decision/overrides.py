@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class RulingKind(StrEnum):
+class OverrideKind(StrEnum):
     """What a person decided."""
 
     OVERRIDE = "override"  # failed builds do not count
@@ -28,20 +28,20 @@ class RulingKind(StrEnum):
     PERSON_VOTE = "person vote"  # the bot's vote was replaced on the review server: told, excuses nothing
 
 
-_CAN_BE_UNDONE: Final = frozenset({RulingKind.OVERRIDE, RulingKind.ACCEPT})
+_CAN_BE_UNDONE: Final = frozenset({OverrideKind.OVERRIDE, OverrideKind.ACCEPT})
 _WORDS: Final = MappingProxyType(
     {
-        RulingKind.OVERRIDE: "overridden by {who}",
-        RulingKind.ACCEPT: "{filter} accepted by {who}",
-        RulingKind.UNDO: "overrides taken back by {who}",
-        RulingKind.TRUST: "allowed to run by {who}",
-        RulingKind.PERSON_VOTE: "overridden on the review server by {who}",
+        OverrideKind.OVERRIDE: "overridden by {who}",
+        OverrideKind.ACCEPT: "{filter} accepted by {who}",
+        OverrideKind.UNDO: "overrides taken back by {who}",
+        OverrideKind.TRUST: "allowed to run by {who}",
+        OverrideKind.PERSON_VOTE: "overridden on the review server by {who}",
     }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class Override:
     """What one person decided about one revision; an entry of a log that only grows.
 
     Args:
@@ -58,7 +58,7 @@ class Ruling:
     """
 
     id: int
-    kind: RulingKind
+    kind: OverrideKind
     revision: str
     filter: str = ""
     bug: str = ""
@@ -78,67 +78,67 @@ class JudgedBuild:
     slower: tuple[str, ...] = ()
 
 
-def standing(rulings: Iterable[Ruling], revision: str) -> tuple[Ruling, ...]:
+def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
     """The rulings in force on a revision, oldest first, whoever made or took back what.
 
     A person's vote on the review server is not ours to take back.
     """
-    made = sorted((each for each in rulings if each.revision == revision), key=lambda each: each.id)
-    undone_up_to = max((each.id for each in made if each.kind is RulingKind.UNDO), default=0)
+    made = sorted((each for each in overrides if each.revision == revision), key=lambda each: each.id)
+    undone_up_to = max((each.id for each in made if each.kind is OverrideKind.UNDO), default=0)
     return tuple(
         each
         for each in made
-        if each.kind is RulingKind.PERSON_VOTE or (each.kind in _CAN_BE_UNDONE and each.id > undone_up_to)
+        if each.kind is OverrideKind.PERSON_VOTE or (each.kind in _CAN_BE_UNDONE and each.id > undone_up_to)
     )
 
 
-def taken_back(rulings: Sequence[Ruling], revision: str) -> tuple[Ruling, ...]:
+def revoked(overrides: Sequence[Override], revision: str) -> tuple[Override, ...]:
     """The overrides and acceptances of a revision that are no longer in force, oldest first."""
-    in_force = {each.id for each in standing(rulings, revision)}
-    made = (each for each in rulings if each.revision == revision and each.kind in _CAN_BE_UNDONE)
+    in_force = {each.id for each in active_overrides(overrides, revision)}
+    made = (each for each in overrides if each.revision == revision and each.kind in _CAN_BE_UNDONE)
     return tuple(sorted((each for each in made if each.id not in in_force), key=lambda each: each.id))
 
 
-def excused(
-    builds: Iterable[JudgedBuild], rulings: Iterable[Ruling], revision: str
-) -> tuple[Ruling | None, ...]:
+def waived_by(
+    builds: Iterable[JudgedBuild], overrides: Iterable[Override], revision: str
+) -> tuple[Override | None, ...]:
     """For each build of the revision the ruling by which its failure does not count, the newest of several.
 
     An override excuses the failed builds that there were when it was made. A build that is slower is also
     excused where accepts, together, choose every benchmark that would vote −1; a re-run may use them again.
     """
-    newest_first = standing(rulings, revision)[::-1]
-    return tuple(_excuse(build, newest_first) for build in builds)
+    newest_first = active_overrides(overrides, revision)[::-1]
+    return tuple(_waiver(build, newest_first) for build in builds)
 
 
-def sentence(ruling: Ruling) -> str:
+def sentence(override: Override) -> str:
     """The line of the message that says who decided what and why."""
-    told = _WORDS[ruling.kind].format(who=plain(ruling.who) or "somebody", filter=plain(ruling.filter))
-    reason, bug = plain(ruling.reason, MAX_REASON), plain(ruling.bug)
+    told = _WORDS[override.kind].format(who=plain(override.who) or "somebody", filter=plain(override.filter))
+    reason, bug = plain(override.reason, MAX_REASON), plain(override.bug)
     named = f" ({bug})" if bug and not _names(reason, bug) else ""
     return f"{told}: {reason}{named}" if reason else f"{told}{named}"
 
 
-def _excuse(build: JudgedBuild, newest_first: Sequence[Ruling]) -> Ruling | None:
+def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | None:
     if CONSEQUENCES[build.outcome].counts is not Counts.FAIL:
         return None
     overrides = (
-        each for each in newest_first if each.kind is RulingKind.OVERRIDE and build.id in each.builds
+        each for each in newest_first if each.kind is OverrideKind.OVERRIDE and build.id in each.builds
     )
     return next(overrides, None) or _acceptance(build, newest_first)
 
 
-def _acceptance(build: JudgedBuild, newest_first: Sequence[Ruling]) -> Ruling | None:
+def _acceptance(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | None:
     if build.outcome is not Outcome.SLOWER:
         return None
-    accepts = [each for each in newest_first if each.kind is RulingKind.ACCEPT]
+    accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]
     found = [_accepting(name, accepts) for name in build.slower]
     needed = [each for each in found if each is not None]
     # Of a build that names no benchmark nobody can say that all were accepted.
     return max(needed, key=lambda each: each.id) if needed and len(needed) == len(found) else None
 
 
-def _accepting(benchmark: str, accepts: Sequence[Ruling]) -> Ruling | None:
+def _accepting(benchmark: str, accepts: Sequence[Override]) -> Override | None:
     return next((each for each in accepts if is_chosen(each.filter, benchmark)), None)
 
 

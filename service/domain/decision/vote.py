@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.inference.policy import OnUndecided
+from service.domain.inference.policy import VoteWhen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ class Ballot:
 
     outcome: Outcome
     is_voting: bool = True
-    is_excused: bool = False
+    is_waived: bool = False
 
     @property
     def counts(self) -> Counts:
@@ -102,10 +102,10 @@ class Ballot:
         if not self.is_voting:
             return Counts.IGNORED
         # Only a failure can be excused: what nobody knows is not made known by a person's word.
-        return Counts.PASS if self.is_excused and counts is Counts.FAIL else counts
+        return Counts.PASS if self.is_waived and counts is Counts.FAIL else counts
 
 
-def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: OnUndecided = OnUndecided.PASS) -> int | None:
+def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.PASS) -> int | None:
     """The round's vote, +1 or −1, or None for none: the minimum over the builds that count.
 
     ``on_nothing_to_build`` decides where no voting build had anything to do; without any voting build
@@ -120,7 +120,7 @@ def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: OnUndecided = OnUnde
         return None
     if Counts.PASS in counts:
         return 1
-    return 1 if on_nothing_to_build is OnUndecided.PASS else None
+    return 1 if on_nothing_to_build is VoteWhen.PASS else None
 
 
 def header_of(vote: int | None, outcomes: Sequence[Outcome]) -> str:

@@ -35,7 +35,7 @@ _INDENTED: Final = re.compile(r" {4}| {0,3}\t")  # Markdown's other way to write
 
 
 @dataclass(frozen=True, slots=True)
-class Recheck:
+class RecheckCommand:
     """Run again: all builds, those of the named jobs, or with neither those that failed."""
 
     jobs: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Recheck:
 
 
 @dataclass(frozen=True, slots=True)
-class MorePairs:
+class MorePairsCommand:
     """Measure the benchmarks that the filter chooses longer, by so many pairs; None: the service's choice."""
 
     filter: str
@@ -51,12 +51,12 @@ class MorePairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class CancelCommand:
     """Stop the run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Override:
+class OverrideCommand:
     """The failed builds of a job do not count; without a job those of all."""
 
     bug: str
@@ -65,12 +65,12 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoOverride:
+class UndoOverrideCommand:
     """Take back what was overridden and accepted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Accept:
+class AcceptCommand:
     """The benchmarks that the filter chooses may be slower."""
 
     filter: str
@@ -78,7 +78,7 @@ class Accept:
 
 
 @dataclass(frozen=True, slots=True)
-class OkToTest:
+class OkToTestCommand:
     """The code of this revision may be run."""
 
 
@@ -90,7 +90,15 @@ class Misspelt:
     expected: str
 
 
-ReviewCommand: TypeAlias = Recheck | MorePairs | Cancel | Override | UndoOverride | Accept | OkToTest
+ReviewCommand: TypeAlias = (
+    RecheckCommand
+    | MorePairsCommand
+    | CancelCommand
+    | OverrideCommand
+    | UndoOverrideCommand
+    | AcceptCommand
+    | OkToTestCommand
+)
 
 
 def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Misspelt, ...]:
@@ -169,49 +177,49 @@ def _first(text: str) -> tuple[str, str]:
     return word, rest.strip()
 
 
-def _recheck(rest: str, message: _Message) -> Recheck | None:
+def _recheck(rest: str, message: _Message) -> RecheckCommand | None:
     if rest.lower() == "all":
-        return Recheck(is_all=True)
+        return RecheckCommand(is_all=True)
     names = dict.fromkeys(rest.split())
-    return Recheck(tuple(names)) if message.jobs.issuperset(names) else None
+    return RecheckCommand(tuple(names)) if message.jobs.issuperset(names) else None
 
 
-def _more_pairs(rest: str, message: _Message) -> MorePairs | None:
+def _more_pairs(rest: str, message: _Message) -> MorePairsCommand | None:
     chosen, rest = _filter(rest)
     if chosen is None:
         return None
     if not rest:
-        return MorePairs(chosen.text) if chosen.is_name(message) else None
+        return MorePairsCommand(chosen.text) if chosen.is_name(message) else None
     more = _MORE.fullmatch(rest)
     count = int(more[1]) if more else 0
-    return MorePairs(chosen.text, count) if 1 <= count <= MAX_MORE_PAIRS else None
+    return MorePairsCommand(chosen.text, count) if 1 <= count <= MAX_MORE_PAIRS else None
 
 
-def _override(rest: str, message: _Message) -> Override | UndoOverride | None:
+def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCommand | None:
     if rest.lower() == "undo":
-        return UndoOverride()
+        return UndoOverrideCommand()
     job, after = _first(rest)
     return (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
 
 
-def _override_of(text: str, job: str = "") -> Override | None:
+def _override_of(text: str, job: str = "") -> OverrideCommand | None:
     bug, rest = _first(text)
     bug, reason = bug.removesuffix(":"), plain(rest, MAX_REASON)
-    return Override(bug, reason, job) if reason and _BUG.fullmatch(bug) else None
+    return OverrideCommand(bug, reason, job) if reason and _BUG.fullmatch(bug) else None
 
 
-def _accept(rest: str, message: _Message) -> Accept | None:
+def _accept(rest: str, message: _Message) -> AcceptCommand | None:
     chosen, rest = _filter(rest)
     reason = plain(rest, MAX_REASON)
-    return Accept(chosen.text, reason) if chosen and reason and chosen.is_name(message) else None
+    return AcceptCommand(chosen.text, reason) if chosen and reason and chosen.is_name(message) else None
 
 
-def _cancel(rest: str, _: _Message) -> Cancel | None:
-    return None if rest else Cancel()
+def _cancel(rest: str, _: _Message) -> CancelCommand | None:
+    return None if rest else CancelCommand()
 
 
-def _ok_to_test(rest: str, _: _Message) -> OkToTest | None:
-    return None if rest else OkToTest()
+def _ok_to_test(rest: str, _: _Message) -> OkToTestCommand | None:
+    return None if rest else OkToTestCommand()
 
 
 @dataclass(frozen=True, slots=True)

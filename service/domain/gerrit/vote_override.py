@@ -55,7 +55,7 @@ def person_overrides(
     said = [each for each in messages if each.patch_set == patch_set]
     acts = _Acts(label, bot)
     for place, message in enumerate(said):
-        acts.hear(place, message)
+        acts.record_comments(place, message)
     return tuple(_override(made, said) for made in sorted(acts.made.values(), key=lambda each: each.complete))
 
 
@@ -96,7 +96,7 @@ class _Acts:
     made: dict[str, _Made] = field(default_factory=dict)
     bot_voted: int = 0
 
-    def hear(self, place: int, message: PostedMessage) -> None:
+    def record_comments(self, place: int, message: PostedMessage) -> None:
         """The next message on the patch set."""
         vote = _vote_in(message, self.label)
         if _is_same(message.author, self.bot):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class OnUndecided(StrEnum):
+class VoteWhen(StrEnum):
     """What an undecided benchmark means for the vote."""
 
     PASS = "pass"
@@ -31,6 +31,6 @@ class Policy:
     machine_time: float = 600.0  # of one build on one machine, all suites together
     max_pairs: int = 32  # beyond, the interval shrinks too slowly to pay for the machine
     probation: int = 40  # A/A pairs before a series may vote; 0: off
-    on_undecided: OnUndecided = OnUndecided.PASS
-    on_nothing_to_build: OnUndecided = OnUndecided.PASS
+    on_undecided: VoteWhen = VoteWhen.PASS
+    on_nothing_to_build: VoteWhen = VoteWhen.PASS
     layout: Layout = Layout.CONFIRM

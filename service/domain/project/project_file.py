@@ -14,7 +14,7 @@ import pathspec
 
 from service.domain.errors import BadProjectFile
 from service.domain.identity import digest_of
-from service.domain.inference.policy import Layout, OnUndecided, Policy
+from service.domain.inference.policy import Layout, Policy, VoteWhen
 from service.domain.project.yaml_reader import Form, Node, duration, fraction, read_yaml
 
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
@@ -279,9 +279,9 @@ def _policy(node: Node | None) -> Policy:
         machine_time=node.value_at("machine_time", duration, default.machine_time),
         max_pairs=node.whole_at("max_pairs", default.max_pairs, at_least=_LEAST_PAIRS, at_most=1000),
         probation=_probation(node, default.probation),
-        on_undecided=OnUndecided(node.choice_at("on_undecided", default.on_undecided, *OnUndecided)),
-        on_nothing_to_build=OnUndecided(
-            node.choice_at("on_nothing_to_build", default.on_nothing_to_build, *OnUndecided)
+        on_undecided=VoteWhen(node.choice_at("on_undecided", default.on_undecided, *VoteWhen)),
+        on_nothing_to_build=VoteWhen(
+            node.choice_at("on_nothing_to_build", default.on_nothing_to_build, *VoteWhen)
         ),
         layout=_layout(node, default.layout),
     )

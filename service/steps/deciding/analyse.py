@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import History, standing_of
+from service.domain.calibration.evidence import History, voting_status_of
 from service.domain.calibration.sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
 from service.domain.decision.execution import Execution
 from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
@@ -15,6 +15,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
+from service.ports.queue import Task
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
     result = CONSEQUENCES[judgement.outcome].result
     causes, blamed = judgement.causes, judgement.blamed
     for run_id in tx.finish_build(build_id, judgement.outcome, result, causes, blamed):
-        tx.queue_task("vote", run_id)
+        tx.queue_task(Task.VOTE, run_id)
 
 
 def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judgement:
@@ -93,8 +94,8 @@ def _withheld(
     if not policy.probation or not slower:
         return {}
     known = tx.evidence(build.machine, list(slower.values()))
-    standings = {row: standing_of(known.get(key, History()), policy) for row, key in slower.items()}
-    return {row: standing.why_not for row, standing in standings.items() if not standing.may_vote}
+    statuses = {row: voting_status_of(known.get(key, History()), policy) for row, key in slower.items()}
+    return {row: status.why_not for row, status in statuses.items() if not status.may_vote}
 
 
 def _calibrate(

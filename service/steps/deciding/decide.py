@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
 from service.domain.decision.message import BuildReport, compose
-from service.domain.decision.overrides import JudgedBuild, Ruling, excused, sentence
+from service.domain.decision.overrides import JudgedBuild, Override, sentence, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, header_of, vote_of
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
-from service.domain.inference.policy import OnUndecided
+from service.domain.inference.policy import VoteWhen
 from service.ports.records import BuildRecord, NewDecision, QueuedReview, RunRecord, review_key
 
 if TYPE_CHECKING:
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports.store import Transaction
 
-    _Ruled = tuple[BuildRecord, Ruling | None]
+    _Ruled = tuple[BuildRecord, Override | None]
 
 
 def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called anew when people decided otherwise."""
     outcomes = [outcome_of(build) for build in builds]
-    rulings = rulings_on(tx, run, builds)
+    overrides = overrides_on(tx, run, builds)
     ballots = [
-        Ballot(outcome, is_voting=build.is_voting, is_excused=ruling is not None)
-        for outcome, build, ruling in zip(outcomes, builds, rulings, strict=True)
+        Ballot(outcome, is_voting=build.is_voting, is_waived=override is not None)
+        for outcome, build, override in zip(outcomes, builds, overrides, strict=True)
     ]
     vote = vote_of(ballots, _on_nothing_to_build(builds))
-    ruled = list(zip(builds, rulings, strict=True))
+    ruled = list(zip(builds, overrides, strict=True))
     told = _told(ruled)
     header = header_of(vote, [outcome_of(build) for build, _ in told])
     if run.kind is not RunKind.CHECK:
         vote = None  # it measures the branch; there is nothing left to vote on
     number = tx.next_decision(run)
     marker = links.decision(run.id, number)
-    reports = [_report(build, ruling, links.build) for build, ruling in told]
+    reports = [_report(build, override, links.build) for build, override in told]
     message = compose(header, reports, marker)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
@@ -50,11 +50,13 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
         tx.queue_review(review_key(run.id, number), review)
 
 
-def rulings_on(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Ruling | None, ...]:
+def overrides_on(
+    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]
+) -> tuple[Override | None, ...]:
     """For each finished build the ruling that excuses its failure."""
-    made = tx.rulings(run.patch_set_id) if run.patch_set_id is not None else ()
+    made = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
     judged = [JudgedBuild(build.id, outcome_of(build), build.blamed) for build in builds]
-    return excused(judged, made, run.revision)
+    return waived_by(judged, made, run.revision)
 
 
 def outcome_of(build: BuildRecord) -> Outcome:
@@ -69,7 +71,7 @@ def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
 
     Beside others a withdrawn one is named: it keeps the round from a +1, and people shall see why.
     """
-    begun = [(build, ruling) for build, ruling in ruled if not _is_withdrawn(build)]
+    begun = [(build, override) for build, override in ruled if not _is_withdrawn(build)]
     is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
     return begun if is_nothing_executed else ruled
 
@@ -81,7 +83,7 @@ def _remarks(
 
     Nothing of builds that do not vote: a comment that waits for an answer may keep a change from submit.
     """
-    failed = (build for build, ruling in ruled if ruling is None and _has_failed(build))
+    failed = (build for build, override in ruled if override is None and _has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     return remarks(named, tx.remarks_on(change, revision)) if named else ()
 
@@ -95,15 +97,15 @@ def _is_withdrawn(build: BuildRecord) -> bool:
     return build.is_external and build.outcome is Outcome.CANCELLED
 
 
-def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> OnUndecided:
+def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> VoteWhen:
     """The jobs' answer; one that wants no vote is enough."""
     policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
-    withheld = any(policy.on_nothing_to_build is OnUndecided.NONE for policy in policies)
-    return OnUndecided.NONE if withheld else OnUndecided.PASS
+    withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
+    return VoteWhen.NONE if withheld else VoteWhen.PASS
 
 
-def _report(build: BuildRecord, ruling: Ruling | None, link: Callable[[BuildName], str]) -> BuildReport:
+def _report(build: BuildRecord, override: Override | None, link: Callable[[BuildName], str]) -> BuildReport:
     result = CONSEQUENCES[outcome_of(build)].result
-    remark = "" if ruling is None else sentence(ruling)
+    remark = "" if override is None else sentence(override)
     page = build.url or link(BuildName(build.job, build.number))
     return BuildReport(page, result, build.causes, is_external=bool(build.url), remark=remark)

@@ -109,33 +109,33 @@ def listen(
         clock: seconds from any start.
         chance: numbers between 0 and 1.
     """
-    ear = _Ear(receive, ask_to_reconcile, beat, silence, clock)
+    state = StreamState(receive, ask_to_reconcile, beat, silence, clock)
     failures = 0
     while not stop.is_set():
-        ear.tend()
+        state.tick()
         try:
-            _hear(stream, ear, stop)
+            _consume(stream, state, stop)
         except Transient as error:
-            failures = failures_after(failures, ear.connected_seconds)
-            ear.disconnect(plain(str(error), 300))
+            failures = failures_after(failures, state.connected_seconds)
+            state.disconnect(plain(str(error), 300))
             until = clock() + pause(failures, chance())
             while not stop.is_set() and (left := until - clock()) > 0:
-                ear.tend()
+                state.tick()
                 sleep(min(left, TICK))
 
 
-def _hear(stream: Stream, ear: _Ear, stop: threading.Event) -> None:
+def _consume(stream: Stream, state: StreamState, stop: threading.Event) -> None:
     with stream.lines() as lines:
         while not stop.is_set():
             line = lines.next_line(TICK)
             if lines.is_connected:
-                ear.connect()
+                state.connect()
             if line is not None:
-                ear.take(line)
-            ear.tend()
+                state.take(line)
+            state.tick()
 
 
-class _Ear:
+class StreamState:
     """What is known of the listening, and what it still owes."""
 
     def __init__(
@@ -193,7 +193,7 @@ class _Ear:
             _LOG.warning("stream.unreadable", size=len(line.body), error=str(error))
             self._lose("unreadable")
 
-    def tend(self) -> None:
+    def tick(self) -> None:
         """Leave a sign of life and ask for what is owed, when it is time."""
         now = self._clock()
         if self._is_connected and now >= self._heard_at + self._silence:

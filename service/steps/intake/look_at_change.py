@@ -8,7 +8,8 @@ from service.domain.decision.states import RunState
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
-from service.steps.intake.record_comments import hear
+from service.ports.queue import Task
+from service.steps.intake.record_comments import record_comments
 from service.steps.planning.check import check_of, run_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         record = tx.upsert_change(change)
         if record.is_current:
             _follow(tx, change, record)
-            hear(tx, change, record, said, account)
+            record_comments(tx, change, record, said, account)
 
 
 def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
@@ -64,10 +65,10 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
 
 def _is_news(tx: Transaction, change: Change) -> bool:
     """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
-    position = tx.position(change.key.instance)
+    cursor = tx.sync_cursor(change.key.instance)
     if change.submitted is None:
         return True
-    return position is not None and change.submitted >= position.first_contact
+    return cursor is not None and change.submitted >= cursor.first_contact
 
 
 def _is_check(run: RunRecord) -> bool:
@@ -79,4 +80,4 @@ def _is_check(run: RunRecord) -> bool:
 def _start(tx: Transaction, run: NewRun) -> None:
     run_id = tx.add_run(run)
     if run_id is not None:
-        tx.queue_task("plan", run_id)
+        tx.queue_task(Task.PLAN, run_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.errors import BadEvent
 from service.domain.gerrit.events import parse_event
+from service.ports.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,5 +54,5 @@ def _keep(store: Store, instance: str, events: Sequence[tuple[bytes, Event]]) ->
                 tx.mark_handled(numbers[place])
             else:
                 to_look_at.append(numbers[place])
-        tx.queue_task("handle_event", *to_look_at)
+        tx.queue_task(Task.HANDLE_EVENT, *to_look_at)
     return numbers

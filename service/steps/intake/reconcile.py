@@ -6,6 +6,8 @@ import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from service.ports.queue import Task
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -32,8 +34,8 @@ def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | Non
             return None
         now = server.now()
         with store.transaction() as tx:
-            position = tx.position(server.instance)
-        since = None if position is None else position.seen_until - OVERLAP
+            cursor = tx.sync_cursor(server.instance)
+        since = None if cursor is None else cursor.seen_until - OVERLAP
         moved: dict[ChangeKey, datetime] = {each.key: each.updated for each in server.changes_since(since)}
         seen = dict(moved)
         if is_full and since is not None:
@@ -43,7 +45,7 @@ def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | Non
                 seen = dict.fromkeys(tx.open_changes(server.instance), now) | seen
             _hint(tx, seen)
             # Only what was asked for by time says up to when everything is known.
-            tx.move_position(server.instance, max(moved.values(), default=now) if position else now)
+            tx.move_sync_cursor(server.instance, max(moved.values(), default=now) if cursor else now)
     return len(seen)
 
 
@@ -52,4 +54,4 @@ def _hint(tx: Transaction, seen: Mapping[ChangeKey, datetime]) -> None:
         # The same state of a change is one hint, looked at again.
         digest = hashlib.sha256(f"{KIND} {key.number} {updated.isoformat()}".encode()).digest()
         event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
-        tx.queue_task("handle_event", event_id)
+        tx.queue_task(Task.HANDLE_EVENT, event_id)

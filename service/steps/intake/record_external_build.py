@@ -43,7 +43,7 @@ def announce_external(store: Store, target: Target, begun: ExternalBuild) -> boo
         return True
 
 
-def note_external(
+def record_external_build(
     store: Store, target: Target, ended: ExternalBuild, result: str, causes: Sequence[str] = ()
 ) -> bool:
     """Another CI's build has ended; False where that is no news. One that was not announced is, by this.

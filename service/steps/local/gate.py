@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import Comparison
     from service.ports.building import Source
     from service.ports.progress import Progress
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 TRUST: Final = "desk"
 
 
-class DeskClaimed(Claimed, Protocol):
+class LocalClaimed(Claimed, Protocol):
     """A build that also remembers what it was told would be measured."""
 
     listing: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class DeskVerdict:
+class LocalVerdict:
     """What a desk is told: the comparisons, what they mean, and the build's log."""
 
     job: str
@@ -66,21 +66,21 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
     return project_file, jobs
 
 
-def desk_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
+def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
     """The build of one of ``jobs`` jobs that compare two commits at a desk."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
     return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job, jobs)
 
 
-def gate(spec: BuildSpec, build: DeskClaimed, shop: Workshop, progress: Progress) -> DeskVerdict:
+def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
     """Build, measure and judge."""
-    execution = execute_build(build, shop, progress)
+    execution = execute_build(build, host, progress)
     if execution is None:
         raise BadInput("the build was handed back")
     if execution.outcome is not None:
         judgement = Judgement(execution.outcome, execution.causes)
-        return DeskVerdict(spec.job.name, (), judgement, execution.seconds)
+        return LocalVerdict(spec.job.name, (), judgement, execution.seconds)
     found = judge_measured(spec.judged, build.listing, build.pairs(), "this machine")
     causes = (*found.judgement.causes, *execution.causes, WITHOUT_HISTORY)
     judgement = Judgement(found.judgement.outcome, causes)
-    return DeskVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)
+    return LocalVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)

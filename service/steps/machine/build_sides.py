@@ -40,7 +40,7 @@ done
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class BuildHost:
     """What building and measuring use on one machine.
 
     ``toolchain`` is the fingerprint of the compilers: base and patch must share it. ``cpus`` are the CPUs
@@ -63,10 +63,10 @@ class Workshop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class CommandRequest:
     """What is to be built, and who follows it."""
 
-    shop: Workshop
+    host: BuildHost
     project: str
     revision: Revision
     job: Job
@@ -76,7 +76,7 @@ class _Order:
 
 @contextmanager
 def built_tree(
-    shop: Workshop,
+    host: BuildHost,
     project: str,
     revision: Revision,
     job: Job,
@@ -91,7 +91,7 @@ def built_tree(
     artifact. ``CommandFailed`` is raised where the project's own commands fail.
 
     Args:
-        shop: where it is built.
+        host: where it is built.
         project: whose sources they are.
         revision: the side.
         job: its build commands and programs.
@@ -101,8 +101,8 @@ def built_tree(
         variant: 0: the programs as the project links them; else one of
             :data:`service.domain.comparison.link_layout.VARIANTS`, the same objects in an order of its own.
     """
-    order = _Order(shop, project, revision, job, log, watch)
-    key = BinaryKey(revision.tree, job.build_hash, shop.toolchain, revision.trust)
+    order = CommandRequest(host, project, revision, job, log, watch)
+    key = BinaryKey(revision.tree, job.build_hash, host.toolchain, revision.trust)
     wanted = key.relinked(variant) if variant else key
 
     def build() -> str:
@@ -113,28 +113,28 @@ def built_tree(
 
     artifact = binaries.find(wanted) or build()
     with (
-        TemporaryDirectory(dir=shop.scratch) as spare,
-        shop.source.checkout(project, revision.commit) as tree,
+        TemporaryDirectory(dir=host.scratch) as spare,
+        host.source.checkout(project, revision.commit) as tree,
     ):
-        archive = shop.scratch / spare / "binary.tar"
+        archive = host.scratch / spare / "binary.tar"
         try:
-            shop.artifacts.get_file(artifact, archive)
+            host.artifacts.get_file(artifact, archive)
         except NotFound:
             # It was kept, and its bytes were lost since.
-            shop.artifacts.get_file(build(), archive)
-        shop.packer.unpack(shop.sandbox, archive, _build_directory(tree), watch)
+            host.artifacts.get_file(build(), archive)
+        host.packer.unpack(host.sandbox, archive, _build_directory(tree), watch)
         yield tree
 
 
-def _build(order: _Order) -> str:
-    with order.shop.source.checkout(order.project, order.revision.commit) as tree:
+def _build(order: CommandRequest) -> str:
+    with order.host.source.checkout(order.project, order.revision.commit) as tree:
         for what in ("configure", "compile"):
             if line := getattr(order.job.build, what):
                 _run(order, tree, what, line)
         return _pack(order, tree)
 
 
-def _relink(order: _Order, key: BinaryKey) -> dict[BinaryKey, str]:
+def _relink(order: CommandRequest, key: BinaryKey) -> dict[BinaryKey, str]:
     """The programs of all variants: compiled once, and linked again and again.
 
     Only the programs are removed in between, so that a build which knows what is up to date links and does
@@ -144,19 +144,19 @@ def _relink(order: _Order, key: BinaryKey) -> dict[BinaryKey, str]:
         CommandFailed: a command fails, or the order of objects makes no difference to the programs: they
             are linked by a linker that cannot be replaced, or the build copies them from elsewhere.
     """
-    shop, build = order.shop, order.job.build
-    if shop.linkers is None or not build.compile:
+    host, build = order.host, order.job.build
+    if host.linkers is None or not build.compile:
         raise CommandFailed("linking again", "there is no linker or no command for it")
     made: dict[BinaryKey, str] = {}
-    with shop.source.checkout(order.project, order.revision.commit) as tree:
+    with host.source.checkout(order.project, order.revision.commit) as tree:
         for what in ("configure", "compile"):
             if line := getattr(build, what):
-                _run(order, tree, what, _WITH_LINKER + line, linkers=shop.linkers)
+                _run(order, tree, what, _WITH_LINKER + line, linkers=host.linkers)
         for variant in VARIANTS:
             again = key.relinked(variant)
             _remove_programs(order, tree)
             env = {"BENCHGATE_RELINK_SEED": str(again.link_seed)}
-            _run(order, tree, "compile", _WITH_LINKER + build.compile, linkers=shop.linkers, env=env)
+            _run(order, tree, "compile", _WITH_LINKER + build.compile, linkers=host.linkers, env=env)
             made[again] = _pack(order, tree)
     if len(set(made.values())) < len(made):
         raise CommandFailed("linking again", "the order of objects makes no difference to the programs")
@@ -164,7 +164,7 @@ def _relink(order: _Order, key: BinaryKey) -> dict[BinaryKey, str]:
 
 
 def _run(
-    order: _Order,
+    order: CommandRequest,
     tree: Path,
     what: str,
     line: str,
@@ -178,37 +178,37 @@ def _run(
     _sandboxed(order, tree, ("sh", "-c", line), f"{what} failed", found, env)
 
 
-def _remove_programs(order: _Order, tree: Path) -> None:
+def _remove_programs(order: CommandRequest, tree: Path) -> None:
     programs = [suite.program for suite in order.job.suites]
     _sandboxed(order, tree, ("sh", "-c", _REMOVE, "remove", *programs), "removing the programs failed")
 
 
 def _sandboxed(
-    order: _Order,
+    order: CommandRequest,
     tree: Path,
     argv: tuple[str, ...],
     failed: str,
     more: tuple[Mount, ...] = (),
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    shop = order.shop
+    host = order.host
     sources = (Mount(tree, "/src", writable=True), Mount(_build_directory(tree), "/build", writable=True))
     limits = Limits(wall_seconds=order.job.build.timeout)
-    command = Command(argv, (*sources, *more), "/src", env, shop.host_cpus or None, limits=limits)
-    done = shop.sandbox.run(command, log=order.log, watch=order.watch)
+    command = Command(argv, (*sources, *more), "/src", env, host.host_cpus or None, limits=limits)
+    done = host.sandbox.run(command, log=order.log, watch=order.watch)
     if not done.is_success:
         raise CommandFailed(failed, done.end, tree=str(tree.resolve()))
 
 
-def _pack(order: _Order, tree: Path) -> str:
-    shop, job = order.shop, order.job
+def _pack(order: CommandRequest, tree: Path) -> str:
+    host, job = order.host, order.job
     programs = [suite.program for suite in job.suites]
-    with TemporaryDirectory(dir=shop.scratch) as spare:
-        out = shop.scratch / spare
-        archive = shop.packer.pack(
-            shop.sandbox, _build_directory(tree), programs, job.build.keep, out, order.watch
+    with TemporaryDirectory(dir=host.scratch) as spare:
+        out = host.scratch / spare
+        archive = host.packer.pack(
+            host.sandbox, _build_directory(tree), programs, job.build.keep, out, order.watch
         )
-        return shop.artifacts.put_file(archive)
+        return host.artifacts.put_file(archive)
 
 
 def _build_directory(tree: Path) -> Path:

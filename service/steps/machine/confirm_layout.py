@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import Comparison
     from service.ports.machine import Claimed
     from service.ports.progress import Progress
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 
 # Said with the cause, since a project may be built so that it can never be linked again.
@@ -59,7 +59,7 @@ class Confirmation:
 class _Work:
     """What is confirmed, and with what."""
 
-    shop: Workshop
+    host: BuildHost
     spec: BuildSpec
     claimed: Claimed
     suspected: Sequence[Comparison]
@@ -70,7 +70,7 @@ class _Work:
 
 
 def confirm_layout(
-    shop: Workshop,
+    host: BuildHost,
     spec: BuildSpec,
     listings: Sequence[Listing],
     claimed: Claimed,
@@ -89,11 +89,11 @@ def confirm_layout(
     if not suspected or spec.base is None or spec.base.tree == spec.patch.tree:
         return Confirmation()
     claimed.enter("confirm")
-    begun = shop.clock()
-    work = _Work(shop, spec, claimed, suspected, long_by_suite(listings), log, progress, watch)
+    begun = host.clock()
+    work = _Work(host, spec, claimed, suspected, long_by_suite(listings), log, progress, watch)
     why = _hindrance(work)
     causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
-    return Confirmation(causes, shop.clock() - begun)
+    return Confirmation(causes, host.clock() - begun)
 
 
 def _hindrance(work: _Work) -> str:
@@ -143,13 +143,13 @@ def _measure(work: _Work, variant: int, left: float) -> float:
     work.progress.say(f"{place}, linking again")
     with ExitStack() as stack:
         trees = {side: _tree(work, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
-        launcher = Launcher(work.shop, work.spec.judged, trees, work.claimed.seed, work.watch, work.long)
-        begun = work.shop.clock()
+        launcher = Launcher(work.host, work.spec.judged, trees, work.claimed.seed, work.watch, work.long)
+        begun = work.host.clock()
         warm_up(launcher, wanted)
         for index in range(recorded, recorded + left_to_launch):
             if not wanted:
                 break
-            if work.shop.clock() - begun > left:
+            if work.host.clock() - begun > left:
                 raise _Spent
             work.progress.say(f"{place}, pair {index + 1}")
             pair = number_of(variant, index)
@@ -159,15 +159,15 @@ def _measure(work: _Work, variant: int, left: float) -> float:
             work.claimed.record(pair, encode(raw), facts_of(raw))
             launches.extend(read_pair(pair, encode(raw), work.spec.job.suites))
             wanted = pairs_short(work.suspected, launches)
-        return work.shop.clock() - begun
+        return work.host.clock() - begun
 
 
 def _tree(work: _Work, stack: ExitStack, side: Side, variant: int) -> Path:
-    shop, spec = work.shop, work.spec
+    host, spec = work.host, work.spec
     revision = spec.patch if side is Side.PATCH or spec.base is None else spec.base
     try:
         return stack.enter_context(
-            built_tree(shop, spec.project, revision, spec.job, work.claimed, work.log, work.watch, variant)
+            built_tree(host, spec.project, revision, spec.job, work.claimed, work.log, work.watch, variant)
         )
     except CommandFailed as error:
         raise CommandFailed(f"{error.what} of the {_name(side)}", error.end, error.tail) from error

@@ -33,7 +33,7 @@ def count_instructions(launcher: Launcher, listings: Sequence[Listing], progress
     counts: Counts = {}
     if launcher.job.instructions is Instructions.OFF:
         return counts
-    end = launcher.shop.clock() + _TIME_SHARE * launcher.job.policy.machine_time
+    end = launcher.host.clock() + _TIME_SHARE * launcher.job.policy.machine_time
     chosen = [(each.suite, name) for each in listings if not each.is_same_program for name in each.common]
     for number, (suite, name) in enumerate(chosen):
         progress.say(f"counting instructions: {number + 1} of {len(chosen)}", 0.0)
@@ -55,7 +55,7 @@ def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple
 def _count(launcher: Launcher, suite: str, side: Side, name: str, end: float) -> Counted:
     launches = []
     for _ in range(LAUNCHES):
-        left = end - launcher.shop.clock()
+        left = end - launcher.host.clock()
         if left <= 0:
             return Counted(why="the time for counting was used up")
         try:

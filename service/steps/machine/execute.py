@@ -28,7 +28,7 @@ from service.domain.errors import (
 )
 from service.domain.identity import RunKind, Side
 from service.domain.text import plain
-from service.steps.machine.build_sides import Workshop, built_tree
+from service.steps.machine.build_sides import BuildHost, built_tree
 from service.steps.machine.confirm_layout import confirm_layout
 from service.steps.machine.find_identical_binaries import recognise
 from service.steps.machine.launching import SideFailed, cpus_wanted
@@ -47,7 +47,7 @@ RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
 
 
 def execute_build(
-    claimed: Claimed, shop: Workshop, progress: Progress, is_draining: Callable[[], bool] = lambda: False
+    claimed: Claimed, host: BuildHost, progress: Progress, is_draining: Callable[[], bool] = lambda: False
 ) -> Execution | None:
     """Work on a claimed build to its end and report it; None where it was handed back or lost.
 
@@ -63,20 +63,20 @@ def execute_build(
 
     log = io.BytesIO()
     try:
-        execution = _end(claimed, shop, log, progress, watch)
+        execution = _end(claimed, host, log, progress, watch)
         if execution is not None:
-            claimed.execute(execution.to_mapping(), log.getvalue())
+            claimed.complete(execution.to_mapping(), log.getvalue())
     except LeaseLost:
         return None
     return execution
 
 
 def _end(  # noqa: PLR0911 - one for each way in which work can end
-    claimed: Claimed, shop: Workshop, log: io.BytesIO, progress: Progress, watch: Callable[[], None]
+    claimed: Claimed, host: BuildHost, log: io.BytesIO, progress: Progress, watch: Callable[[], None]
 ) -> Execution | None:
     """How the work ended; None where the build was handed back."""
     try:
-        return _work(claimed, BuildSpec.from_mapping(claimed.spec), shop, log, progress, watch)
+        return _work(claimed, BuildSpec.from_mapping(claimed.spec), host, log, progress, watch)
     except LeaseLost:
         raise
     except Drained:
@@ -102,23 +102,23 @@ def _infrastructure(cause: str) -> Execution:
 def _work(
     claimed: Claimed,
     spec: BuildSpec,
-    shop: Workshop,
+    host: BuildHost,
     log: io.BytesIO,
     progress: Progress,
     watch: Callable[[], None],
 ) -> Execution:
     seconds: dict[str, float] = {}
-    conditions = {"sandbox": dict(shop.sandbox.in_force()), "toolchain": shop.toolchain}
-    shop.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
+    conditions = {"sandbox": dict(host.sandbox.in_force()), "toolchain": host.toolchain}
+    host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
     with ExitStack() as stack:
-        trees = _built_sides(claimed, spec, shop, log, progress, watch, stack, seconds)
+        trees = _built_sides(claimed, spec, host, log, progress, watch, stack, seconds)
         if isinstance(trees, Execution):
             return replace(trees, seconds=seconds, conditions=conditions)
         claimed.enter("measure")
-        unchanged = recognise(shop, spec, trees, watch)
+        unchanged = recognise(host, spec, trees, watch)
         try:
             found = measure(
-                shop,
+                host,
                 spec.judged,
                 trees,
                 claimed.seed,
@@ -133,10 +133,10 @@ def _work(
             ended = _side_failed(error, is_same_program=is_same)
             return Execution(*ended, seconds=seconds, conditions=conditions)
     seconds["measure"] = round(found.seconds, 3)
-    confirmed = confirm_layout(shop, spec, found.listings, claimed, log, progress, watch)
+    confirmed = confirm_layout(host, spec, found.listings, claimed, log, progress, watch)
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
-    crowded = _too_few_cpus(spec.job, found.listings, shop)
+    crowded = _too_few_cpus(spec.job, found.listings, host)
     warnings = (*confirmed.causes, *_parent_failed(found.parent_failed), *crowded)
     return Execution(causes=warnings, pairs=found.pairs, seconds=seconds, conditions=conditions)
 
@@ -144,7 +144,7 @@ def _work(
 def _built_sides(
     claimed: Claimed,
     spec: BuildSpec,
-    shop: Workshop,
+    host: BuildHost,
     log: io.BytesIO,
     progress: Progress,
     watch: Callable[[], None],
@@ -163,7 +163,7 @@ def _built_sides(
         begun, written = time.monotonic(), log.tell()
         try:
             trees[side] = stack.enter_context(
-                built_tree(shop, spec.project, revision, spec.job, claimed, log, watch)
+                built_tree(host, spec.project, revision, spec.job, claimed, log, watch)
             )
         except ProgramMissing as error:
             if side is Side.PATCH and spec.base is not None:
@@ -194,10 +194,10 @@ def _parent_failed(error: SideFailed | None) -> tuple[str, ...]:
     return (f"measuring ended early: the parent failed ({plain(error.what)}: {plain(error.end)})",)
 
 
-def _too_few_cpus(job: Job, listings: Sequence[Listing], shop: Workshop) -> Iterator[str]:
+def _too_few_cpus(job: Job, listings: Sequence[Listing], host: BuildHost) -> Iterator[str]:
     """What to know of suites that ask for more CPUs than are kept for measuring."""
     names = {listing.suite: listing.common for listing in listings}
-    measured, everywhere = len(shop.cpus), len(shop.host_cpus)
+    measured, everywhere = len(host.cpus), len(host.host_cpus)
     for suite in job.suites:
         wanted = cpus_wanted(suite, names.get(suite.name, ()))
         if wanted > measured and everywhere > measured:

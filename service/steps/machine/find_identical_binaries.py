@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.building.spec import BuildSpec, Revision
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 
 def recognise(
-    shop: Workshop, spec: BuildSpec, trees: Mapping[Side, Path], watch: Callable[[], None]
+    host: BuildHost, spec: BuildSpec, trees: Mapping[Side, Path], watch: Callable[[], None]
 ) -> frozenset[str]:
     """The names of those suites; a suite of which it cannot be told is not among them.
 
@@ -30,18 +30,18 @@ def recognise(
         return frozenset()
     if spec.base.tree == spec.patch.tree:
         return frozenset(suite.name for suite in spec.job.suites)
-    if not _has_equal_data(shop, spec.project, spec.base, spec.patch):
+    if not _has_equal_data(host, spec.project, spec.base, spec.patch):
         return frozenset()
-    base, patch = (shop.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
+    base, patch = (host.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
     if base is None or patch is None:
         return frozenset()
     return unchanged_suites(spec.job.suites, base, patch)
 
 
-def _has_equal_data(shop: Workshop, project: str, base: Revision, patch: Revision) -> bool:
+def _has_equal_data(host: BuildHost, project: str, base: Revision, patch: Revision) -> bool:
     """Whether a program finds the same files in both source trees, as far as programs read them."""
     try:
-        changed = shop.source.changed_paths(project, base.commit, patch.commit)
+        changed = host.source.changed_paths(project, base.commit, patch.commit)
     except BadInput:
         return False  # more paths than can be looked at
     return not any(map(may_be_read, changed))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from service.domain.gbench.reader import GBenchRun
     from service.domain.identity import Side
     from service.domain.project.project_file import Job, Suite
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
@@ -72,7 +72,7 @@ class Launcher:
         long: by suite, the benchmarks that get few and long repetitions.
     """
 
-    shop: Workshop
+    host: BuildHost
     job: Job
     trees: Mapping[Side, Path]
     seed: str
@@ -92,7 +92,7 @@ class Launcher:
         flags = ["--benchmark_list_tests=true"]
         if suite.filter:
             flags.append(f"--benchmark_filter={suite.filter}")
-        _, output = self._run(suite, side, flags, _LIST, self.shop.cpus)
+        _, output = self._run(suite, side, flags, _LIST, self.host.cpus)
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
         # that the reader would change is left out on both sides: results could not be told to be its own.
         names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
@@ -126,9 +126,9 @@ class Launcher:
         """
         cpus = self._cpus(suite, benchmarks)
         pad = environment_pad(self.seed, pair)
-        before = self.shop.read_load()
+        before = self.host.read_load()
         done, output = self._run(suite, side, self._flags(suite, benchmarks), _MEASURE, cpus, pad)
-        after = self.shop.read_load()  # before the results are read, which takes time of this process
+        after = self.host.read_load()  # before the results are read, which takes time of this process
         try:
             run = read_run(output, source=RESULT)
         except BadResults as error:
@@ -160,7 +160,7 @@ class Launcher:
         """
         first, second = side_order(self.seed, coin)
         builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
-        return self.shop.packer.renew(self.shop.sandbox, builds, self.watch)
+        return self.host.packer.renew(self.host.sandbox, builds, self.watch)
 
     def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
         """Run these benchmarks once; those that should get long repetitions.
@@ -212,7 +212,7 @@ class Launcher:
         sharing with the service.
         """
         wanted = cpus_wanted(suite, benchmarks)
-        measured, everywhere = self.shop.cpus, self.shop.host_cpus
+        measured, everywhere = self.host.cpus, self.host.host_cpus
         return measured[-wanted:] if wanted <= len(measured) else everywhere or measured
 
     def _run(
@@ -243,11 +243,11 @@ class Launcher:
         env: Mapping[str, str],
     ) -> tuple[Completed, bytes, bytes]:
         """Run a program of a side in that environment: its end, the file it leaves, standard error."""
-        shop = self.shop
+        host = self.host
         tree = self.trees[side]
         program = "./" + suite.program.removeprefix("./")
-        with TemporaryDirectory(dir=shop.scratch) as spare:
-            out = shop.scratch / spare
+        with TemporaryDirectory(dir=host.scratch) as spare:
+            out = host.scratch / spare
             command = Command(
                 ("sh", "-c", how, "sh", program, *flags, *suite.args),
                 mounts=(
@@ -262,11 +262,11 @@ class Launcher:
                 limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),
             )
             tail = BytesIO()
-            done = shop.sandbox.run(command, log=tail, watch=self.watch)
+            done = host.sandbox.run(command, log=tail, watch=self.watch)
             if not done.is_success:
                 raise SideFailed(side, f"suite {suite.name}", _end(done, tail))
             try:
-                return done, shop.packer.read_output(out / file, _MAX_OUTPUT), tail.getvalue()
+                return done, host.packer.read_output(out / file, _MAX_OUTPUT), tail.getvalue()
             except (BadResults, CommandFailed) as error:
                 raise SideFailed(side, f"suite {suite.name}", f"left no result: {error}") from None
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import Job
     from service.ports.machine import PairLog
     from service.ports.progress import Progress
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
 
 _STRETCH: Final = 4  # times the budget, until the first look that can find a difference
 
@@ -74,7 +74,7 @@ class Extent:
 
 
 def measure(
-    shop: Workshop,
+    host: BuildHost,
     job: Job,
     trees: Mapping[Side, Path],
     seed: str,
@@ -93,14 +93,14 @@ def measure(
         SideFailed: a program of one side cannot be listed or measured.
     """
     pairs = [(pair, raw) for pair, raw in log.pairs() if not variant_of(pair)]
-    launcher, listings = _prepare(Launcher(shop, job, trees, seed, watch), log, unchanged, is_new=not pairs)
+    launcher, listings = _prepare(Launcher(host, job, trees, seed, watch), log, unchanged, is_new=not pairs)
     launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.suites)]
     failure: SideFailed | None = None
     extent = extent or Extent(job.policy.max_pairs)
     # Kept with the first pair: a worker that dies before it counts again and finds the same.
     is_counted = not launches and not extent.is_fixed
     counts = count_instructions(launcher, listings, progress) if is_counted else {}
-    begun = shop.clock()
+    begun = host.clock()
     most, last = job.policy.max_pairs, extent.pairs
     schedule = looks_of(job.suites, listings, job.policy, last)
     family = family_size(job.suites, listings)
@@ -113,7 +113,7 @@ def measure(
     if pairs:
         warm_up(launcher, wanted)
     while wanted and count < last:
-        if _is_spent(job, family, count, shop.clock() - begun):
+        if _is_spent(job, family, count, host.clock() - begun):
             break
         progress.say(_place(pair, count, most, last), count / last)
         try:
@@ -130,7 +130,7 @@ def measure(
         if count > before and count in schedule:
             wanted = choose(launcher, listings, counting_launches(launches, most))
     counting = tuple(counting_launches(launches, most))
-    return Measurement(listings, counting, count, shop.clock() - begun, failure)
+    return Measurement(listings, counting, count, host.clock() - begun, failure)
 
 
 def _pair(

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 READINGS: Final = (0.5, 2.0)
 
 
-def what_hinders(read_load: Callable[[], Load], cpus: Sequence[int], pause: Callable[[float], object]) -> str:
+def obstacle_to_measuring(
+    read_load: Callable[[], Load], cpus: Sequence[int], pause: Callable[[float], object]
+) -> str:
     """Why nothing should be measured on these CPUs now; empty where nothing hinders.
 
     To be asked while this machine measures nothing: all work that is seen counts as foreign.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
 from service.domain.decision.message import compose
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
@@ -16,6 +16,7 @@ from service.domain.identity import RunKind
 from service.domain.project.plan import PlannedBuild, plan_builds
 from service.domain.project.project_file import JobKind
 from service.domain.text import plain
+from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.trust import why_held
@@ -124,7 +125,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         )
         waits |= _place(tx, run, position, spec, is_needed=each.is_needed)
     if not waits:
-        tx.queue_task("vote", run.id)
+        tx.queue_task(Task.VOTE, run.id)
 
 
 def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
@@ -139,7 +140,7 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
             return adopted.state is not BuildState.FINISHED
     build_id = tx.add_build(run.id, position, _build(spec, is_needed=is_needed))
     if is_needed and not is_external:
-        tx.queue_task("execute", build_id)
+        tx.queue_task(Task.EXECUTE, build_id)
     return is_needed
 
 
@@ -177,8 +178,8 @@ def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is not RunState.PLANNING or run.patch_set_id is None:
             return
-        if any(each.kind is RulingKind.TRUST for each in tx.rulings(run.patch_set_id)):
-            tx.queue_task("plan", run.id)  # it was said while this was found out
+        if any(each.kind is OverrideKind.TRUST for each in tx.overrides(run.patch_set_id)):
+            tx.queue_task(Task.PLAN, run.id)  # it was said while this was found out
             return
         refuse(tx, run, reason, run_url, header="No Builds Executed")
 

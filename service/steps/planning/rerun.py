@@ -9,13 +9,14 @@ from service.domain.building.spec import BuildSpec
 from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
-from service.steps.deciding.decide import outcome_of, rulings_on
+from service.ports.queue import Task
+from service.steps.deciding.decide import outcome_of, overrides_on
 from service.steps.planning.plan_run import DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from service.domain.gerrit.comment_commands import Recheck
+    from service.domain.gerrit.comment_commands import RecheckCommand
     from service.domain.project.project_file import Job, ProjectFile
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
@@ -25,7 +26,7 @@ NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
 
 
 def recheck(
-    tx: Transaction, run: RunRecord, wanted: Recheck, heard_id: int, project_file: ProjectFile
+    tx: Transaction, run: RunRecord, wanted: RecheckCommand, comment_id: int, project_file: ProjectFile
 ) -> str:
     """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
 
@@ -38,7 +39,7 @@ def recheck(
         return _why_nothing(builds, finished)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
-    run_again(tx, run, {job: _as_configured(by_job[job], configured.get(job)) for job in targets}, heard_id)
+    run_again(tx, run, {job: _as_configured(by_job[job], configured.get(job)) for job in targets}, comment_id)
     return ""
 
 
@@ -50,7 +51,7 @@ def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord])
 
 
 def run_again(
-    tx: Transaction, run: RunRecord, jobs: Mapping[str, BuildSpec | None], heard_id: int | None = None
+    tx: Transaction, run: RunRecord, jobs: Mapping[str, BuildSpec | None], comment_id: int | None = None
 ) -> Sequence[int]:
     """Make new builds of jobs that have places in a running or finished round; these builds.
 
@@ -62,18 +63,18 @@ def run_again(
     # In the order of their names: two that repeat the same jobs then wait for each other.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        return _next_round(tx, run, builds, jobs, new, heard_id)
+        return _next_round(tx, run, builds, jobs, new, comment_id)
     places = tuple(Place(build.job, build.id) for build in builds)
     for job in jobs:
         places = rerun_in(places, job)
     for position, place in enumerate(places):
         if place.build_id is None:
-            tx.put_build(run.id, position, place.job, new[place.job], heard_id)
+            tx.put_build(run.id, position, place.job, new[place.job], comment_id)
     return [new[job] for job in jobs]
 
 
 def _targets(
-    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: Recheck
+    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
 ) -> tuple[str, ...]:
     """The jobs to run again: those that were named, all that ran, or those that keep the round from a +1."""
     if wanted.jobs:
@@ -83,11 +84,11 @@ def _targets(
     ours = [build for build in finished if not build.is_external]
     if wanted.is_all:
         return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
-    excused = rulings_on(tx, run, ours)
+    waived_by = overrides_on(tx, run, ours)
     counted = {
         build.job: outcome_of(build)
-        for build, ruling in zip(ours, excused, strict=True)
-        if Ballot(outcome_of(build), is_excused=ruling is not None).counts is not Counts.PASS
+        for build, override in zip(ours, waived_by, strict=True)
+        if Ballot(outcome_of(build), is_waived=override is not None).counts is not Counts.PASS
     }
     return failed_jobs(counted)
 
@@ -98,15 +99,15 @@ def _next_round(
     builds: Sequence[BuildRecord],
     jobs: Iterable[str],
     new: Mapping[str, int],
-    heard_id: int | None,
+    comment_id: int | None,
 ) -> Sequence[int]:
-    following = tx.follow_run(run, heard_id)
+    following = tx.follow_run(run, comment_id)
     made = []
     for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], [*jobs])):
         if place.build_id is not None:
             tx.take_build(following, position, place.build_id)
         else:
-            tx.put_build(following, position, place.job, new[place.job], heard_id)
+            tx.put_build(following, position, place.job, new[place.job], comment_id)
             made.append(new[place.job])
     return made
 
@@ -122,5 +123,5 @@ def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
     again = tx.repeat_build(build, spec, DEADLINE)
     if not build.is_external:  # its CI runs it without being told by us
-        tx.queue_task("execute", again)
+        tx.queue_task(Task.EXECUTE, again)
     return again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.errors import Permanent, Transient
 from service.domain.text import plain
@@ -28,7 +28,7 @@ def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision 
     if run.change is None or run.patch_set_id is None:
         return ""
     with store.transaction() as tx:
-        if any(each.kind is RulingKind.TRUST for each in tx.rulings(run.patch_set_id)):
+        if any(each.kind is OverrideKind.TRUST for each in tx.overrides(run.patch_set_id)):
             return ""
         parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
     change = server.change(run.change)

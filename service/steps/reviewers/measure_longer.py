@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.spec import BuildSpec, Longer
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.disturbance import counting_pairs
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState
 from service.domain.inference.looks import look_from
 from service.domain.text import plain
-from service.steps.deciding.decide import rulings_on
+from service.steps.deciding.decide import overrides_on
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.comment_commands import MorePairs
+    from service.domain.gerrit.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
 
@@ -27,7 +27,7 @@ NOT_FOR_WANT_OF_PAIRS: Final = "it is decided, or undecided for another reason, 
 OVERRIDDEN: Final = "what failed there is overridden, which would not hold for a new build"
 
 
-def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairs, heard_id: int) -> str:
+def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, comment_id: int) -> str:
     """Continue the pairs of undecided benchmarks of a running or finished round, beyond the policy's number.
 
     Returns:
@@ -40,24 +40,24 @@ def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairs, heard_id:
         return _why_not_longer(tx, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
-    for build, ruling in zip(found, rulings_on(tx, run, found), strict=True):
+    for build, override in zip(found, overrides_on(tx, run, found), strict=True):
         spec = _longer(tx, build, wanted)
-        if ruling is not None and ruling.kind is RulingKind.OVERRIDE:
+        if override is not None and override.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
             refused.append(f"{build.job}: {MOST_PAIRS} pairs are the most of a sequence")
         else:
             specs[build.job] = spec
     if specs:
-        run_again(tx, run, specs, heard_id)
+        run_again(tx, run, specs, comment_id)
     return "; ".join(refused)
 
 
-def _has_unresolved(tx: Transaction, build: BuildRecord, wanted: MorePairs) -> bool:
+def _has_unresolved(tx: Transaction, build: BuildRecord, wanted: MorePairsCommand) -> bool:
     return any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
 
 
-def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairs) -> BuildSpec:
+def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
     """What measures longer, in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
     most = spec.job.policy.max_pairs
@@ -66,7 +66,7 @@ def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairs) -> BuildSpec
     return replace(spec, longer=Longer(wanted.filter, look_from(so_far + (wanted.count or most))))
 
 
-def _why_not_longer(tx: Transaction, builds: Sequence[BuildRecord], wanted: MorePairs) -> str:
+def _why_not_longer(tx: Transaction, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
     if any(build.state is not BuildState.FINISHED for build in builds):
         return "it is still running"
     chosen = {

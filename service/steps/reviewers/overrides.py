@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.decision.overrides import RulingKind, standing
+from service.domain.decision.overrides import OverrideKind, active_overrides
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.text import plain
-from service.ports.records import NewRuling
+from service.ports.records import NewOverride
 from service.steps.deciding.decide import decide, outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.gerrit.comment_commands import Accept, Override
+    from service.domain.gerrit.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.links import Links
-    from service.ports.records import BuildRecord, Heard, RunRecord
+    from service.ports.records import BuildRecord, ReviewComment, RunRecord
     from service.ports.store import Transaction
 
 
-def override(tx: Transaction, run: RunRecord | None, heard: Heard, command: Override, links: Links) -> str:
+def override_builds(
+    tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: OverrideCommand, links: Links
+) -> str:
     """The failed builds that there are now do not count any more; what to answer, empty where a vote does.
 
     Builds that start later are not covered: who overrides has seen what failed.
@@ -29,47 +31,51 @@ def override(tx: Transaction, run: RunRecord | None, heard: Heard, command: Over
     failed = [each for each in _finished(tx, run) if _has_failed(each) and command.job in {"", each.job}]
     if run is None or not failed:
         return "nothing failed that could be overridden"
-    ruling = NewRuling(
-        RulingKind.OVERRIDE,
-        heard.account,
-        heard.person,
+    override = NewOverride(
+        OverrideKind.OVERRIDE,
+        comment.account,
+        comment.person,
         builds=[build.id for build in failed],
         bug=command.bug,
         reason=command.reason,
-        heard_id=heard.id,
+        comment_id=comment.id,
     )
-    return _rule(tx, run, heard, ruling, links)
+    return _add_override(tx, run, comment, override, links)
 
 
-def accept(tx: Transaction, run: RunRecord | None, heard: Heard, command: Accept, links: Links) -> str:
+def accept_slower(
+    tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: AcceptCommand, links: Links
+) -> str:
     """The slow-downs that a filter chooses are wanted on this patch set; what to answer, as above."""
     blamed = [name for each in _finished(tx, run) if each.outcome is Outcome.SLOWER for name in each.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
         slower = f"; slower are {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
         return f"it chooses nothing that is slower{slower}"
-    ruling = NewRuling(
-        RulingKind.ACCEPT,
-        heard.account,
-        heard.person,
+    override = NewOverride(
+        OverrideKind.ACCEPT,
+        comment.account,
+        comment.person,
         pattern=command.filter,
         reason=command.reason,
-        heard_id=heard.id,
+        comment_id=comment.id,
     )
-    return _rule(tx, run, heard, ruling, links)
+    return _add_override(tx, run, comment, override, links)
 
 
-def undo(tx: Transaction, run: RunRecord | None, heard: Heard, links: Links) -> str:
+def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewComment, links: Links) -> str:
     """Every override and acceptance of this patch set is taken back."""
-    in_force = () if run is None else standing(tx.rulings(heard.patch_set_id), run.revision)
-    is_overridden = any(each.kind in {RulingKind.OVERRIDE, RulingKind.ACCEPT} for each in in_force)
+    in_force = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
+    is_overridden = any(each.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for each in in_force)
     if run is None or not is_overridden:
         return "nothing is overridden"
-    ruling = NewRuling(RulingKind.UNDO, heard.account, heard.person, heard_id=heard.id)
-    return _rule(tx, run, heard, ruling, links)
+    override = NewOverride(OverrideKind.UNDO, comment.account, comment.person, comment_id=comment.id)
+    return _add_override(tx, run, comment, override, links)
 
 
-def _rule(tx: Transaction, run: RunRecord, heard: Heard, ruling: NewRuling, links: Links) -> str:
-    tx.add_ruling(heard.patch_set_id, ruling)
+def _add_override(
+    tx: Transaction, run: RunRecord, comment: ReviewComment, override: NewOverride, links: Links
+) -> str:
+    tx.add_override(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
         return "noted; it counts once the round is finished"
     decide(tx, run, tx.builds_of(run.id), links)

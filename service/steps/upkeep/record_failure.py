@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
+from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 from service.steps.planning.plan_run import refuse
 from service.steps.reviewers.run_comment_commands import answer
@@ -21,19 +22,19 @@ DEFECT_ATTEMPTS: Final = 8
 TRANSIENT_ATTEMPTS: Final = 200
 
 
-def note_failure(
-    store: Store, upkeep: Upkeep, links: Links, task: str, entity: int, error: Exception
+def record_failure(
+    store: Store, upkeep: Upkeep, links: Links, task: Task, entity: int, error: Exception
 ) -> bool:
     """Store the failure; True where the step is given up for good and what waited for it has ended."""
     text = f"{type(error).__name__}: {error}"[:2000]
     max_attempts = TRANSIENT_ATTEMPTS if isinstance(error, Transient) else DEFECT_ATTEMPTS
-    if not upkeep.record_setback(task, entity, text, max_attempts=max_attempts).is_dead:
+    if not upkeep.record_step_failure(task, entity, text, max_attempts=max_attempts).is_dead:
         return False
-    if task == "analyse":
+    if task is Task.ANALYSE:
         give_up(store, entity, "its results could not be analysed; the operators were told")
-    if task == "obey":
+    if task is Task.RUN_COMMENT_COMMANDS:
         _tell(store, links, entity)
-    if task == "plan":
+    if task is Task.PLAN:
         with store.transaction() as tx:
             run = tx.lock_run(entity)
             if run.state is RunState.PLANNING:
@@ -42,9 +43,9 @@ def note_failure(
     return True
 
 
-def _tell(store: Store, links: Links, heard_id: int) -> None:
+def _tell(store: Store, links: Links, comment_id: int) -> None:
     """Who said it waits for an answer."""
     with store.transaction() as tx:
-        heard = tx.lock_heard(heard_id)
+        comment = tx.lock_comment(comment_id)
     # On the revision it was said about: where that is outdated by now, nobody waits any more.
-    answer(store, heard, heard.revision, links, "this could not be obeyed; the operators were told")
+    answer(store, comment, comment.revision, links, "this could not be obeyed; the operators were told")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import MAX_ATTEMPTS
+from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 
 if TYPE_CHECKING:
@@ -27,23 +28,23 @@ def relay_hints(upkeep: Upkeep, queue: Queue) -> int:
     return len(hints)
 
 
-def poke(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_ATTEMPTS) -> None:
+def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_ATTEMPTS) -> None:
     """Compare what is stored with what should have happened by now, and set it going again."""
-    with store.exclusive("poke") as is_ours:
+    with store.exclusive("sweep") as is_ours:
         if not is_ours:
             return
         for build_id in upkeep.requeue_lost_builds(max_attempts):
             give_up(store, build_id, f"its machine fell silent {max_attempts} times")
         for build_id in upkeep.overdue_builds():
             _give_up_overdue(store, build_id)
-        upkeep.make_way()
+        upkeep.preempt_calibrations()
         upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
             give_up(store, build_id, "cancelled")
         for task, entity in upkeep.stalled(STALLED_AFTER):
             queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
-            queue.send("execute", build_id, pool)
+            queue.send(Task.EXECUTE, build_id, pool)
 
 
 def _give_up_overdue(store: Store, build_id: int) -> None:
@@ -52,7 +53,7 @@ def _give_up_overdue(store: Store, build_id: int) -> None:
     give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
 
 
-def ask_for_signs_of_life(upkeep: Upkeep, queue: Queue) -> None:
+def ask_for_heartbeats(upkeep: Upkeep, queue: Queue) -> None:
     """Ask every pool's machines to show themselves: the answer takes the way that work takes."""
     for pool in upkeep.pools():
-        queue.send("see", 0, pool)
+        queue.send(Task.HEARTBEAT, 0, pool)

@@ -118,7 +118,7 @@ def worklist(
     made = MachineWorklist(
         database.machine, name, "c6i.metal", pool, artifacts or MemoryArtifacts(), lease_seconds
     )
-    made.introduce("fingerprint-" + name, {"cpu": "8488C"})
+    made.register("fingerprint-" + name, {"cpu": "8488C"})
     return made
 
 

@@ -81,17 +81,17 @@ def test_series_are_searched_by_words_and_read_with_their_points() -> None:
 
 
 def test_standings_say_what_is_known_of_each_series() -> None:
-    first = get("/standings", params={"limit": 2})
+    first = get("/voting-statuses", params={"limit": 2})
     votes, suspended = first["items"]
-    assert (votes["machine"], votes["standing"]["may_vote"], votes["standing"]["pairs"]) == (
+    assert (votes["machine"], votes["voting_status"]["may_vote"], votes["voting_status"]["pairs"]) == (
         "perf-01",
         True,
         192,
     )
-    assert suspended["standing"]["why_not"] == "suspended: 2 false alarms in its last 4 A/A comparisons"
-    assert suspended["standing"]["alarm_share"] == pytest.approx([0.0676, 0.9324], abs=1e-4)
-    rest = get("/standings", params={"cursor": first["next"]})
-    assert [item["standing"]["sessions"] for item in rest["items"]] == [1] * len(HOSTILE_NAMES)
+    assert suspended["voting_status"]["why_not"] == "suspended: 2 false alarms in its last 4 A/A comparisons"
+    assert suspended["voting_status"]["alarm_share"] == pytest.approx([0.0676, 0.9324], abs=1e-4)
+    rest = get("/voting-statuses", params={"cursor": first["next"]})
+    assert [item["voting_status"]["sessions"] for item in rest["items"]] == [1] * len(HOSTILE_NAMES)
     assert rest["next"] is None
 
 
@@ -192,7 +192,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/builds/{job}/{number}/samples": "getSamples",
         "/api/v1/series": "searchSeries",
         "/api/v1/series/{series_id}": "getSeries",
-        "/api/v1/standings": "listStandings",
+        "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
     }
     answers = document["paths"]["/api/v1/changes"]["get"]["responses"]

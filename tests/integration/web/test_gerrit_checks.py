@@ -219,12 +219,12 @@ def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
 
 
 def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",), excused_by=SAID)
+    slow = build_that("slower", causes=("2 of 21 slower",), waived_by=SAID)
     other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=("it fails",))
 
-    excused, failed = checks(reading_of([slow, other]))
+    waived_by, failed = checks(reading_of([slow, other]))
 
-    [result] = excused["results"]
+    [result] = waived_by["results"]
     assert (result["category"], result["summary"]) == ("WARNING", "2 of 21 slower")
     assert result["message"] == f"{SAID}\n\n2 of 21 slower"
     assert ("overridden", SAID) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
@@ -232,15 +232,13 @@ def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
 
 
 def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",), excused_by=SAID)
+    slow = build_that("slower", causes=("2 of 21 slower",), waived_by=SAID)
     kept = replace(slow, is_reused=True)
 
-    lasting, taken_back = (
-        checks(reading_of([slow], [again])) for again in (kept, replace(kept, excused_by=""))
-    )
+    lasting, revoked = (checks(reading_of([slow], [again])) for again in (kept, replace(kept, waived_by="")))
 
     assert lasting[0]["results"][0]["category"] == "WARNING"
-    assert taken_back[0]["results"][0]["category"] == "ERROR"
+    assert revoked[0]["results"][0]["category"] == "ERROR"
 
 
 def test_a_build_stands_under_the_label_that_its_round_votes_on() -> None:
@@ -255,7 +253,7 @@ def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     url = "https://jenkins.example/job/windows/61/"
     build = build_summary(
         6, 60, job="windows", kind="external", outcome="failed", result="FAILURE", causes=("it fails",),
-        url=url, external_number=61, machine=None, excused_by=SAID,
+        url=url, external_number=61, machine=None, waived_by=SAID,
     )  # fmt: skip
 
     [run] = checks(reading_of([build]))

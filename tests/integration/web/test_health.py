@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.health import Patience, PoolQueue, Pulse, degradations
+from service.domain.health import Heartbeat, Patience, PoolQueue, degradations
 from tests.support.fake_reading import NOW, FakeReading, healthy
 from tests.support.web import build_app, call
 
@@ -18,7 +18,7 @@ CASES = [
         {"unsent_reviews": 3, "oldest_unsent_review_at": NOW - HOUR},
         "3 votes have not reached the review server, the oldest for 60 minutes.",
     ),
-    ({"dead_setbacks": 1}, "One step was given up after repeated failures."),
+    ({"abandoned_steps": 1}, "One step was given up after repeated failures."),
     ({"queues": (PoolQueue("perf", 2, NOW - HOUR, None),)}, "Pool perf has no machine: 2 builds wait."),
     (
         {"queues": (PoolQueue("perf", 1, NOW, NOW - HOUR),)},
@@ -28,9 +28,9 @@ CASES = [
         {"queues": (PoolQueue("perf", 5, NOW - 3 * HOUR, NOW),)},
         "In pool perf 5 builds wait, the oldest for 3 hours.",
     ),
-    ({"pulses": (Pulse("schedule", NOW, ""),)}, "The reconcile has not run yet."),
+    ({"heartbeats": (Heartbeat("schedule", NOW, ""),)}, "The reconcile has not run yet."),
     (
-        {"pulses": (Pulse("schedule", NOW, ""), Pulse("reconcile", NOW - 60 * HOUR, ""))},
+        {"heartbeats": (Heartbeat("schedule", NOW, ""), Heartbeat("reconcile", NOW - 60 * HOUR, ""))},
         "The reconcile has not run for 2 days.",
     ),
 ]

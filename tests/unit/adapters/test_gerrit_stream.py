@@ -57,9 +57,9 @@ def hear_to_the_end(lines: Lines) -> None:
 def test_recorded_events_come_out_byte_for_byte(tmp_path: Path) -> None:
     script = f"{LET_IN}cat {' '.join(map(str, RECORDED))}; exec sleep 60"
     with listening(script, tmp_path) as lines:
-        heard = [lines.next_line(PATIENCE) for _ in RECORDED]
+        comment = [lines.next_line(PATIENCE) for _ in RECORDED]
 
-    assert heard == [Line(path.read_bytes().rstrip(b"\n")) for path in RECORDED]
+    assert comment == [Line(path.read_bytes().rstrip(b"\n")) for path in RECORDED]
 
 
 def test_a_quiet_server_is_a_line_that_did_not_come(tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_a_server_that_does_not_let_us_in_is_given_up(tmp_path: Path) -> None:
 
 def test_what_was_said_before_the_end_is_heard_before_it(tmp_path: Path) -> None:
     with listening(f"{LET_IN}cat {CREATED} {CREATED}", tmp_path) as lines:
-        heard = [lines.next_line(PATIENCE), lines.next_line(PATIENCE)]
+        comment = [lines.next_line(PATIENCE), lines.next_line(PATIENCE)]
         with pytest.raises(Transient):
             lines.next_line(PATIENCE)
 
-    assert heard == [Line(CREATED.read_bytes().rstrip(b"\n"))] * 2
+    assert comment == [Line(CREATED.read_bytes().rstrip(b"\n"))] * 2
 
 
 def test_a_line_that_the_end_cut_off_is_dropped(tmp_path: Path) -> None:
@@ -257,14 +257,14 @@ def test_lines_are_the_same_however_they_were_divided(size: int) -> None:
     data = b"".join(path.read_bytes() for path in RECORDED[:3]) + b"\n" + b"begun"
     cutter = Cutter()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    heard = [line for piece in pieces for line in cutter.feed(piece)]
+    comment = [line for piece in pieces for line in cutter.feed(piece)]
 
-    assert [line.body for line in heard] == data.split(b"\n")[:-1]
-    assert all(line.is_whole for line in heard)
+    assert [line.body for line in comment] == data.split(b"\n")[:-1]
+    assert all(line.is_whole for line in comment)
 
 
 @pytest.mark.parametrize(
-    ("sent", "heard"),
+    ("sent", "comment"),
     [
         (b"12345\n", [Line(b"12345")]),
         (b"123456\n", [Line(b"12345", is_whole=False)]),
@@ -273,8 +273,8 @@ def test_lines_are_the_same_however_they_were_divided(size: int) -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1, 4, 100])
-def test_no_more_of_a_line_is_held_than_may_be(sent: bytes, heard: list[Line], size: int) -> None:
+def test_no_more_of_a_line_is_held_than_may_be(sent: bytes, comment: list[Line], size: int) -> None:
     cutter = Cutter(bound=5)
     pieces = [sent[at : at + size] for at in range(0, len(sent), size)]
 
-    assert [line for piece in pieces for line in cutter.feed(piece)] == heard
+    assert [line for piece in pieces for line in cutter.feed(piece)] == comment

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dashboards.sentences import delivery, ruled, verdict_sentence, worst_cause
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from tests.support.fake_reading import build_summary, ruling_view
 from tests.support.sample_project import REGRESSION, sample_project
 
@@ -22,16 +22,16 @@ def test_a_finished_round_begins_with_the_first_cause_of_its_worst_build() -> No
 
 def test_a_failure_that_people_excused_is_told_by_who_did_after_what_still_counts() -> None:
     good = build_summary(1, 1, causes=("1 of 20 faster",))
-    excused = build_summary(
-        2, 2, result="FAILURE", causes=("1 of 20 slower",), excused_by="overridden by Bob"
+    waived_by = build_summary(
+        2, 2, result="FAILURE", causes=("1 of 20 slower",), waived_by="overridden by Bob"
     )
     unstable = build_summary(3, 3, result="UNSTABLE", causes=("20 of 20 undecided",))
-    assert worst_cause([good, excused]) == "overridden by Bob"
-    assert worst_cause([good, excused, unstable]) == "20 of 20 undecided"
+    assert worst_cause([good, waived_by]) == "overridden by Bob"
+    assert worst_cause([good, waived_by, unstable]) == "20 of 20 undecided"
 
 
-@pytest.mark.parametrize("kind", RulingKind)
-def test_every_ruling_has_words_that_follow_a_name(kind: RulingKind) -> None:
+@pytest.mark.parametrize("kind", OverrideKind)
+def test_every_ruling_has_words_that_follow_a_name(kind: OverrideKind) -> None:
     assert ruled(ruling_view(kind, "Bob", filter="{who}\u202e")) != ""
 
 

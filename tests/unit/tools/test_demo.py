@@ -13,10 +13,10 @@ from service.domain.project.plan import plan_builds
 from service.domain.project.project_file import parse_project_file
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.repository import DemoRepository, select
-from tools.demo.scenario import STORIES, Upload
+from tools.demo.scenario import SCENARIOS, Upload
 
 NATIVE = Path(__file__).parents[3] / "native"
-UPLOADS = [upload for story in STORIES.values() for upload in story]
+UPLOADS = [upload for story in SCENARIOS.values() for upload in story]
 
 
 def _name(upload: Upload) -> str:
@@ -55,13 +55,13 @@ def test_every_upload_changes_one_line_of_one_file_and_one_job(
 def test_a_change_is_stacked_on_the_newest_patch_set(tmp_path: Path) -> None:
     made = DemoRepository(tmp_path / "repository")
     made.create(NATIVE)
-    per_core, per_llc, back = (made.propose(upload) for upload in STORIES["hash_table"])
+    per_core, per_llc, back = (made.propose(upload) for upload in SCENARIOS["hash_table"])
     assert back.parent == per_llc.revision
     assert per_core.parent == per_llc.parent
 
 
 def test_patch_sets_of_a_change_share_its_id() -> None:
-    first, second, other = STORIES["hash_table"]
+    first, second, other = SCENARIOS["hash_table"]
     assert first.text.splitlines()[-1] == second.text.splitlines()[-1] != other.text.splitlines()[-1]
 
 
@@ -74,7 +74,7 @@ def test_messages_are_shaped_for_git(upload: Upload) -> None:
 
 def test_events_hint_at_their_change(repository: tuple[Path, DemoRepository]) -> None:
     _, made = repository
-    commit = made.propose(STORIES["flush_vbucket"][0])
+    commit = made.propose(SCENARIOS["flush_vbucket"][0])
     created = parse_event(patchset_created(commit, 1_700_000_000))
     merged = parse_event(change_merged(commit, 1_700_000_000))
     assert (created.type, created.change, created.is_about_change) == ("patchset-created", 3, True)

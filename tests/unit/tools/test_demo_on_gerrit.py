@@ -18,23 +18,23 @@ from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.config import ControlSettings
 from service.domain.errors import Permanent, Unfit
-from service.domain.gerrit.comment_commands import Override, commands_in
+from service.domain.gerrit.comment_commands import OverrideCommand, commands_in
 from service.domain.project.project_file import parse_project_file
 from tests.support.fake_reading import FakeReading
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tools.demo import __main__ as demo
 from tools.demo.console import on_console
-from tools.demo.gerrit import GerritStage
+from tools.demo.gerrit import GerritSite
 from tools.demo.gerrit_server import (
     REVIEWERS,
     GerritServer,
     described,
     fetch_gerrit,
-    last_words,
+    log_tail,
 )
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
-from tools.demo.runner import Play
-from tools.demo.scenario import STORIES, change_id
+from tools.demo.runner import Runner
+from tools.demo.scenario import SCENARIOS, change_id
 from tools.gerrit_dev.people import described as described_people
 from tools.gerrit_dev.place import Place
 from tools.gerrit_dev.project import Project
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tools.demo.repository import Commit
 
 NATIVE = Path(__file__).parents[3] / "native"
-FASTER, SLOWER = STORIES["send_buffer"]
+FASTER, SLOWER = SCENARIOS["send_buffer"]
 
 
 class People:
@@ -102,7 +102,7 @@ class Hall:
         self.repository = PushedRepository(self.path, self.people)
         self.repository.create(few_files(root / "native"), REVIEWERS)
         self.review = GerritReview("demo", URL, Password("buildbot", SECRET), transport=self.model.transport)
-        self.stage = GerritStage(self.repository, server_at(root), self.review, self.people.transport)
+        self.stage = GerritSite(self.repository, server_at(root), self.review, self.people.transport)
 
     def git(self, *words: str) -> str:
         done = subprocess.run(["git", *words], cwd=self.path, check=True, capture_output=True, text=True)
@@ -113,7 +113,7 @@ class Hall:
         self.model.vote(number, "buildbot", "Verified", vote)
         self.model.say(number, "buildbot", text)
 
-    def play(self, votes: dict[int, int]) -> Play:
+    def play(self, votes: dict[int, int]) -> Runner:
         """A play in which the service votes so as soon as it is run."""
 
         def run(until: Callable[[], bool]) -> None:
@@ -122,12 +122,12 @@ class Hall:
                     self.answer(number, vote)
             assert until()
 
-        return Play(self.stage, self.review, FakeReading(), run, threading.Event(), lambda _: None)
+        return Runner(self.stage, self.review, FakeReading(), run, threading.Event(), lambda _: None)
 
 
 def few_files(place: Path) -> Path:
     """Those of the real ones that the stories are about."""
-    for name in ("benchgate.yaml", *(upload.file for story in STORIES.values() for upload in story)):
+    for name in ("benchgate.yaml", *(upload.file for story in SCENARIOS.values() for upload in story)):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes((NATIVE / name).read_bytes())
     return place
@@ -177,7 +177,7 @@ def test_a_password_does_not_end_the_address_that_is_pushed_to(tmp_path: Path) -
 
 def test_the_last_words_of_the_tool_are_why_it_failed() -> None:
     said = "gerrit-dev: fetching Gerrit 3.13.5 by Maven\ngerrit-dev: mvn ended with 1:\n  no network\n"
-    assert last_words(said) == "mvn ended with 1:\n  no network"
+    assert log_tail(said) == "mvn ended with 1:\n  no network"
 
 
 def test_the_reviewers_of_the_project_may_override(hall: Hall) -> None:
@@ -197,7 +197,7 @@ def test_an_upload_is_pushed_for_review_by_the_account_that_committed_it(hall: H
 
 
 def test_the_next_patch_set_goes_to_the_same_change(hall: Hall) -> None:
-    first, second, back = (hall.stage.upload(upload) for upload in STORIES["hash_table"])
+    first, second, back = (hall.stage.upload(upload) for upload in SCENARIOS["hash_table"])
     assert [(each.change, each.patch_set) for each in (first, second, back)] == [(41, 1), (41, 2), (42, 1)]
     assert back.commit.parent == second.commit.revision
 
@@ -256,7 +256,7 @@ def test_the_votes_are_those_of_the_service(hall: Hall) -> None:
 
 
 def test_what_has_no_plus_one_is_not_merged(hall: Hall) -> None:
-    merged = STORIES["executor"][0]
+    merged = SCENARIOS["executor"][0]
     assert merged.is_merged
     ((_, vote),) = hall.play({41: -1}).votes_on([merged])
     assert vote == -1
@@ -272,7 +272,7 @@ def test_the_line_for_a_shell_posts_a_command_as_bob(hall: Hall) -> None:
     assert words[words.index("-u") + 1] == f"bob:{SECRET}"
     assert words[-1] == f"{URL}/a/changes/41/revisions/{slower.commit.revision}/review"
     said = json.loads(words[words.index("-d") + 1])["message"]
-    assert commands_in(said, []) == (Override("DEMO-1", "known"),)
+    assert commands_in(said, []) == (OverrideCommand("DEMO-1", "known"),)
 
 
 def test_without_a_minus_one_there_is_nothing_to_override(hall: Hall) -> None:

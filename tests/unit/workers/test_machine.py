@@ -27,7 +27,7 @@ class HinderedMachine:
         self.looks += 1
         return self.hindered_by
 
-    def see(self, obstacle: str | None = None) -> None:
+    def heartbeat(self, obstacle: str | None = None) -> None:
         self.seen.append(obstacle)
 
     def claim(self) -> None:
@@ -46,9 +46,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> HinderedMachine:
 def test_a_machine_that_shows_itself_says_whether_it_is_hindered_still(machine: HinderedMachine) -> None:
     machine.hindered_by = STOLEN
     tasks.execute_task(1)
-    tasks.see_task(0)
+    tasks.heartbeat_task(0)
     machine.hindered_by = ""
-    tasks.see_task(0)
+    tasks.heartbeat_task(0)
 
     assert machine.seen == [STOLEN, STOLEN, ""]
     assert machine.claims == 0
@@ -57,7 +57,7 @@ def test_a_machine_that_shows_itself_says_whether_it_is_hindered_still(machine: 
 def test_one_that_is_free_does_not_look_again_for_each_hint(machine: HinderedMachine) -> None:
     """Those that came during a long build are all read at its end, before the next one."""
     for _ in range(3):
-        tasks.see_task(0)
+        tasks.heartbeat_task(0)
 
     assert machine.seen == ["", None, None]
     assert machine.looks == 1
@@ -68,7 +68,7 @@ def test_one_that_was_free_is_asked_again_before_it_takes_a_build(machine: Hinde
     machine.hindered_by = STOLEN
     tasks.execute_task(2)
     machine.hindered_by = ""
-    tasks.see_task(0)
+    tasks.heartbeat_task(0)
 
     assert machine.seen == ["", STOLEN, ""]
     assert machine.claims == 1

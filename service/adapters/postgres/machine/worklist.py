@@ -54,7 +54,7 @@ class MachineWorklist:
         self._lease_seconds = lease_seconds
         self._clock = clock
 
-    def introduce(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
+    def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
         """Make this machine known with its environment."""
         call(
             self._engine,
@@ -86,7 +86,7 @@ class MachineWorklist:
         )
         return ClaimedBuild(self._engine, self._artifacts, row, renewal)
 
-    def see(self, obstacle: str | None = None) -> None:
+    def heartbeat(self, obstacle: str | None = None) -> None:
         """Leave a sign of life; what keeps this machine from taking work, where that is known now."""
         call(self._engine, "see", name=self._name, obstacle=obstacle)
 
@@ -165,7 +165,7 @@ class ClaimedBuild:
         """
         self._call("record_pair", pair=pair, artifact=self._artifacts.put(raw), launches=launches)
 
-    def execute(self, execution: Mapping[str, Any], log: bytes) -> None:
+    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
         """Report the end of the machine's work; the lease ends with it."""
         self._call("execute", execution=execution, log=self._artifacts.put(log))
 

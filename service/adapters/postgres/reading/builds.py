@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.reading.decisions import decisions_of
-from service.adapters.postgres.reading.overrides import excuses_among, rulings_on
+from service.adapters.postgres.reading.overrides import overrides_on, waivers_among
 from service.domain.decision.overrides import sentence
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
-    from service.domain.decision.overrides import Ruling
+    from service.domain.decision.overrides import Override
 
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
@@ -87,7 +87,7 @@ def run_detail(connection: Connection, run_id: int) -> RunDetail:
     row = connection.execute(_RUN, {"run_id": run_id}).mappings().first()
     if row is None:
         raise NotFound(f"there is no run {run_id}")
-    made = () if row["patch_set_id"] is None else rulings_on(connection, row["patch_set_id"])
+    made = () if row["patch_set_id"] is None else overrides_on(connection, row["patch_set_id"])
     run = run_summary(row)
     return RunDetail(
         run=run,
@@ -113,12 +113,12 @@ def build_detail(connection: Connection, job: str, number: int) -> BuildDetail:
 
 
 def builds_of_run(
-    connection: Connection, run: RunSummary, made: Sequence[Ruling]
+    connection: Connection, run: RunSummary, made: Sequence[Override]
 ) -> tuple[BuildSummary, ...]:
-    """The builds of a run in their order, each with what excuses it of the rulings on the patch set."""
+    """The builds of a run in their order, each with the override that waives its failure."""
     rows = connection.execute(_BUILDS, {"run_id": run.id}).mappings().all()
-    excuses = {build_id: sentence(each) for build_id, each in excuses_among(rows, made, run.revision).items()}
-    return tuple(_build(row, excuses.get(row["id"], "")) for row in rows)
+    waives = {build_id: sentence(each) for build_id, each in waivers_among(rows, made, run.revision).items()}
+    return tuple(_build(row, waives.get(row["id"], "")) for row in rows)
 
 
 def run_summary(row: RowMapping) -> RunSummary:
@@ -152,14 +152,14 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
     )
 
 
-def _build(row: RowMapping, excused_by: str = "") -> BuildSummary:
-    made_here = {"causes", "floor", "excused_by"}
+def _build(row: RowMapping, waived_by: str = "") -> BuildSummary:
+    made_here = {"causes", "floor", "waived_by"}
     fields: dict[str, Any] = {
         name: row[name] for name in BuildSummary.__dataclass_fields__ if name not in made_here
     }
     return BuildSummary(
         **fields,
-        excused_by=excused_by,
+        waived_by=waived_by,
         causes=tuple(str(cause) for cause in row["causes"]),
         floor=_floor(row["job"], row["configuration"]),
     )

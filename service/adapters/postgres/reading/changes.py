@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.reading.builds import builds_of_run, run_summary
 from service.adapters.postgres.reading.decisions import decisions_of
-from service.adapters.postgres.reading.overrides import ruling_views, rulings_on
+from service.adapters.postgres.reading.overrides import overrides_on, ruling_views
 from service.domain.errors import NotFound
 from service.ports.views import ChangeDetail, ChangeSummary, Cursor, PatchSetDetail, PatchSetSummary
 
@@ -103,7 +103,7 @@ def patch_set_detail(connection: Connection, change_number: int, number: int | N
     )
     runs = tuple(run_summary(each) for each in found.mappings())
     newest = next((run for run in runs if run.kind == "check"), None)
-    made = rulings_on(connection, row["id"])
+    made = overrides_on(connection, row["id"])
     return PatchSetDetail(
         change=change,
         patch_set=_patch_set(row),
@@ -111,7 +111,7 @@ def patch_set_detail(connection: Connection, change_number: int, number: int | N
         decisions=decisions_of(connection, patch_set_id=row["id"]),
         runs=runs,
         builds=() if newest is None else builds_of_run(connection, newest, made),
-        rulings=ruling_views(connection, row["id"], row["revision"], made),
+        overrides=ruling_views(connection, row["id"], row["revision"], made),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.domain.health import Condition, PoolQueue, Pulse
+from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.ports.views import MachineView
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ SELECT now() AS now,
            AS oldest_unsent_review_at,
        coalesce((SELECT last_error FROM outbox WHERE state = 'pending' AND kind = 'review'
                  ORDER BY created_at LIMIT 1), '') AS why_unsent,
-       (SELECT count(*) FROM setback WHERE is_dead) AS dead_setbacks
+       (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
 # Nobody waits for a calibration.
 _QUEUES: Final = text("""
@@ -72,5 +72,5 @@ def condition(connection: Connection) -> Condition:
     """The facts that tell whether the service is well."""
     facts = connection.execute(_FACTS).mappings().one()
     queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
-    pulses = tuple(Pulse(*row) for row in connection.execute(_PULSES))
-    return Condition(**facts, queues=queues, pulses=pulses)
+    pulses = tuple(Heartbeat(*row) for row in connection.execute(_PULSES))
+    return Condition(**facts, queues=queues, heartbeats=pulses)

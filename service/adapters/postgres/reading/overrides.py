@@ -1,4 +1,4 @@
-"""How what people ruled is read for people, and what it excuses."""
+"""Overrides as pages and the API show them, with the builds that each waives."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.transaction.comments import PeopleSaid
-from service.domain.decision.overrides import JudgedBuild, Ruling, excused, sentence, taken_back
+from service.adapters.postgres.transaction.comments import StoredComments
+from service.domain.decision.overrides import JudgedBuild, Override, revoked, sentence, waived_by
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
-from service.ports.views import RulingView
+from service.ports.views import OverrideView
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -27,14 +27,14 @@ ORDER BY b.id
 """)
 
 
-def rulings_on(connection: Connection, patch_set_id: int) -> Sequence[Ruling]:
+def overrides_on(connection: Connection, patch_set_id: int) -> Sequence[Override]:
     """What people decided about a patch set, oldest first; those in force and those taken back."""
-    return PeopleSaid(connection).rulings(patch_set_id)
+    return StoredComments(connection).overrides(patch_set_id)
 
 
-def excuses_among(
-    builds: Sequence[RowMapping], made: Sequence[Ruling], revision: str
-) -> Mapping[int, Ruling]:
+def waivers_among(
+    builds: Sequence[RowMapping], made: Sequence[Override], revision: str
+) -> Mapping[int, Override]:
     """By build the ruling by which its failure does not count; rows have id, outcome and blamed."""
     if not made:
         return {}
@@ -43,34 +43,34 @@ def excuses_among(
         for row in builds
         if row["outcome"] is not None
     ]
-    found = zip(judged, excused(judged, made, revision), strict=True)
+    found = zip(judged, waived_by(judged, made, revision), strict=True)
     return {build.id: ruling for build, ruling in found if ruling is not None}
 
 
 def ruling_views(
-    connection: Connection, patch_set_id: int, revision: str, made: Sequence[Ruling]
-) -> tuple[RulingView, ...]:
-    """The rulings on a patch set, newest first, with what each excuses in any round."""
+    connection: Connection, patch_set_id: int, revision: str, made: Sequence[Override]
+) -> tuple[OverrideView, ...]:
+    """The overrides on a patch set, newest first, with the builds that each waives in any run."""
     if not made:
         return ()
     builds = connection.execute(_JUDGED, {"patch_set_id": patch_set_id}).mappings().all()
     names = {row["id"]: BuildName(row["job"], row["number"]) for row in builds}
-    excused_by: dict[int, list[BuildName]] = {}
-    for build_id, ruling in excuses_among(builds, made, revision).items():
-        excused_by.setdefault(ruling.id, []).append(names[build_id])
-    undone = {each.id for each in taken_back(made, revision)}
-    return tuple(_view(each, undone, tuple(excused_by.get(each.id, ()))) for each in reversed(made))
+    waived: dict[int, list[BuildName]] = {}
+    for build_id, ruling in waivers_among(builds, made, revision).items():
+        waived.setdefault(ruling.id, []).append(names[build_id])
+    undone = {each.id for each in revoked(made, revision)}
+    return tuple(_view(each, undone, tuple(waived.get(each.id, ()))) for each in reversed(made))
 
 
-def _view(ruling: Ruling, undone: Collection[int], excuses: tuple[BuildName, ...]) -> RulingView:
-    return RulingView(
+def _view(ruling: Override, undone: Collection[int], waives: tuple[BuildName, ...]) -> OverrideView:
+    return OverrideView(
         kind=ruling.kind.value,
         who=ruling.who,
         reason=ruling.reason,
         bug=ruling.bug,
         filter=ruling.filter,
         at=ruling.at,
-        is_standing=ruling.id not in undone,
-        excuses=excuses,
+        is_active=ruling.id not in undone,
+        waives=waives,
         sentence=sentence(ruling),
     )

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         RunDetail,
         SamplesView,
         SeriesSummary,
-        StandingView,
         Trend,
+        VotingStatusView,
     )
 
 _LARGEST_INTEGER = (1 << 31) - 1
@@ -108,7 +108,7 @@ class PostgresReading:
         with self._snapshot() as connection:
             return condition.machine_list(connection)
 
-    def standings(self, limit: int, after: int = 0) -> Sequence[StandingView]:
+    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[VotingStatusView]:
         """What is known of series on machines, by machine and name; ``after`` leaves out so many."""
         with self._snapshot() as connection:
             return voting_status.standing_list(connection, limit, min(after, _LARGEST_BIGINT))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.transaction.evidence import SESSIONS, history_of
-from service.domain.calibration.evidence import RECALLED, standing_of
+from service.domain.calibration.evidence import RECALLED, voting_status_of
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy
 from service.domain.project.project_file import parse_job
-from service.ports.views import SeriesSummary, StandingView
+from service.ports.views import SeriesSummary, VotingStatusView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 # The page is chosen before any session is read; the newest session's build says what the job asks for.
-_STANDINGS: Final = text(f"""
+_MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*
     FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
@@ -39,20 +39,20 @@ ORDER BY c.machine, c.job, c.suite, c.id, e.place
 _SERIES: Final = slice(0, 11)
 
 
-def standing_list(connection: Connection, limit: int, after: int) -> Sequence[StandingView]:
+def standing_list(connection: Connection, limit: int, after: int) -> Sequence[VotingStatusView]:
     """A page of what is known of series on machines."""
-    rows = connection.execute(_STANDINGS, {"limit": limit, "after": after, "recalled": RECALLED})
+    rows = connection.execute(_MOST_STATUSES, {"limit": limit, "after": after, "recalled": RECALLED})
     policies: dict[int, Policy] = {}
     return [_view(each, policies) for _, each in groupby(rows, key=lambda row: (row.machine, row.id))]
 
 
-def _view(rows: Iterable[Row[Any]], policies: dict[int, Policy]) -> StandingView:
+def _view(rows: Iterable[Row[Any]], policies: dict[int, Policy]) -> VotingStatusView:
     found = list(rows)
     newest = found[0]
     if newest.build_id not in policies:
         policies[newest.build_id] = _policy(newest)
-    standing = standing_of(history_of(found), policies[newest.build_id])
-    return StandingView(newest.machine, SeriesSummary(*newest[_SERIES]), newest.created_at, standing)
+    voting_status = voting_status_of(history_of(found), policies[newest.build_id])
+    return VotingStatusView(newest.machine, SeriesSummary(*newest[_SERIES]), newest.created_at, voting_status)
 
 
 def _policy(row: Row[Any]) -> Policy:

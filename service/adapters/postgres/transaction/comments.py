@@ -10,9 +10,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service.adapters.postgres.schema import tables as t
 from service.adapters.postgres.transaction.connection import Connected
-from service.domain.decision.overrides import Ruling, RulingKind
+from service.domain.decision.overrides import Override, OverrideKind
 from service.domain.identity import ChangeKey
-from service.ports.records import Heard, Position
+from service.ports.records import ReviewComment, SyncCursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from service.domain.gerrit.change import PostedMessage
-    from service.ports.records import ChangeRecord, NewRuling
+    from service.ports.records import ChangeRecord, NewOverride
 
 
 _HEARD = select(
@@ -33,15 +33,15 @@ _HEARD = select(
 ).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
 
 
-class PeopleSaid(Connected):
+class StoredComments(Connected):
     """Messages that may hold commands, and the log of what was decided."""
 
-    def position(self, instance: str) -> Position | None:
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
         """How far a server was read; None before the first contact."""
         row = self._connection.execute(select(t.server).where(t.server.c.instance == instance)).first()
-        return None if row is None else Position(row.first_contact, row.seen_until)
+        return None if row is None else SyncCursor(row.first_contact, row.seen_until)
 
-    def move_position(self, instance: str, seen_until: datetime) -> None:
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
         """Every change updated before then is stored as a hint; never moves back."""
         statement = insert(t.server).values(
             instance=instance, first_contact=seen_until, seen_until=seen_until
@@ -51,12 +51,12 @@ class PeopleSaid(Connected):
             statement.on_conflict_do_update(index_elements=["instance"], set_={"seen_until": later})
         )
 
-    def hear(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
-        """Store messages on the current patch set in their order; those that were not heard before."""
-        added = (self._hear(record, message) for message in said)
-        return [heard_id for heard_id in added if heard_id is not None]
+    def record_comments(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+        """Store messages on the current patch set in their order; those that were not stored before."""
+        added = (self._store(record, message) for message in said)
+        return [comment_id for comment_id in added if comment_id is not None]
 
-    def _hear(self, record: ChangeRecord, message: PostedMessage) -> int | None:
+    def _store(self, record: ChangeRecord, message: PostedMessage) -> int | None:
         statement = insert(t.heard).values(
             change_id=record.change_id,
             patch_set_id=record.patch_set_id,
@@ -70,49 +70,49 @@ class PeopleSaid(Connected):
         added = self._connection.execute(statement.on_conflict_do_nothing().returning(t.heard.c.id)).scalar()
         return None if added is None else int(added)
 
-    def lock_heard(self, heard_id: int) -> Heard:
-        """A message that was heard, with its change locked. NotFound without such a message."""
+    def lock_comment(self, comment_id: int) -> ReviewComment:
+        """A comment, with its change locked. NotFound without such a message."""
         # First the lock, then the look: what was obeyed while this waited is seen.
         self._connection.execute(
             select(t.change.c.id)
             .join(t.heard)
-            .where(t.heard.c.id == heard_id)
+            .where(t.heard.c.id == comment_id)
             .with_for_update(of=t.change, key_share=True)
         )
-        return _heard(self._one(_HEARD.where(t.heard.c.id == heard_id), f"message {heard_id}"))
+        return _comment_of(self._one(_HEARD.where(t.heard.c.id == comment_id), f"message {comment_id}"))
 
-    def pending_until(self, heard_id: int) -> Sequence[Heard]:
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
         """What is still to be obeyed of its change up to a message, in the order in which it was said."""
-        of_change = select(t.heard.c.change_id).where(t.heard.c.id == heard_id).scalar_subquery()
+        of_change = select(t.heard.c.change_id).where(t.heard.c.id == comment_id).scalar_subquery()
         found = self._connection.execute(
             _HEARD.where(
-                t.heard.c.change_id == of_change, t.heard.c.state == "pending", t.heard.c.id <= heard_id
+                t.heard.c.change_id == of_change, t.heard.c.state == "pending", t.heard.c.id <= comment_id
             ).order_by(t.heard.c.id)
         )
-        return [_heard(row) for row in found]
+        return [_comment_of(row) for row in found]
 
-    def answer(self, heard_id: int, text: str) -> None:
+    def answer(self, comment_id: int, text: str) -> None:
         """It was obeyed or refused, and this was said to it."""
         self._connection.execute(
-            update(t.heard).where(t.heard.c.id == heard_id).values(state="done", answer=text)
+            update(t.heard).where(t.heard.c.id == comment_id).values(state="done", answer=text)
         )
 
-    def add_ruling(self, patch_set_id: int, ruling: NewRuling) -> int:
+    def add_override(self, patch_set_id: int, override: NewOverride) -> int:
         """Append to the log of what people decided."""
         statement = insert(t.ruling).values(
             patch_set_id=patch_set_id,
-            kind=ruling.kind.value,
-            builds=list(ruling.builds),
-            pattern=ruling.pattern,
-            bug=ruling.bug,
-            reason=ruling.reason,
-            account=ruling.account,
-            person=ruling.person,
-            heard_id=ruling.heard_id,
+            kind=override.kind.value,
+            builds=list(override.builds),
+            pattern=override.pattern,
+            bug=override.bug,
+            reason=override.reason,
+            account=override.account,
+            person=override.person,
+            heard_id=override.comment_id,
         )
         return int(self._connection.execute(statement.returning(t.ruling.c.id)).scalar_one())
 
-    def rulings(self, patch_set_id: int) -> Sequence[Ruling]:
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
         """What people decided about a patch set, oldest first; those in force and those taken back."""
         found = self._connection.execute(
             select(t.ruling, t.patch_set.c.revision)
@@ -121,9 +121,9 @@ class PeopleSaid(Connected):
             .order_by(t.ruling.c.id)
         )
         return [
-            Ruling(
+            Override(
                 id=row.id,
-                kind=RulingKind(row.kind),
+                kind=OverrideKind(row.kind),
                 revision=row.revision,
                 filter=row.pattern,
                 bug=row.bug,
@@ -137,8 +137,8 @@ class PeopleSaid(Connected):
         ]
 
 
-def _heard(row: Row[Any]) -> Heard:
-    return Heard(
+def _comment_of(row: Row[Any]) -> ReviewComment:
+    return ReviewComment(
         id=row.id,
         change_id=row.change_id,
         patch_set_id=row.patch_set_id,

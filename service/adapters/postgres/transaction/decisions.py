@@ -13,10 +13,10 @@ from service.adapters.postgres.transaction.connection import Connected
 from service.ports.records import review_key
 
 if TYPE_CHECKING:
+    from service.ports.queue import Task
     from service.ports.records import NewDecision, QueuedReview, RunRecord
 
 CONTROL_POOL: Final = "control"
-MACHINE_TASK: Final = "execute"  # the one task that runs where the build's pool is
 
 
 class Decisions(Connected):
@@ -54,7 +54,7 @@ class Decisions(Connected):
             ).scalar_one()
         )
 
-    def queue_task(self, task: str, *entities: int) -> None:
+    def queue_task(self, task: Task, *entities: int) -> None:
         """Send a hint for each once this transaction is committed. NotFound: no such build to execute."""
         hints = [
             {"kind": "task", "payload": {"task": task, "entity": entity, "pool": self._pool_of(task, entity)}}
@@ -63,8 +63,8 @@ class Decisions(Connected):
         if hints:
             self._connection.execute(insert(t.outbox), hints)
 
-    def _pool_of(self, task: str, entity: int) -> str:
-        if task != MACHINE_TASK:
+    def _pool_of(self, task: Task, entity: int) -> str:
+        if not task.is_for_machines:
             return CONTROL_POOL
         return str(self._one(select(t.build.c.pool).where(t.build.c.id == entity), f"build {entity}").pool)
 

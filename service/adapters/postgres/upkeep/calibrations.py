@@ -88,7 +88,7 @@ ORDER BY a.pool, a.instance, a.project, a.branch, a.job
 class Calibrations(Session):
     """What a pool may do while nobody waits for it."""
 
-    def make_way(self) -> Sequence[int]:
+    def preempt_calibrations(self) -> Sequence[int]:
         """Cancel calibrations that a machine holds while other builds wait for it; those builds.
 
         A build waits for a machine that calibrates where no other one of the pool is free.

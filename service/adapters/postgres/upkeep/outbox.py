@@ -11,6 +11,7 @@ from service.adapters.postgres.session import Session
 from service.adapters.postgres.storable import CleanJson, CleanText
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey
+from service.ports.queue import Task
 from service.ports.records import DueReview, Hint, QueuedReview
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Relay(Session):
         """Hints that wait in the outbox, the oldest first."""
         with self._begin() as connection:
             found = connection.execute(_HINTS, {"batch": BATCH}).all()
-        return [Hint(row.id, row.task, row.entity, row.pool) for row in found]
+        return [Hint(row.id, Task(row.task), row.entity, row.pool) for row in found]
 
     def drop_hints(self, hint_ids: Sequence[int]) -> None:
         """These hints were sent."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.session import Session
+from service.ports.queue import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ WITH waiting (task, entity, since) AS (
     UNION ALL
     SELECT 'plan', id, created_at FROM run WHERE state = 'planning'
     UNION ALL
-    SELECT 'obey', id, created_at FROM heard WHERE state = 'pending'
+    SELECT 'run_comment_commands', id, created_at FROM heard WHERE state = 'pending'
     UNION ALL
     SELECT 'analyse', id, executed_at FROM build WHERE state = 'executed'
     UNION ALL
@@ -150,14 +151,14 @@ class Watch(Session):
         with self._begin() as connection:
             return connection.execute(_CANCELLED).scalars().all()
 
-    def stalled(self, older_than: float) -> Sequence[tuple[str, int]]:
+    def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
         """(task, entity) of everything that has waited so many seconds for its step, the longest first.
 
         What failed is left out until it may be tried again.
         """
         with self._begin() as connection:
             found = connection.execute(_STALLED, {"older_than": older_than}).all()
-        return [(row.task, row.entity) for row in found]
+        return [(Task(row.task), row.entity) for row in found]
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
         """(pool, build) where builds have waited so many seconds and no machine is known to be busy.

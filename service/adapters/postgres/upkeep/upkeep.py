@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import bindparam, text
 
@@ -10,7 +10,10 @@ from service.adapters.postgres.storable import CleanText
 from service.adapters.postgres.upkeep.calibrations import Calibrations
 from service.adapters.postgres.upkeep.outbox import Relay
 from service.adapters.postgres.upkeep.stalled import Watch
-from service.ports.records import Setback
+from service.ports.records import StepFailure
+
+if TYPE_CHECKING:
+    from service.ports.queue import Task
 
 LONGEST_WAIT_SECONDS: Final = 300
 
@@ -40,7 +43,7 @@ class PostgresUpkeep(Relay, Watch, Calibrations):
         Transient: the database cannot be used now.
     """
 
-    def record_setback(self, task: str, entity: int, error: str, *, max_attempts: int) -> Setback:
+    def record_step_failure(self, task: Task, entity: int, error: str, *, max_attempts: int) -> StepFailure:
         """A step failed; how often, and whether it is given up.
 
         It waits twice as long each time, 300 s at most.
@@ -54,9 +57,9 @@ class PostgresUpkeep(Relay, Watch, Calibrations):
         }
         with self._begin() as connection:
             row = connection.execute(_RECORD, values).one()
-        return Setback(row.attempts, row.is_dead)
+        return StepFailure(row.attempts, row.is_dead)
 
-    def clear_setback(self, task: str, entity: int) -> None:
+    def clear_step_failure(self, task: Task, entity: int) -> None:
         """A step succeeded."""
         with self._begin() as connection:
             connection.execute(

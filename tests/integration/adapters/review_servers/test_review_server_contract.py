@@ -12,8 +12,8 @@ from service.adapters.gerrit.connection import Password
 from service.adapters.gerrit.review import GerritReview
 from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey
-from tests.contract.review_server import FIRST, PARENT, SECOND, ReviewServerContract, Stage
-from tests.contract.test_review_server import ConsoleStage, FakeStage
+from tests.contract.review_server import FIRST, PARENT, SECOND, ReviewServerContract, ReviewSite
+from tests.contract.test_review_server import ConsoleSite, FakeStage
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 KEY = ChangeKey("gerrit", 7)
 
 
-class GerritStage:
+class GerritSite:
     def __init__(self) -> None:
         self.model = GerritModel()
         credentials = Password("buildbot", SECRET)
@@ -56,7 +56,7 @@ class VotingFakeStage(FakeStage):
         self.server.put(replace(self.server.change(KEY), votes=votes))
 
 
-class VotingConsoleStage(ConsoleStage):
+class VotingConsoleStage(ConsoleSite):
     def vote(self, value: int) -> None:
         current = self.server.change(KEY).current
         event = {
@@ -70,7 +70,7 @@ class VotingConsoleStage(ConsoleStage):
         self.server.apply_event(event)
 
 
-class VotingStage(Stage, Protocol):
+class VotingStage(ReviewSite, Protocol):
     """A stage on which somebody else votes too."""
 
     def vote(self, value: int) -> None:
@@ -79,15 +79,15 @@ class VotingStage(Stage, Protocol):
 
 class TestGerritReview(ReviewServerContract):
     @pytest.fixture
-    def stage(self) -> GerritStage:
-        return GerritStage()
+    def stage(self) -> GerritSite:
+        return GerritSite()
 
 
 @pytest.fixture(params=["fake", "console", "gerrit"])
 def stage(request: pytest.FixtureRequest, tmp_path: Path) -> VotingStage:
     if request.param == "console":
         return VotingConsoleStage(tmp_path / "review.sqlite3")
-    return VotingFakeStage() if request.param == "fake" else GerritStage()
+    return VotingFakeStage() if request.param == "fake" else GerritSite()
 
 
 def code_review(change: Change) -> list[int]:

@@ -126,8 +126,8 @@ def counted(
         after(tree)
     scratch = root / "scratch"
     scratch.mkdir()
-    shop = workshop(MemorySource(), MemorySandbox(), scratch)
-    launcher = Launcher(replace(shop, sandbox=BubblewrapSandbox()), JOB, trees, "seed", lambda: None)
+    host = workshop(MemorySource(), MemorySandbox(), scratch)
+    launcher = Launcher(replace(host, sandbox=BubblewrapSandbox()), JOB, trees, "seed", lambda: None)
     return count_instructions(launcher, [listing], Silence())
 
 

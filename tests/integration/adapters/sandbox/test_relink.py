@@ -17,7 +17,7 @@ from service.domain.comparison.link_layout import VARIANTS
 from service.domain.errors import CommandFailed
 from service.domain.project.project_file import BuildCommands, Job, JobKind, Suite
 from service.steps.machine.build_sides import built_tree
-from service.wiring.machine import build_workshop
+from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemoryClaimed
 
@@ -238,7 +238,7 @@ class Builder:
 
     def __init__(self, directory: Path, *, is_sandboxed: bool = True) -> None:
         self.repository = Repository(directory / "repository")
-        self.shop = build_workshop(
+        self.host = make_build_host(
             directory / "home", lambda _: str(self.repository.path), (), is_sandboxed=is_sandboxed
         )
         self.claimed = MemoryClaimed()
@@ -247,8 +247,8 @@ class Builder:
     def commit(self, **changed: str) -> Revision:
         files = {**sources(), **{name.replace("_", "."): text for name, text in changed.items()}}
         commit = self.repository.commit({name: text.encode() for name, text in files.items()})
-        self.shop.source.fetch("kv", "refs/heads/master")
-        return Revision(commit, self.shop.source.tree("kv", commit), "refs/heads/master", "desk")
+        self.host.source.fetch("kv", "refs/heads/master")
+        return Revision(commit, self.host.source.tree("kv", commit), "refs/heads/master", "desk")
 
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
         """The order of functions in each variant of the program."""
@@ -256,7 +256,7 @@ class Builder:
         found = []
         for variant in variants:
             with built_tree(
-                self.shop, "kv", revision, job, self.claimed, self.log, lambda: None, variant
+                self.host, "kv", revision, job, self.claimed, self.log, lambda: None, variant
             ) as tree:
                 subprocess.run([tree / "build/bench"], check=True)
                 found.append(list(addresses(tree / "build/bench")))

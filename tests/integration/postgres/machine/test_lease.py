@@ -59,7 +59,7 @@ WRITES: dict[str, Callable[[ClaimedBuild], object]] = {
     "fix_listing": lambda build: build.fix_listing([{"suite": "stale"}]),
     "pairs": lambda build: build.pairs(),
     "record": lambda build: build.record(0, b"stale", LAUNCHES),
-    "execute": lambda build: build.execute({"outcome": "passed"}, b"stale"),
+    "execute": lambda build: build.complete({"outcome": "passed"}, b"stale"),
     "release": lambda build: build.release(),
 }
 STATE = """
@@ -132,7 +132,7 @@ def test_a_build_that_is_not_wanted_any_more_is_told_so_and_may_still_report(
         upkeep.drop_unwanted_builds()
         build.enter("measure")
         until(lambda: is_stopped_by(build, Cancelled))
-        build.execute({"outcome": Outcome.CANCELLED}, b"")
+        build.complete({"outcome": Outcome.CANCELLED}, b"")
     with store.transaction() as tx:
         assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
@@ -148,7 +148,7 @@ def test_a_build_past_its_deadline_is_told_so_and_may_still_report(
         )
         build.enter("measure")
         until(lambda: is_stopped_by(build, Overdue))
-        build.execute({"outcome": Outcome.INFRASTRUCTURE}, b"")
+        build.complete({"outcome": Outcome.INFRASTRUCTURE}, b"")
     with store.transaction() as tx:
         assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
@@ -160,7 +160,7 @@ def test_a_worker_that_was_paused_knows_it_by_its_own_clock(store: PostgresStore
     work = MachineWorklist(
         database.machine, "perf-01", "c6i", "perf", MemoryArtifacts(), 30.0, clock=lambda: now[0]
     )
-    work.introduce("f", {})
+    work.register("f", {})
     with claimed(work) as build:
         build.watch()
         now[0] += 29.9
@@ -190,7 +190,7 @@ def test_a_restart_of_the_database_costs_no_build(store: PostgresStore, database
         end_sessions(database)
         build.enter("analyse")
         until(lambda: database.value("SELECT phase FROM build") == "analyse")
-        build.execute({}, b"")
+        build.complete({}, b"")
 
 
 def end_sessions(database: Database, first: str = "SELECT") -> None:

@@ -141,7 +141,7 @@ def test_what_cannot_be_claimed_is_left_alone(
 def test_signs_of_life_are_kept(database: Database) -> None:
     work = worklist(database)
     database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
-    work.see()
+    work.heartbeat()
     assert database.value("SELECT now() - last_seen_at < interval '1 min' FROM machine")
     database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
     assert work.claim() is None
@@ -152,13 +152,13 @@ def test_a_machine_tells_what_keeps_it_from_work_until_it_tells_otherwise(databa
     work = worklist(database)
     told = []
     for obstacle in ("other work takes 97% of its CPUs " + NASTY, None, ""):
-        work.see(obstacle)
+        work.heartbeat(obstacle)
         told += [machine.obstacle for machine in PostgresReading(database.owner).machines()]
     assert told == ["other work takes 97% of its CPUs " + CLEANED] * 2 + [""]
 
 
 def test_a_worker_of_the_version_before_still_leaves_signs_of_life(database: Database) -> None:
-    worklist(database).see("steal")
+    worklist(database).heartbeat("steal")
     database.change("UPDATE machine SET last_seen_at = now() - interval '1 h'")
     with database.machine.begin() as connection:
         connection.execute(text("SELECT * FROM machine.see('perf-01')"))
@@ -169,7 +169,7 @@ def test_a_worker_of_the_version_before_still_leaves_signs_of_life(database: Dat
 
 def test_a_machine_whose_environment_changed_is_introduced_again(database: Database) -> None:
     work = worklist(database)
-    work.introduce("after the update", {"kernel": NASTY})
+    work.register("after the update", {"kernel": NASTY})
     known = "SELECT name, fingerprint, facts FROM machine JOIN environment ON environment.id = environment_id"
     assert database.rows(known) == [("perf-01", "after the update", {"kernel": CLEANED})]
 
@@ -256,7 +256,7 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
     artifacts = MemoryArtifacts()
     database.change("DELETE FROM outbox")
     with claimed(worklist(database, artifacts=artifacts)) as build:
-        build.execute({"outcome": None, "note": NASTY}, b"the log")
+        build.complete({"outcome": None, "note": NASTY}, b"the log")
     with store.transaction() as tx:
         record = tx.lock_build(build_id)
     assert (record.state, record.machine) == (BuildState.EXECUTED, "perf-01")

@@ -330,7 +330,7 @@ def test_the_condition_tells_what_waits(database: Database, reading: PostgresRea
     database.change("INSERT INTO pulse VALUES ('schedule', now(), '')")
     found = reading.condition()
     assert [(queue.pool, queue.waiting) for queue in found.queues] == [("other", 0), ("perf", 1)]
-    assert (found.unsent_reviews, found.dead_setbacks) == (1, 1)
+    assert (found.unsent_reviews, found.abandoned_steps) == (1, 1)
     assert found.oldest_unhandled_event_at is not None
     assert "Pool perf has no machine: one build waits." in degradations(found, Patience())
 

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import event
 
 from service.adapters.postgres.reading.reading import PostgresReading
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.vote import CONSEQUENCES, Outcome
 from service.domain.identity import BuildName
-from service.ports.records import NewDecision, NewRuling, QueuedReview, review_key
+from service.ports.records import NewDecision, NewOverride, QueuedReview, review_key
 from tests.integration.postgres.samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
-OVERRIDE = NewRuling(RulingKind.OVERRIDE, "1000003", "Bob Reviewer", bug="MB-1", reason="known flake")
-ACCEPT = NewRuling(RulingKind.ACCEPT, "1000004", "Dana Meyer", pattern="HTB/*", reason="safer locks")
-UNDO = NewRuling(RulingKind.UNDO, "1000005", "Jo Park")
+OVERRIDE = NewOverride(OverrideKind.OVERRIDE, "1000003", "Bob Reviewer", bug="MB-1", reason="known flake")
+ACCEPT = NewOverride(OverrideKind.ACCEPT, "1000004", "Dana Meyer", pattern="HTB/*", reason="safer locks")
+UNDO = NewOverride(OverrideKind.UNDO, "1000005", "Jo Park")
 OVERRIDDEN = "overridden by Bob Reviewer: known flake (MB-1)"
 
 
 @dataclass(frozen=True)
-class Stage:
+class ReviewSite:
     """A store with change 7, on which builds fail and people rule."""
 
     store: PostgresStore
@@ -65,19 +65,19 @@ class Stage:
             tx.end_run(run_id, "finished")
         return run_id
 
-    def rule(self, ruling: NewRuling, *builds: int, patch_set: int = 1) -> None:
+    def rule(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
         with self.store.transaction() as tx:
             record = tx.upsert_change(change(patch_set=patch_set))
-            tx.add_ruling(record.patch_set_id, replace(ruling, builds=builds))
+            tx.add_override(record.patch_set_id, replace(override, builds=builds))
 
-    def excuses(self, run_id: int) -> Mapping[str, str]:
+    def waives(self, run_id: int) -> Mapping[str, str]:
         """By job, what excuses its build in a run."""
-        return {build.job: build.excused_by for build in self.reading.run(run_id).builds}
+        return {build.job: build.waived_by for build in self.reading.run(run_id).builds}
 
 
 @pytest.fixture
-def stage(store: PostgresStore, database: Database) -> Stage:
-    return Stage(store, PostgresReading(database.owner))
+def stage(store: PostgresStore, database: Database) -> ReviewSite:
+    return ReviewSite(store, PostgresReading(database.owner))
 
 
 @contextmanager
@@ -94,116 +94,116 @@ def statements(database: Database) -> Iterator[list[str]]:
         event.remove(database.owner, "before_cursor_execute", note)
 
 
-def test_an_override_tells_who_why_and_which_builds_it_excuses(stage: Stage) -> None:
+def test_an_override_tells_who_why_and_which_builds_it_excuses(stage: ReviewSite) -> None:
     run, flaky, _ = stage.fail("flaky", "other")
     stage.rule(OVERRIDE, flaky)
 
     found = stage.reading.patch_set(7, 1)
 
-    [ruling] = found.rulings
-    assert (ruling.kind, ruling.who, ruling.reason, ruling.bug, ruling.filter) == (
+    [override] = found.overrides
+    assert (override.kind, override.who, override.reason, override.bug, override.filter) == (
         "override",
         "Bob Reviewer",
         "known flake",
         "MB-1",
         "",
     )
-    assert (ruling.sentence, ruling.excuses, ruling.is_standing) == (
+    assert (override.sentence, override.waives, override.is_active) == (
         OVERRIDDEN,
         (BuildName("flaky", 1),),
         True,
     )
-    assert ruling.at >= found.builds[0].created_at
-    assert [build.excused_by for build in found.builds] == [OVERRIDDEN, ""]
-    assert stage.excuses(run) == {"flaky": OVERRIDDEN, "other": ""}
+    assert override.at >= found.builds[0].created_at
+    assert [build.waived_by for build in found.builds] == [OVERRIDDEN, ""]
+    assert stage.waives(run) == {"flaky": OVERRIDDEN, "other": ""}
 
 
-def test_a_patch_set_on_which_nobody_ruled_has_no_rulings(stage: Stage) -> None:
+def test_a_patch_set_on_which_nobody_ruled_has_no_rulings(stage: ReviewSite) -> None:
     run, *_ = stage.fail("flaky")
-    assert stage.reading.patch_set(7, 1).rulings == ()
-    assert stage.excuses(run) == {"flaky": ""}
+    assert stage.reading.patch_set(7, 1).overrides == ()
+    assert stage.waives(run) == {"flaky": ""}
 
 
-def test_rulings_come_newest_first_with_those_that_were_taken_back(stage: Stage) -> None:
+def test_rulings_come_newest_first_with_those_that_were_taken_back(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky")
-    for ruling in (OVERRIDE, UNDO, replace(OVERRIDE, person="Sam Okafor")):
-        stage.rule(ruling, flaky)
+    for override in (OVERRIDE, UNDO, replace(OVERRIDE, person="Sam Okafor")):
+        stage.rule(override, flaky)
 
-    found = stage.reading.patch_set(7, 1).rulings
+    found = stage.reading.patch_set(7, 1).overrides
 
-    assert [(each.kind, each.who, each.is_standing) for each in found] == [
+    assert [(each.kind, each.who, each.is_active) for each in found] == [
         ("override", "Sam Okafor", True),
         ("undo", "Jo Park", True),
         ("override", "Bob Reviewer", False),
     ]
-    assert [each.excuses for each in found] == [(BuildName("flaky", 1),), (), ()]
-    assert stage.excuses(run)["flaky"].startswith("overridden by Sam Okafor")
+    assert [each.waives for each in found] == [(BuildName("flaky", 1),), (), ()]
+    assert stage.waives(run)["flaky"].startswith("overridden by Sam Okafor")
 
 
-def test_what_was_taken_back_excuses_nothing(stage: Stage) -> None:
+def test_what_was_taken_back_excuses_nothing(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky")
     stage.rule(OVERRIDE, flaky)
     stage.rule(UNDO)
 
-    assert stage.excuses(run) == {"flaky": ""}
-    assert [each.excuses for each in stage.reading.patch_set(7, 1).rulings] == [(), ()]
+    assert stage.waives(run) == {"flaky": ""}
+    assert [each.waives for each in stage.reading.patch_set(7, 1).overrides] == [(), ()]
 
 
-def test_an_override_excuses_the_build_that_failed_then_and_no_later_one(stage: Stage) -> None:
+def test_an_override_excuses_the_build_that_failed_then_and_no_later_one(stage: ReviewSite) -> None:
     first, flaky = stage.fail("flaky")
     stage.rule(OVERRIDE, flaky)
     second, _ = stage.fail("flaky")
 
-    assert (stage.excuses(first)["flaky"], stage.excuses(second)["flaky"]) == (OVERRIDDEN, "")
+    assert (stage.waives(first)["flaky"], stage.waives(second)["flaky"]) == (OVERRIDDEN, "")
     found = stage.reading.patch_set(7, 1)
-    assert [build.excused_by for build in found.builds] == [""]
-    assert found.rulings[0].excuses == (BuildName("flaky", 1),)
+    assert [build.waived_by for build in found.builds] == [""]
+    assert found.overrides[0].waives == (BuildName("flaky", 1),)
 
 
 @pytest.mark.parametrize(
-    ("slower", "excused"), [(("HTB/Insert",), True), (("HTB/Insert", "Dcp/Send"), False)]
+    ("slower", "waived_by"), [(("HTB/Insert",), True), (("HTB/Insert", "Dcp/Send"), False)]
 )
 def test_an_accept_excuses_a_build_once_all_that_is_slower_is_accepted(
-    stage: Stage, slower: tuple[str, ...], *, excused: bool
+    stage: ReviewSite, slower: tuple[str, ...], *, waived_by: bool
 ) -> None:
     run = stage.slow_down(*slower)
     stage.rule(ACCEPT)
 
     sentence = "HTB/* accepted by Dana Meyer: safer locks"
-    [ruling] = stage.reading.patch_set(7, 1).rulings
-    assert (ruling.filter, ruling.sentence) == ("HTB/*", sentence)
-    assert stage.excuses(run) == {"perf": sentence if excused else ""}
-    assert ruling.excuses == ((BuildName("perf", 1),) if excused else ())
+    [override] = stage.reading.patch_set(7, 1).overrides
+    assert (override.filter, override.sentence) == ("HTB/*", sentence)
+    assert stage.waives(run) == {"perf": sentence if waived_by else ""}
+    assert override.waives == ((BuildName("perf", 1),) if waived_by else ())
 
 
-@pytest.mark.parametrize("kind", [RulingKind.TRUST, RulingKind.PERSON_VOTE])
-def test_what_excuses_nothing_is_told_and_cannot_be_taken_back(stage: Stage, kind: RulingKind) -> None:
+@pytest.mark.parametrize("kind", [OverrideKind.TRUST, OverrideKind.PERSON_VOTE])
+def test_what_excuses_nothing_is_told_and_cannot_be_taken_back(stage: ReviewSite, kind: OverrideKind) -> None:
     run, flaky = stage.fail("flaky")
     stage.rule(replace(OVERRIDE, kind=kind), flaky)
     stage.rule(UNDO)
 
-    _, ruling = stage.reading.patch_set(7, 1).rulings
-    assert (ruling.kind, ruling.is_standing, ruling.excuses) == (kind, True, ())
-    assert stage.excuses(run) == {"flaky": ""}
+    _, override = stage.reading.patch_set(7, 1).overrides
+    assert (override.kind, override.is_active, override.waives) == (kind, True, ())
+    assert stage.waives(run) == {"flaky": ""}
 
 
-def test_nothing_carries_over_to_another_patch_set(stage: Stage) -> None:
+def test_nothing_carries_over_to_another_patch_set(stage: ReviewSite) -> None:
     _, flaky = stage.fail("flaky")
     stage.rule(OVERRIDE, flaky)
     run, _ = stage.fail("flaky", patch_set=2)
 
-    assert stage.reading.patch_set(7, 2).rulings == ()
-    assert stage.excuses(run) == {"flaky": ""}
+    assert stage.reading.patch_set(7, 2).overrides == ()
+    assert stage.waives(run) == {"flaky": ""}
 
 
-def test_what_is_measured_of_another_commit_after_the_merge_is_not_excused(stage: Stage) -> None:
+def test_what_is_measured_of_another_commit_after_the_merge_is_not_excused(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky", of=post_submit_run())
     stage.rule(OVERRIDE, flaky)
 
-    assert stage.excuses(run) == {"flaky": ""}
+    assert stage.waives(run) == {"flaky": ""}
 
 
-def test_builds_that_are_not_finished_are_not_judged(stage: Stage) -> None:
+def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
     _, flaky = stage.fail("flaky")
     stage.rule(OVERRIDE, flaky)
     with stage.store.transaction() as tx:
@@ -212,11 +212,11 @@ def test_builds_that_are_not_finished_are_not_judged(stage: Stage) -> None:
         assert run is not None
         tx.add_build(run, 0, named("slow"))
 
-    assert stage.excuses(run) == {"slow": ""}
-    assert [build.excused_by for build in stage.reading.patch_set(7, 1).builds] == [""]
+    assert stage.waives(run) == {"slow": ""}
+    assert [build.waived_by for build in stage.reading.patch_set(7, 1).builds] == [""]
 
 
-def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: Stage, database: Database) -> None:
+def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: ReviewSite, database: Database) -> None:
     run, flaky = stage.fail("a")
     stage.rule(OVERRIDE, flaky)
     with statements(database) as few:
@@ -232,7 +232,7 @@ def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: Stage, datab
     assert len(many) == len(few)
 
 
-def test_a_run_tells_the_label_that_it_votes_on(stage: Stage) -> None:
+def test_a_run_tells_the_label_that_it_votes_on(stage: ReviewSite) -> None:
     run, _ = stage.fail("a")
     assert stage.reading.run(run).run.label == "Performance"
     assert [each.label for each in stage.reading.patch_set(7, 1).runs] == ["Performance"]
@@ -242,7 +242,7 @@ def test_a_run_tells_the_label_that_it_votes_on(stage: Stage) -> None:
 class TestReviewNotes:
     """What became of a decision on its way to the review server."""
 
-    def decide(self, stage: Stage) -> int:
+    def decide(self, stage: ReviewSite) -> int:
         run_id, _ = stage.fail("a")
         shown = change()
         with stage.store.transaction() as tx:
@@ -254,7 +254,7 @@ class TestReviewNotes:
         return run_id
 
     def test_a_vote_that_was_not_granted_is_told_with_its_decision(
-        self, stage: Stage, upkeep: PostgresUpkeep
+        self, stage: ReviewSite, upkeep: PostgresUpkeep
     ) -> None:
         run_id = self.decide(stage)
         [due] = upkeep.due_reviews()
@@ -263,7 +263,9 @@ class TestReviewNotes:
         for [decision] in (stage.reading.run(run_id).decisions, stage.reading.patch_set(7, 1).decisions):
             assert (decision.review_state, decision.review_note) == ("sent", "label not granted: Performance")
 
-    def test_one_that_went_as_it_should_needs_no_note(self, stage: Stage, upkeep: PostgresUpkeep) -> None:
+    def test_one_that_went_as_it_should_needs_no_note(
+        self, stage: ReviewSite, upkeep: PostgresUpkeep
+    ) -> None:
         run_id = self.decide(stage)
         [waiting] = stage.reading.run(run_id).decisions
         [due] = upkeep.due_reviews()

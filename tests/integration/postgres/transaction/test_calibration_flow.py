@@ -14,7 +14,7 @@ from service.steps.intake.look_at_change import look_at_change
 from service.steps.machine.execute import execute_build
 from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
-from service.steps.upkeep.sweep import poke
+from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import MemoryArtifacts, claimed, worklist
 from tests.support.build_host import MemorySandbox, Silence, workshop
 from tests.support.changes import LINKS, PROJECT_FILE, change_at, project
@@ -62,10 +62,10 @@ class Site:
 
     def work(self, before: Callable[[], None] = lambda: None) -> None:
         """The machine takes the next build, and the control plane what comes of it."""
-        shop = workshop(self.source, self.sandbox, self.scratch, artifacts=self.artifacts)
+        host = workshop(self.source, self.sandbox, self.scratch, artifacts=self.artifacts)
         with claimed(self.machine) as build:
             before()
-            execute_build(build, shop, Silence())
+            execute_build(build, host, Silence())
         for (number,) in self.database.rows("SELECT id FROM build WHERE state = 'executed'"):
             analyse(self.store, self.artifacts, number)
         for (number,) in self.database.rows("SELECT id FROM run WHERE state = 'running' ORDER BY id"):
@@ -101,8 +101,8 @@ def test_a_series_votes_after_three_sessions_and_not_before(site: Site) -> None:
         assert site.calibrate() == 0, "an hour has not passed"
         site.database.change(AGE)
     assert site.calibrate() == 0, "all is known; a day has not passed"
-    standings = PostgresReading(site.database.owner).standings(10)
-    assert {(each.standing.pairs, each.standing.why_not) for each in standings} == {(60, "")}
+    statuses = PostgresReading(site.database.owner).voting_statuses(10)
+    assert {(each.voting_status.pairs, each.voting_status.why_not) for each in statuses} == {(60, "")}
 
     site.check(2)
     site.work()
@@ -118,7 +118,7 @@ def test_a_calibration_ends_for_a_check_and_leaves_no_evidence(site: Site) -> No
 
     def a_check_arrives() -> None:
         site.check(2)
-        poke(site.store, site.upkeep, MemoryQueue())
+        sweep(site.store, site.upkeep, MemoryQueue())
         site.sandbox.before = _cancel_at(len(site.sandbox.launches) + 5)
 
     site.work(before=a_check_arrives)

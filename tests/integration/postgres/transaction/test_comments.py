@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.exc import ProgrammingError
 
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.gerrit.change import Person, PostedMessage
 from service.domain.identity import ChangeKey
-from service.ports.records import NewRuling
+from service.ports.records import NewOverride
 from tests.integration.postgres.samples import NOON, change
 
 if TYPE_CHECKING:
@@ -29,35 +29,35 @@ def said(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessag
 def test_a_message_is_heard_once_whatever_its_id_becomes(store: PostgresStore) -> None:
     with store.transaction() as tx:
         record = tx.upsert_change(change())
-        assert tx.hear(record, [said("recheck"), said("cancel", minutes=1)]) == [1, 2]
-        assert tx.hear(record, [said("recheck", message_id="rewritten")]) == []
-        assert tx.hear(record, [said("recheck", minutes=2)]) != []
+        assert tx.record_comments(record, [said("recheck"), said("cancel", minutes=1)]) == [1, 2]
+        assert tx.record_comments(record, [said("recheck", message_id="rewritten")]) == []
+        assert tx.record_comments(record, [said("recheck", minutes=2)]) != []
 
 
 def test_what_was_heard_is_pending_until_it_is_answered(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
         record = tx.upsert_change(change())
-        (heard_id,) = tx.hear(record, [said("Patch Set 1:\n\nrecheck \x00 please")])
-        heard = tx.lock_heard(heard_id)
-        assert (heard.change, heard.patch_set, heard.account) == (ChangeKey("review", 7), 1, "1000003")
-        assert heard.text.startswith("Patch Set 1:\n\nrecheck")
-        assert heard.is_pending
-        tx.answer(heard_id, "done so")
-        assert not tx.lock_heard(heard_id).is_pending
+        (comment_id,) = tx.record_comments(record, [said("Patch Set 1:\n\nrecheck \x00 please")])
+        comment = tx.lock_comment(comment_id)
+        assert (comment.change, comment.patch_set, comment.account) == (ChangeKey("review", 7), 1, "1000003")
+        assert comment.text.startswith("Patch Set 1:\n\nrecheck")
+        assert comment.is_pending
+        tx.answer(comment_id, "done so")
+        assert not tx.lock_comment(comment_id).is_pending
     assert database.value("SELECT answer FROM heard") == "done so"
 
 
 class TestPosition:
     def test_nobody_knows_it_before_the_first_contact(self, store: PostgresStore) -> None:
         with store.transaction() as tx:
-            assert tx.position("review") is None
+            assert tx.sync_cursor("review") is None
 
     def test_it_never_moves_back_and_the_first_contact_stays(self, store: PostgresStore) -> None:
         with store.transaction() as tx:
-            tx.move_position("review", NOON)
-            tx.move_position("review", NOON + timedelta(minutes=5))
-            tx.move_position("review", NOON + timedelta(minutes=2))
-            found = tx.position("review")
+            tx.move_sync_cursor("review", NOON)
+            tx.move_sync_cursor("review", NOON + timedelta(minutes=5))
+            tx.move_sync_cursor("review", NOON + timedelta(minutes=2))
+            found = tx.sync_cursor("review")
         assert found is not None
         assert (found.first_contact, found.seen_until) == (NOON, NOON + timedelta(minutes=5))
 
@@ -66,18 +66,20 @@ class TestRulings:
     def test_they_come_back_as_they_were_made(self, store: PostgresStore) -> None:
         with store.transaction() as tx:
             record = tx.upsert_change(change())
-            made = NewRuling(RulingKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], bug="MB-1", reason="known")
-            tx.add_ruling(record.patch_set_id, made)
-            tx.add_ruling(record.patch_set_id, NewRuling(RulingKind.UNDO, "1000003", "Bob"))
-            first, second = tx.rulings(record.patch_set_id)
+            made = NewOverride(
+                OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], bug="MB-1", reason="known"
+            )
+            tx.add_override(record.patch_set_id, made)
+            tx.add_override(record.patch_set_id, NewOverride(OverrideKind.UNDO, "1000003", "Bob"))
+            first, second = tx.overrides(record.patch_set_id)
         assert (first.kind, first.builds, first.bug, first.who) == (
-            RulingKind.OVERRIDE,
+            OverrideKind.OVERRIDE,
             frozenset({3, 4}),
             "MB-1",
             "Bob",
         )
         assert first.revision == change().current.revision
-        assert second.kind is RulingKind.UNDO
+        assert second.kind is OverrideKind.UNDO
 
     @pytest.mark.parametrize("statement", ["UPDATE ruling SET person = 'Eve'", "DELETE FROM ruling"])
     def test_nothing_changes_or_removes_one(
@@ -85,6 +87,6 @@ class TestRulings:
     ) -> None:
         with store.transaction() as tx:
             record = tx.upsert_change(change())
-            tx.add_ruling(record.patch_set_id, NewRuling(RulingKind.UNDO, "1000003", "Bob"))
+            tx.add_override(record.patch_set_id, NewOverride(OverrideKind.UNDO, "1000003", "Bob"))
         with pytest.raises(ProgrammingError, match="never changed"):
             database.change(statement)

@@ -119,16 +119,16 @@ class TestEvidence:
             calibrate(store, database, sequence, {key("BM_b"): QUIET, key(): ALARM})
         calibrate(store, database, "4", {key(): QUIET}, "perf-02")
         reading = PostgresReading(database.owner)
-        found = reading.standings(10)
+        found = reading.voting_statuses(10)
         assert [each.machine for each in found] == ["perf-01", "perf-01", "perf-02"]
-        assert {(each.series.benchmark, each.standing.sessions) for each in found[:2]} == {
+        assert {(each.series.benchmark, each.voting_status.sessions) for each in found[:2]} == {
             ("BM_a", 3),
             ("BM_b", 3),
         }
-        assert (found[2].series.benchmark, found[2].standing.sessions) == ("BM_a", 1)
-        alarming = next(each.standing for each in found if each.standing.alarms)
+        assert (found[2].series.benchmark, found[2].voting_status.sessions) == ("BM_a", 1)
+        alarming = next(each.voting_status for each in found if each.voting_status.alarms)
         assert alarming.why_not == "suspended: 3 false alarms in its last 3 A/A comparisons"
-        assert list(reading.standings(1, 2)) == [found[2]]
+        assert list(reading.voting_statuses(1, 2)) == [found[2]]
 
     def test_the_newest_session_says_what_the_job_asks_for(
         self, store: PostgresStore, database: Database
@@ -136,11 +136,11 @@ class TestEvidence:
         worklist(database)
         calibrate(store, database, "1", {key(): QUIET})
         reading = PostgresReading(database.owner)
-        assert "of 40 A/A pairs" in reading.standings(1)[0].standing.why_not
+        assert "of 40 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
         database.change("""UPDATE build SET spec = jsonb_set(spec, '{config,policy}', '{"probation": 7}')""")
-        assert "of 7 A/A pairs" in reading.standings(1)[0].standing.why_not
+        assert "of 7 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
         database.change("UPDATE build SET spec = '{}'")
-        assert "of 40 A/A pairs" in reading.standings(1)[0].standing.why_not
+        assert "of 40 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
 
 
 class TestIdlePools:
@@ -245,14 +245,14 @@ class TestMakingWay:
     def test_a_calibration_goes_on_while_nothing_waits(
         self, upkeep: PostgresUpkeep, calibrating: int
     ) -> None:
-        assert upkeep.make_way() == []
+        assert upkeep.preempt_calibrations() == []
 
     def test_one_that_a_build_waits_for_is_cancelled_once(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
     ) -> None:
         [check] = queue(store, CHECK)
-        assert upkeep.make_way() == [calibrating]
-        assert upkeep.make_way() == []
+        assert upkeep.preempt_calibrations() == [calibrating]
+        assert upkeep.preempt_calibrations() == []
         assert database.rows("SELECT id, cancel_requested FROM build ORDER BY id") == [
             (calibrating, True),
             (check, False),
@@ -263,9 +263,9 @@ class TestMakingWay:
     ) -> None:
         queue(store, CHECK)
         worklist(database, "perf-02")
-        assert upkeep.make_way() == []
+        assert upkeep.preempt_calibrations() == []
         database.change("UPDATE machine SET obstacle = 'steal of 20 %' WHERE name = 'perf-02'")
-        assert upkeep.make_way() == [calibrating]
+        assert upkeep.preempt_calibrations() == [calibrating]
 
     def test_a_machine_that_fell_silent_takes_nothing(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
@@ -273,7 +273,7 @@ class TestMakingWay:
         queue(store, CHECK)
         worklist(database, "perf-02")
         database.change("UPDATE machine SET last_seen_at = now() - interval '1 h' WHERE name = 'perf-02'")
-        assert upkeep.make_way() == [calibrating]
+        assert upkeep.preempt_calibrations() == [calibrating]
 
     def test_nothing_makes_way_for_another_pool_or_another_calibration(
         self, store: PostgresStore, upkeep: PostgresUpkeep, calibrating: int
@@ -281,7 +281,7 @@ class TestMakingWay:
         queue(store, replace(CHECK, pool="other"))
         with store.transaction() as tx:
             tx.add_build(start(tx, post_submit_run()), 0, calibration("2"))
-        assert upkeep.make_way() == []
+        assert upkeep.preempt_calibrations() == []
 
     def test_only_calibrations_make_way(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database
@@ -289,7 +289,7 @@ class TestMakingWay:
         queue(store, CHECK, replace(CHECK, job="other"))
         with claimed(worklist(database)):
             pass
-        assert upkeep.make_way() == []
+        assert upkeep.preempt_calibrations() == []
 
 
 def test_nobody_is_warned_of_a_calibration_that_waits(store: PostgresStore, database: Database) -> None:

@@ -17,8 +17,12 @@ from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
 from service.domain.project.project_file import parse_job
 from service.steps.deciding.cast_vote import cast_vote
-from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
-from service.steps.upkeep.sweep import NO_RESULT, poke
+from service.steps.intake.record_external_build import (
+    announce_external,
+    record_external_build,
+    withdraw_external,
+)
+from service.steps.upkeep.sweep import NO_RESULT, sweep
 from tests.integration.postgres.samples import change, check_run, named, queue, start, worklist
 from tests.support.memory_store import MemoryQueue
 
@@ -49,7 +53,7 @@ def told(job: str, number: int) -> ExternalBuild:
 
 
 def end(store: PostgresStore, job: str, number: int, result: str = "SUCCESS") -> bool:
-    return note_external(store, TARGET, told(job, number), result, ["Test  #49: dcp"])
+    return record_external_build(store, TARGET, told(job, number), result, ["Test  #49: dcp"])
 
 
 def build(store: PostgresStore, build_id: int) -> BuildRecord:
@@ -82,7 +86,7 @@ class TestWaiting:
         database.change("UPDATE build SET created_at = now() - interval '1 h'")
         database.change("UPDATE run SET created_at = now() - interval '1 h'")
         sent = MemoryQueue()
-        poke(store, upkeep, sent, max_attempts=1)
+        sweep(store, upkeep, sent, max_attempts=1)
 
         assert sent.sent == []
         assert upkeep.requeue_lost_builds(0) == []
@@ -92,7 +96,7 @@ class TestWaiting:
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
     ) -> None:
         database.change("UPDATE build SET deadline_at = now() WHERE id = :id", id=builds[0])
-        poke(store, upkeep, MemoryQueue())
+        sweep(store, upkeep, MemoryQueue())
         linux = build(store, builds[0])
 
         assert (linux.outcome, linux.causes) == (
@@ -106,7 +110,7 @@ class TestWaiting:
     ) -> None:
         with store.transaction() as tx:
             tx.cancel_check(1)
-        poke(store, upkeep, MemoryQueue())
+        sweep(store, upkeep, MemoryQueue())
 
         assert {build(store, each).outcome for each in builds} == {Outcome.CANCELLED}
         assert not end(store, "linux", 5)
@@ -172,7 +176,7 @@ class TestResults:
             tx.add_build(run, 0, external("linux"))
         newer = replace(TARGET, revision="2" * 40)
 
-        assert note_external(store, newer, told("linux", 4), "SUCCESS")
+        assert record_external_build(store, newer, told("linux", 4), "SUCCESS")
 
     def test_where_all_was_withdrawn_nothing_was_executed(
         self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]

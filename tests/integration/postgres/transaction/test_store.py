@@ -14,6 +14,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.transaction.store import PostgresStore
 from service.domain.errors import Transient
 from service.domain.identity import ChangeKey
+from service.ports.queue import Task
 from service.ports.records import QueuedReview
 from service.steps.intake.receive_event import receive_events
 from tests.integration.postgres.samples import change, named, post_submit_run, queue, start
@@ -108,28 +109,28 @@ def test_an_exclusive_section_is_for_one_process_and_never_waits(
 ) -> None:
     other = PostgresStore(database.owner)
     with (
-        store.exclusive("poke") as ours,
-        other.exclusive("poke") as theirs,
+        store.exclusive("sweep") as ours,
+        other.exclusive("sweep") as theirs,
         other.exclusive("reconcile") as another,
     ):
         assert (ours, theirs, another) == (True, False, True)
-    with other.exclusive("poke") as theirs:
+    with other.exclusive("sweep") as theirs:
         assert theirs
 
 
 def test_an_exclusive_section_ends_with_an_error_in_it(store: PostgresStore) -> None:
-    with pytest.raises(RuntimeError), store.exclusive("poke"):
+    with pytest.raises(RuntimeError), store.exclusive("sweep"):
         raise RuntimeError
-    with store.exclusive("poke") as ours:
+    with store.exclusive("sweep") as ours:
         assert ours
 
 
 def test_an_exclusive_section_outlives_the_work_done_in_it(store: PostgresStore) -> None:
-    with store.exclusive("poke"):
+    with store.exclusive("sweep"):
         for number in range(3):
             with store.transaction() as tx:
                 tx.upsert_change(change(number + 1))
-        with store.exclusive("poke") as again:
+        with store.exclusive("sweep") as again:
             assert not again
 
 
@@ -138,7 +139,7 @@ def test_hints_and_reviews_leave_with_the_commit_only(store: PostgresStore, data
 
     def fail() -> None:
         with store.transaction() as tx:
-            tx.queue_task("plan", 1)
+            tx.queue_task(Task.PLAN, 1)
             tx.queue_review("key", review)
             raise RuntimeError("no")
 
@@ -152,11 +153,11 @@ def test_the_same_events_heard_twice_at_once_stand_in_nobodys_way(
 ) -> None:
     bodies = [b'{"type": "patchset-created", "change": {"number": %d}}' % n for n in range(1, 41)]
 
-    def hear(bodies: Sequence[bytes]) -> list[int | None]:
+    def record_comments(bodies: Sequence[bytes]) -> list[int | None]:
         return receive_events(store, "review", bodies)
 
     with ThreadPoolExecutor(2) as pool:
-        there, back = pool.map(hear, (bodies, bodies[::-1]))
+        there, back = pool.map(record_comments, (bodies, bodies[::-1]))
 
     assert there == back[::-1]
     assert database.value("SELECT count(*) FROM event WHERE deliveries = 2") == len(bodies)

@@ -10,6 +10,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
+from service.ports.queue import Task
 from service.ports.records import QueuedReview
 from tests.integration.postgres.samples import (
     CLEANED,
@@ -46,8 +47,8 @@ def lose(database: Database, name: str = "perf-01") -> int:
 def test_hints_wait_until_they_are_sent(store: PostgresStore, upkeep: PostgresUpkeep) -> None:
     [build] = queue(store, named("a", pool="lint"))
     with store.transaction() as tx:
-        tx.queue_task("plan", 3)
-        tx.queue_task("execute", build)
+        tx.queue_task(Task.PLAN, 3)
+        tx.queue_task(Task.EXECUTE, build)
     hints = upkeep.due_hints()
     assert [(hint.task, hint.entity, hint.pool) for hint in hints] == [
         ("plan", 3, "control"),
@@ -60,7 +61,7 @@ def test_hints_wait_until_they_are_sent(store: PostgresStore, upkeep: PostgresUp
 
 def test_a_hint_to_execute_an_unknown_build_is_refused(store: PostgresStore) -> None:
     with store.transaction() as tx, pytest.raises(NotFound):
-        tx.queue_task("execute", 1)
+        tx.queue_task(Task.EXECUTE, 1)
 
 
 def review(number: int = 7, message: str = "Build Failed") -> QueuedReview:
@@ -201,7 +202,7 @@ def test_builds_past_their_deadline_are_found(
     )
     database.change("UPDATE build SET state = 'queued' WHERE id > :last", last=hopeless)
     for _attempt in range(8):
-        upkeep.record_setback("analyse", hopeless, "no such suite", max_attempts=8)
+        upkeep.record_step_failure(Task.ANALYSE, hopeless, "no such suite", max_attempts=8)
     assert upkeep.overdue_builds() == [queued, hopeless]
     assert executed not in upkeep.overdue_builds()
 
@@ -234,7 +235,7 @@ def test_a_build_that_was_not_analysed_is_stalled(
 ) -> None:
     [build] = queue(store)
     with claimed(worklist(database)) as held:
-        held.execute({}, b"")
+        held.complete({}, b"")
     assert upkeep.stalled(30) == []
     database.change(AGE.format(table="build", column="executed_at"))
     assert upkeep.stalled(30) == [("analyse", build)]
@@ -270,22 +271,22 @@ def test_what_failed_is_not_stalled_until_it_may_be_tried_again(
     with store.transaction() as tx:
         event = tx.add_event("review", b"d", "patchset-created", 7, b"")
     database.change(AGE.format(table="event", column="received_at"))
-    upkeep.record_setback("handle_event", event, "the server is away", max_attempts=8)
+    upkeep.record_step_failure(Task.HANDLE_EVENT, event, "the server is away", max_attempts=8)
     assert upkeep.stalled(30) == []
     database.change("UPDATE setback SET next_at = now()")
     assert upkeep.stalled(30) == [("handle_event", event)]
     database.change("UPDATE setback SET is_dead = true")
     assert upkeep.stalled(30) == []
-    upkeep.clear_setback("handle_event", event)
+    upkeep.clear_step_failure(Task.HANDLE_EVENT, event)
     assert upkeep.stalled(30) == [("handle_event", event)]
 
 
 def test_setbacks_wait_twice_as_long_each_time_and_end(upkeep: PostgresUpkeep, database: Database) -> None:
     waits, deaths = [], []
     for attempt in range(1, 11):
-        setback = upkeep.record_setback("plan", 1, NASTY, max_attempts=8)
-        assert setback.attempts == attempt
-        deaths.append(setback.is_dead)
+        failure = upkeep.record_step_failure(Task.PLAN, 1, NASTY, max_attempts=8)
+        assert failure.attempts == attempt
+        deaths.append(failure.is_dead)
         waits.append(round(database.value("SELECT extract(epoch FROM next_at - now()) FROM setback")))
     assert deaths == [False] * 7 + [True] * 3
     assert waits == pytest.approx([2, 4, 8, 16, 32, 64, 128, 256, 300, 300], abs=2)
@@ -293,11 +294,11 @@ def test_setbacks_wait_twice_as_long_each_time_and_end(upkeep: PostgresUpkeep, d
 
 
 def test_each_failure_says_how_many_may_come_before_it(upkeep: PostgresUpkeep) -> None:
-    assert [upkeep.record_setback("plan", 1, "away", max_attempts=200).is_dead for _ in range(9)] == [
+    assert [upkeep.record_step_failure(Task.PLAN, 1, "away", max_attempts=200).is_dead for _ in range(9)] == [
         False
     ] * 9
-    assert upkeep.record_setback("plan", 1, "a defect", max_attempts=8).is_dead
-    assert upkeep.record_setback("plan", 2, "a defect", max_attempts=1).is_dead
+    assert upkeep.record_step_failure(Task.PLAN, 1, "a defect", max_attempts=8).is_dead
+    assert upkeep.record_step_failure(Task.PLAN, 2, "a defect", max_attempts=1).is_dead
 
 
 def test_a_pool_with_an_idle_machine_is_woken(
@@ -322,13 +323,13 @@ def test_a_machine_that_is_hindered_is_asked_again_after_ten_seconds(
     [build] = queue(store)
     database.change(AGE.format(table="build", column="created_at"))
     machine = worklist(database)
-    machine.see("steal of 20 %")
+    machine.heartbeat("steal of 20 %")
     assert upkeep.idle_pools(30) == []
     database.change("UPDATE machine SET last_seen_at = now() - interval '9 s'")
     assert upkeep.idle_pools(30) == []
     database.change("UPDATE machine SET last_seen_at = now() - interval '10 s'")
     assert upkeep.idle_pools(30) == [("perf", build)]
-    machine.see("")
+    machine.heartbeat("")
     assert upkeep.idle_pools(30) == [("perf", build)]
 
 
@@ -337,7 +338,7 @@ def test_a_hindered_machine_does_not_keep_work_from_a_free_one(
 ) -> None:
     first, _ = queue(store, named("a"), named("b"))
     database.change(AGE.format(table="build", column="created_at"))
-    worklist(database, "perf-01").see("steal of 20 %")
+    worklist(database, "perf-01").heartbeat("steal of 20 %")
     worklist(database, "perf-02")
     assert upkeep.idle_pools(30) == [("perf", first)]
 

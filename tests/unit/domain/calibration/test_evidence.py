@@ -13,7 +13,7 @@ from service.domain.calibration.evidence import (
     Session,
     clopper_pearson,
     pairs_needed,
-    standing_of,
+    voting_status_of,
 )
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
@@ -29,14 +29,14 @@ def sessions(
 
 
 def why_not(found: list[Session], policy: Policy = POLICY) -> str:
-    return standing_of(History.of(found), policy).why_not
+    return voting_status_of(History.of(found), policy).why_not
 
 
 def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
     assert POLICY.probation <= SESSION_PAIRS * LEAST_SESSIONS
-    standing = standing_of(History.of(sessions(3)), POLICY)
-    assert (standing.may_vote, standing.is_measurable) == (True, True)
-    assert (standing.pairs, standing.sessions, standing.alarms) == (60, 3, 0)
+    status = voting_status_of(History.of(sessions(3)), POLICY)
+    assert (status.may_vote, status.is_measurable) == (True, True)
+    assert (status.pairs, status.sessions, status.alarms) == (60, 3, 0)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_what_may_not_vote_says_why(found: list[Session], reason: str) -> None:
 
 def test_a_quiet_middle_does_not_hide_wild_tails() -> None:
     tailed = [Session((0.001, -0.001, 0.002, -0.002, 0.0, 0.001, -0.001, 0.05), Verdict.SAME)] * 6
-    standing = standing_of(History.of(tailed), POLICY)
-    assert standing.noise is not None
-    assert standing.noise < 0.003
-    assert standing.why_not == "not measurable: 12.5 % of the pairs are off by more than 3 %"
+    status = voting_status_of(History.of(tailed), POLICY)
+    assert status.noise is not None
+    assert status.noise < 0.003
+    assert status.why_not == "not measurable: 12.5 % of the pairs are off by more than 3 %"
 
 
 def test_one_false_alarm_suspends_nothing() -> None:
@@ -72,9 +72,9 @@ def test_one_false_alarm_suspends_nothing() -> None:
 
 def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() -> None:
     found = sessions(RECALLED) + sessions(2, verdict=Verdict.SLOWER)
-    standing = standing_of(History.of(found), POLICY)
-    assert standing.may_vote
-    assert (standing.alarms, standing.sessions, standing.pairs) == (2, 52, 52 * SESSION_PAIRS)
+    status = voting_status_of(History.of(found), POLICY)
+    assert status.may_vote
+    assert (status.alarms, status.sessions, status.pairs) == (2, 52, 52 * SESSION_PAIRS)
 
 
 def test_a_machine_that_was_mended_recovers() -> None:
@@ -87,9 +87,9 @@ def test_probation_that_is_off_lets_everything_vote() -> None:
 
 
 def test_without_pairs_nothing_is_known() -> None:
-    standing = standing_of(History(), POLICY)
-    assert (standing.noise, standing.beyond, standing.pairs_needed) == (None, None, None)
-    assert (standing.alarm_share, standing.is_measurable) == ((0.0, 1.0), False)
+    status = voting_status_of(History(), POLICY)
+    assert (status.noise, status.beyond, status.pairs_needed) == (None, None, None)
+    assert (status.alarm_share, status.is_measurable) == ((0.0, 1.0), False)
 
 
 @pytest.mark.parametrize(("found", "of"), [(0, 3), (1, 50), (2, 50), (7, 9), (5, 5)])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.comparison.identical_binaries import acquit, same_program_causes
+from service.domain.comparison.identical_binaries import same_program_causes, treat_as_unchanged
 from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
@@ -38,7 +38,7 @@ MEASURED = replace(UNDECIDED, pairs=8, ratio=1.009, interval=(0.98, 1.04), reaso
 def test_no_difference_is_left_and_what_was_measured_stays(
     found: Comparison, verdict: Verdict, reason: str
 ) -> None:
-    (acquitted,) = acquit([found], {"suite"})
+    (acquitted,) = treat_as_unchanged([found], {"suite"})
 
     assert (acquitted.verdict, acquitted.reason) == (verdict, reason)
     assert (acquitted.ratio, acquitted.interval, acquitted.pairs) == (
@@ -49,16 +49,16 @@ def test_no_difference_is_left_and_what_was_measured_stays(
 
 
 def test_no_more_pairs_are_asked_for() -> None:
-    assert acquit([MEASURED], {"suite"})[0].more_pairs is None
+    assert treat_as_unchanged([MEASURED], {"suite"})[0].more_pairs is None
 
 
 @pytest.mark.parametrize("found", [SAME, UNMEASURED, NEW])
 def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
-    assert acquit([found], {"suite"}) == (found,)
+    assert treat_as_unchanged([found], {"suite"}) == (found,)
 
 
 def test_other_suites_are_judged_as_ever() -> None:
-    assert acquit([FASTER, BROKEN], {"other"}) == (FASTER, BROKEN)
+    assert treat_as_unchanged([FASTER, BROKEN], {"other"}) == (FASTER, BROKEN)
 
 
 @pytest.mark.parametrize(

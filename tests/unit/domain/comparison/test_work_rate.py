@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.comparison.work_rate import follow, leaders, value_per_unit, work_change
+from service.domain.comparison.work_rate import canonical_metrics, derive_from, value_per_unit, work_change
 from service.domain.inference.metric import metric_named
 from service.domain.inference.verdict import Comparison, Row, Verdict
 
@@ -21,19 +21,19 @@ class TestQuestions:
     def test_rates_share_the_verdict_of_the_clock_that_divides_them(self) -> None:
         metrics = ("items_per_second", "real_time", "cpu_time", "bytes_per_second", "hits")
 
-        assert leaders("BM_a", metrics) == {
+        assert canonical_metrics("BM_a", metrics) == {
             "items_per_second": "cpu_time",
             "real_time": "real_time",
             "cpu_time": "cpu_time",
             "bytes_per_second": "cpu_time",
             "hits": "hits",
         }
-        assert leaders("BM_a/real_time", metrics)["items_per_second"] == "real_time"
+        assert canonical_metrics("BM_a/real_time", metrics)["items_per_second"] == "real_time"
 
     def test_without_the_clock_items_answer_for_bytes(self) -> None:
         metrics = ("bytes_per_second", "items_per_second", "real_time")
 
-        assert leaders("BM_a", metrics)["bytes_per_second"] == "items_per_second"
+        assert canonical_metrics("BM_a", metrics)["bytes_per_second"] == "items_per_second"
 
 
 class TestWork:
@@ -77,8 +77,8 @@ class TestWork:
 
 def test_a_rate_follows_its_time_with_the_reciprocal_ratio() -> None:
     time, rate = (Row("s", "BM_a", metric_named(name)) for name in ("cpu_time", "items_per_second"))
-    leader = Comparison(time, Verdict.SLOWER, 12, 1.25, (1.2, 1.5), 1.0, 1.25)
-    found = follow(leader, rate, [(8.0, 6.4)] * 12)
+    canonical = Comparison(time, Verdict.SLOWER, 12, 1.25, (1.2, 1.5), 1.0, 1.25)
+    found = derive_from(canonical, rate, [(8.0, 6.4)] * 12)
 
     assert (found.row, found.verdict, found.pairs) == (rate, Verdict.SLOWER, 12)
     assert found.ratio == pytest.approx(0.8)

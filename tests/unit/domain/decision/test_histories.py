@@ -35,7 +35,7 @@ class Replay:
     builds: dict[int | None, ExternalBuild] = field(default_factory=dict)  # by the ids of places
     places: tuple[Place, ...] = ()
 
-    def hear(self, comment: Comment) -> None:
+    def record_comments(self, comment: Comment) -> None:
         """A person did something."""
         if comment.is_new_patch_set:
             self.votes.pop(LABEL, None)
@@ -96,7 +96,7 @@ def test_every_result_comment_comes_out_as_recorded(history: RecordedHistory) ->
     """But for the link as last line, and the apostrophe that the old bot left where it cast no vote."""
     replay = replay_of(history)
     for comment in history.story:
-        replay.hear(comment)
+        replay.record_comments(comment)
         if comment.round is not None:
             assert replay.finish(comment.round) == comment.text.removesuffix("'") + f"\n\n{LINK}"
 
@@ -105,7 +105,7 @@ def test_every_result_comment_comes_out_as_recorded(history: RecordedHistory) ->
 def test_the_votes_after_every_comment_are_those_recorded(history: RecordedHistory) -> None:
     replay = replay_of(history)
     for comment in history.story:
-        replay.hear(comment)
+        replay.record_comments(comment)
         if comment.round is not None:
             replay.finish(comment.round)
         assert {label: votes for label, votes in replay.votes.items() if votes} == comment.votes_after

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from service.domain.decision.judgement import describe, judge
 from service.domain.decision.vote import Outcome
-from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import (
     BROKEN,
@@ -130,7 +130,7 @@ def test_sizes_of_the_policy_are_written_with_their_digits() -> None:
 
 
 def test_undecided_builds_may_withhold_the_vote() -> None:
-    assert judged(UNDECIDED, policy=Policy(on_undecided=OnUndecided.NONE))[0] == "undecided, vote withheld"
+    assert judged(UNDECIDED, policy=Policy(on_undecided=VoteWhen.NONE))[0] == "undecided, vote withheld"
 
 
 def test_a_suite_without_results_outweighs_everything() -> None:
@@ -152,9 +152,9 @@ def test_one_pair_is_written_as_one() -> None:
     )
 
 
-@given(st.lists(st.sampled_from(Verdict), max_size=8), st.sampled_from(OnUndecided))
+@given(st.lists(st.sampled_from(Verdict), max_size=8), st.sampled_from(VoteWhen))
 def test_any_mixture_has_an_outcome_and_names_every_verdict(
-    verdicts: list[Verdict], on_undecided: OnUndecided
+    verdicts: list[Verdict], on_undecided: VoteWhen
 ) -> None:
     comparisons = [Comparison(row(f"BM_{k}"), v, 8, 1.1, (1.0, 1.2)) for k, v in enumerate(verdicts)]
     found = judge(comparisons, Policy(on_undecided=on_undecided), "perf-01")

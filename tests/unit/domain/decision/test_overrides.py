@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from service.domain.decision.overrides import (
     JudgedBuild,
-    Ruling,
-    RulingKind,
-    excused,
+    Override,
+    OverrideKind,
+    active_overrides,
+    revoked,
     sentence,
-    standing,
-    taken_back,
+    waived_by,
 )
 from service.domain.decision.vote import Outcome
 from service.domain.text import plain
@@ -25,9 +25,9 @@ START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FAILURES = {Outcome.FAILED, Outcome.SLOWER, Outcome.MEASURED_NOTHING, Outcome.BROKEN, Outcome.REMOVED}
 
 
-OVERRIDE = Ruling(
+OVERRIDE = Override(
     id=1,
-    kind=RulingKind.OVERRIDE,
+    kind=OverrideKind.OVERRIDE,
     revision=REVISION,
     bug="MB-37948",
     reason="known intermittent failure",
@@ -37,18 +37,18 @@ OVERRIDE = Ruling(
     builds=frozenset({1, 2}),
 )
 ACCEPT = replace(
-    OVERRIDE, kind=RulingKind.ACCEPT, filter="HTB/*", bug="", reason="safer locks", builds=frozenset()
+    OVERRIDE, kind=OverrideKind.ACCEPT, filter="HTB/*", bug="", reason="safer locks", builds=frozenset()
 )
-UNDO = replace(OVERRIDE, id=2, kind=RulingKind.UNDO, bug="", reason="", builds=frozenset())
-PERSON_VOTE = replace(OVERRIDE, kind=RulingKind.PERSON_VOTE, reason="Overriding buildbot (MB-37948)")
+UNDO = replace(OVERRIDE, id=2, kind=OverrideKind.UNDO, bug="", reason="", builds=frozenset())
+PERSON_VOTE = replace(OVERRIDE, kind=OverrideKind.PERSON_VOTE, reason="Overriding buildbot (MB-37948)")
 
 
 def slower(*names: str, build_id: int = 1) -> JudgedBuild:
     return JudgedBuild(build_id, Outcome.SLOWER, names)
 
 
-def excuse(build: JudgedBuild, *rulings: Ruling) -> Ruling | None:
-    (found,) = excused([build], rulings, REVISION)
+def excuse(build: JudgedBuild, *overrides: Override) -> Override | None:
+    (found,) = waived_by([build], overrides, REVISION)
     return found
 
 
@@ -56,10 +56,10 @@ class TestStanding:
     def test_rulings_stand_in_the_order_in_which_they_were_made(self) -> None:
         first, second = OVERRIDE, replace(ACCEPT, id=2)
 
-        assert standing([second, first], REVISION) == (first, second)
+        assert active_overrides([second, first], REVISION) == (first, second)
 
     def test_nothing_carries_over_to_another_revision(self) -> None:
-        assert standing([replace(OVERRIDE, revision=OTHER)], REVISION) == ()
+        assert active_overrides([replace(OVERRIDE, revision=OTHER)], REVISION) == ()
 
     def test_an_undo_takes_back_what_anybody_made_before_it(self) -> None:
         later = replace(OVERRIDE, id=4)
@@ -70,46 +70,46 @@ class TestStanding:
             later,
         ]
 
-        assert standing(made, REVISION) == (later,)
+        assert active_overrides(made, REVISION) == (later,)
 
     def test_an_undo_is_of_its_own_revision_only(self) -> None:
-        assert standing([OVERRIDE, replace(UNDO, revision=OTHER)], REVISION) == (OVERRIDE,)
+        assert active_overrides([OVERRIDE, replace(UNDO, revision=OTHER)], REVISION) == (OVERRIDE,)
 
     def test_the_log_tells_the_order_not_the_clock(self) -> None:
         made = replace(OVERRIDE, at=START + timedelta(hours=1))
 
-        assert standing([made, UNDO], REVISION) == ()
+        assert active_overrides([made, UNDO], REVISION) == ()
 
     def test_a_persons_own_vote_is_not_ours_to_take_back(self) -> None:
-        assert standing([PERSON_VOTE, UNDO], REVISION) == (PERSON_VOTE,)
+        assert active_overrides([PERSON_VOTE, UNDO], REVISION) == (PERSON_VOTE,)
 
-    @given(st.lists(st.tuples(st.sampled_from(RulingKind), st.sampled_from([REVISION, OTHER]))))
+    @given(st.lists(st.tuples(st.sampled_from(OverrideKind), st.sampled_from([REVISION, OTHER]))))
     def test_what_stands_was_made_on_the_revision_after_its_last_undo(
-        self, made: list[tuple[RulingKind, str]]
+        self, made: list[tuple[OverrideKind, str]]
     ) -> None:
         log = [replace(OVERRIDE, id=n, kind=kind, revision=where) for n, (kind, where) in enumerate(made, 1)]
-        found = standing(log, REVISION)
-        last = max((e.id for e in log if e.kind is RulingKind.UNDO and e.revision == REVISION), default=0)
+        found = active_overrides(log, REVISION)
+        last = max((e.id for e in log if e.kind is OverrideKind.UNDO and e.revision == REVISION), default=0)
 
-        assert all(each.revision == REVISION and each.kind is not RulingKind.UNDO for each in found)
-        assert all(each.id > last or each.kind is RulingKind.PERSON_VOTE for each in found)
-        assert standing(found, REVISION) == found
+        assert all(each.revision == REVISION and each.kind is not OverrideKind.UNDO for each in found)
+        assert all(each.id > last or each.kind is OverrideKind.PERSON_VOTE for each in found)
+        assert active_overrides(found, REVISION) == found
 
 
 class TestTakenBack:
     def test_an_undo_takes_back_overrides_and_acceptances_and_nothing_else(self) -> None:
         later = replace(OVERRIDE, id=6)
-        trusted, voted = replace(OVERRIDE, id=3, kind=RulingKind.TRUST), replace(PERSON_VOTE, id=4)
+        trusted, voted = replace(OVERRIDE, id=3, kind=OverrideKind.TRUST), replace(PERSON_VOTE, id=4)
         accepted = replace(ACCEPT, id=2)
         made = [trusted, accepted, OVERRIDE, voted, replace(UNDO, id=5), later]
 
-        assert taken_back(made, REVISION) == (OVERRIDE, accepted)
+        assert revoked(made, REVISION) == (OVERRIDE, accepted)
 
     def test_without_an_undo_nothing_is(self) -> None:
-        assert taken_back([OVERRIDE, replace(ACCEPT, id=2)], REVISION) == ()
+        assert revoked([OVERRIDE, replace(ACCEPT, id=2)], REVISION) == ()
 
     def test_what_was_made_on_another_revision_is_not_told(self) -> None:
-        assert taken_back([replace(OVERRIDE, revision=OTHER), UNDO], REVISION) == ()
+        assert revoked([replace(OVERRIDE, revision=OTHER), UNDO], REVISION) == ()
 
 
 class TestOverride:
@@ -126,7 +126,7 @@ class TestOverride:
         made = replace(OVERRIDE, builds=frozenset({2}))
         builds = [JudgedBuild(1, Outcome.FAILED), JudgedBuild(2, Outcome.FAILED)]
 
-        assert excused(builds, [made], REVISION) == (None, made)
+        assert waived_by(builds, [made], REVISION) == (None, made)
 
     def test_does_not_excuse_another_revision(self) -> None:
         assert excuse(JudgedBuild(1, Outcome.FAILED), replace(OVERRIDE, revision=OTHER)) is None
@@ -199,13 +199,13 @@ def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:
         ),
     ],
 )
-def test_a_ruling_says_who_why_and_which_bug(made: Ruling, line: str) -> None:
+def test_a_ruling_says_who_why_and_which_bug(made: Override, line: str) -> None:
     assert sentence(made) == line
 
 
-@given(st.sampled_from(RulingKind), st.text(), st.text(), st.text(), st.text())
+@given(st.sampled_from(OverrideKind), st.text(), st.text(), st.text(), st.text())
 def test_the_sentence_is_one_line_of_bounded_length(
-    kind: RulingKind, who: str, reason: str, bug: str, chosen: str
+    kind: OverrideKind, who: str, reason: str, bug: str, chosen: str
 ) -> None:
     line = sentence(replace(OVERRIDE, kind=kind, who=who, reason=reason, bug=bug, filter=chosen))
 

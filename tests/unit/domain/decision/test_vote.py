@@ -14,11 +14,11 @@ from service.domain.decision.vote import (
     header_of,
     vote_of,
 )
-from service.domain.inference.policy import OnUndecided
+from service.domain.inference.policy import VoteWhen
 
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
-ON_NOTHING = st.sampled_from(OnUndecided)
-NONE = OnUndecided.NONE
+ON_NOTHING = st.sampled_from(VoteWhen)
+NONE = VoteWhen.NONE
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_jobs_that_may_not_vote_cast_none_even_alone(outcome: Outcome) -> None:
 
 
 @given(BALLOTS, ON_NOTHING)
-def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: OnUndecided) -> None:
+def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
     vote = vote_of(ballots, on_nothing)
     header = header_of(vote, [ballot.outcome for ballot in ballots])
 
@@ -83,7 +83,7 @@ def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing
 
 
 @given(BALLOTS, ON_NOTHING)
-def test_a_voting_failure_is_never_hidden(ballots: list[Ballot], on_nothing: OnUndecided) -> None:
+def test_a_voting_failure_is_never_hidden(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
     has_failure = any(ballot.counts is Counts.FAIL for ballot in ballots)
 
     assert (vote_of(ballots, on_nothing) == -1) == has_failure
@@ -91,7 +91,7 @@ def test_a_voting_failure_is_never_hidden(ballots: list[Ballot], on_nothing: OnU
 
 @given(BALLOTS, st.sampled_from(Outcome), ON_NOTHING)
 def test_a_job_that_may_not_vote_changes_no_vote(
-    ballots: list[Ballot], outcome: Outcome, on_nothing: OnUndecided
+    ballots: list[Ballot], outcome: Outcome, on_nothing: VoteWhen
 ) -> None:
     more = [*ballots, Ballot(outcome, is_voting=False)]
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from service.domain.gerrit.comment_commands import (
     MAX_COMMANDS,
     MAX_REASON,
-    Accept,
-    Cancel,
+    AcceptCommand,
+    CancelCommand,
     Misspelt,
-    MorePairs,
-    OkToTest,
-    Override,
-    Recheck,
-    UndoOverride,
+    MorePairsCommand,
+    OkToTestCommand,
+    OverrideCommand,
+    RecheckCommand,
+    UndoOverrideCommand,
     commands_in,
     written_lines,
 )
@@ -40,35 +40,35 @@ each_command = pytest.mark.parametrize("line", COMMANDS)
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("recheck", Recheck()),
-        ("recheck all", Recheck(is_all=True)),
-        ("recheck kv_engine.linux", Recheck(("kv_engine.linux",))),
+        ("recheck", RecheckCommand()),
+        ("recheck all", RecheckCommand(is_all=True)),
+        ("recheck kv_engine.linux", RecheckCommand(("kv_engine.linux",))),
         (
             "recheck group/kv_engine.macos kv-engine-cv-perf",
-            Recheck(("group/kv_engine.macos", "kv-engine-cv-perf")),
+            RecheckCommand(("group/kv_engine.macos", "kv-engine-cv-perf")),
         ),
-        ("recheck kv_engine.linux kv_engine.linux", Recheck(("kv_engine.linux",))),
-        ("benchmark HTB/Insert", MorePairs("HTB/Insert")),
-        ("benchmark Insert* x20", MorePairs("Insert*", 20)),
-        ("benchmark insert x1", MorePairs("insert", 1)),
-        ("benchmark insert x1000", MorePairs("insert", 1000)),
-        ('benchmark "BM_Map<std::string, int>" X7', MorePairs("BM_Map<std::string, int>", 7)),
-        ("benchmark Insert", MorePairs("Insert")),
-        ("cancel", Cancel()),
-        ("override MB-37948 known failure", Override("MB-37948", "known failure")),
-        ("override MB-37948: known failure", Override("MB-37948", "known failure")),
-        ("override GH-12 flaky", Override("GH-12", "flaky")),
-        ("override #123 flaky", Override("#123", "flaky")),
-        ("override https://example.com/i?id=1 flaky", Override("https://example.com/i?id=1", "flaky")),
-        ("override kv_engine.linux MB-1 flaky", Override("MB-1", "flaky", "kv_engine.linux")),
-        ("override MB-1 MB-2 is the same", Override("MB-1", "MB-2 is the same")),
-        ("override undo", UndoOverride()),
-        ("accept HTB/Insert wanted", Accept("HTB/Insert", "wanted")),
-        ("accept PureFollyExecutorBench safer locks", Accept("PureFollyExecutorBench", "safer locks")),
-        ("accept * all are known", Accept("*", "all are known")),
-        ('accept "Insert" x2 is fine', Accept("Insert", "x2 is fine")),
-        ("accept Insert safer locks", Accept("Insert", "safer locks")),
-        ("ok-to-test", OkToTest()),
+        ("recheck kv_engine.linux kv_engine.linux", RecheckCommand(("kv_engine.linux",))),
+        ("benchmark HTB/Insert", MorePairsCommand("HTB/Insert")),
+        ("benchmark Insert* x20", MorePairsCommand("Insert*", 20)),
+        ("benchmark insert x1", MorePairsCommand("insert", 1)),
+        ("benchmark insert x1000", MorePairsCommand("insert", 1000)),
+        ('benchmark "BM_Map<std::string, int>" X7', MorePairsCommand("BM_Map<std::string, int>", 7)),
+        ("benchmark Insert", MorePairsCommand("Insert")),
+        ("cancel", CancelCommand()),
+        ("override MB-37948 known failure", OverrideCommand("MB-37948", "known failure")),
+        ("override MB-37948: known failure", OverrideCommand("MB-37948", "known failure")),
+        ("override GH-12 flaky", OverrideCommand("GH-12", "flaky")),
+        ("override #123 flaky", OverrideCommand("#123", "flaky")),
+        ("override https://example.com/i?id=1 flaky", OverrideCommand("https://example.com/i?id=1", "flaky")),
+        ("override kv_engine.linux MB-1 flaky", OverrideCommand("MB-1", "flaky", "kv_engine.linux")),
+        ("override MB-1 MB-2 is the same", OverrideCommand("MB-1", "MB-2 is the same")),
+        ("override undo", UndoOverrideCommand()),
+        ("accept HTB/Insert wanted", AcceptCommand("HTB/Insert", "wanted")),
+        ("accept PureFollyExecutorBench safer locks", AcceptCommand("PureFollyExecutorBench", "safer locks")),
+        ("accept * all are known", AcceptCommand("*", "all are known")),
+        ('accept "Insert" x2 is fine', AcceptCommand("Insert", "x2 is fine")),
+        ("accept Insert safer locks", AcceptCommand("Insert", "safer locks")),
+        ("ok-to-test", OkToTestCommand()),
     ],
 )
 def test_a_command_is_a_line_of_its_own(line: str, command: object) -> None:
@@ -182,7 +182,9 @@ class TestProse:
 def test_a_word_that_may_be_a_name_is_one_only_where_no_sentence_surrounds_it() -> None:
     assert commands_in("We cannot\naccept Insert being slower", JOBS) == ()
     assert commands_in("Benchmark Results\nInsert 10 ns", JOBS) == ()
-    assert commands_in('Thanks!\naccept "Insert" being slower', JOBS) == (Accept("Insert", "being slower"),)
+    assert commands_in('Thanks!\naccept "Insert" being slower', JOBS) == (
+        AcceptCommand("Insert", "being slower"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_without_known_jobs_none_are_listed() -> None:
 def test_commands_keep_their_order() -> None:
     text = "Patch Set 1: Code-Review+2\n\noverride undo\nsome words\nRecheck all\r\ncancel"
 
-    assert commands_in(text, JOBS) == (UndoOverride(), Recheck(is_all=True), Cancel())
+    assert commands_in(text, JOBS) == (UndoOverrideCommand(), RecheckCommand(is_all=True), CancelCommand())
 
 
 def test_only_the_first_line_is_the_servers() -> None:
@@ -229,13 +231,13 @@ def test_only_the_first_line_is_the_servers() -> None:
 
 
 def test_a_reason_is_one_harmless_line() -> None:
-    assert commands_in("override MB-1 a\x00b\u202e  c", JOBS) == (Override("MB-1", "ab c"),)
+    assert commands_in("override MB-1 a\x00b\u202e  c", JOBS) == (OverrideCommand("MB-1", "ab c"),)
 
 
 def test_everything_is_bounded() -> None:
     (override,) = commands_in("override MB-1 " + "x" * 10_000, JOBS)
 
-    assert isinstance(override, Override)
+    assert isinstance(override, OverrideCommand)
     assert len(override.reason) == MAX_REASON
     assert len(commands_in("recheck\n" * 100, JOBS)) == MAX_COMMANDS
     assert commands_in(f"accept {'x/' * 200} wanted\nthanks", JOBS) == ()
@@ -280,7 +282,7 @@ def test_whatever_comes_reading_never_fails_nor_finds_too_much(text: str, jobs: 
     assert len(found) <= MAX_COMMANDS
     assert not any(isinstance(each, Misspelt) for each in found) or len(found) == 1
     for each in found:
-        if isinstance(each, Recheck):
+        if isinstance(each, RecheckCommand):
             assert jobs.issuperset(each.jobs)
         repr(each).encode()
 

@@ -167,7 +167,7 @@ def test_a_removal_ends_with_the_bots_next_vote() -> None:
 
 
 @pytest.mark.parametrize(
-    "taken_back",
+    "revoked",
     [
         (BOB, "Patch Set 3: -Verified"),
         (BOB, "Patch Set 3: Verified-1\n\nI was wrong"),
@@ -175,9 +175,9 @@ def test_a_removal_ends_with_the_bots_next_vote() -> None:
         (BOB, "Removed Verified+1 by <GERRIT_ACCOUNT_1000003>\n"),
     ],
 )
-def test_a_vote_that_was_taken_back_is_no_override(taken_back: tuple[Person, str]) -> None:
-    assert found(told(FAILED, SAYS_WHY, VOTES, REMOVES, taken_back)) is None
-    assert found(told(FAILED, SAYS_WHY, VOTES, taken_back, REMOVES)) is None
+def test_a_vote_that_was_taken_back_is_no_override(revoked: tuple[Person, str]) -> None:
+    assert found(told(FAILED, SAYS_WHY, VOTES, REMOVES, revoked)) is None
+    assert found(told(FAILED, SAYS_WHY, VOTES, revoked, REMOVES)) is None
 
 
 def test_the_next_persons_override_is_found_beside_the_first() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.errors import BadProjectFile
-from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.project.project_file import JobKind, parse_job, parse_project_file
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
@@ -22,7 +22,7 @@ def test_all_that_may_be_said() -> None:
     job = parse_project_file(JOB + more).job("linux")
 
     assert (job.kind, job.voting, job.paths) == (JobKind.EXTERNAL, False, ("src/",))
-    assert job.policy == Policy(on_nothing_to_build=OnUndecided.NONE)
+    assert job.policy == Policy(on_nothing_to_build=VoteWhen.NONE)
     assert parse_job("linux", job.source) == job
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.domain.errors import BadProjectFile
-from service.domain.inference.policy import Layout, OnUndecided, Policy
+from service.domain.inference.policy import Layout, Policy, VoteWhen
 from service.domain.project.project_file import (
     MAX_BYTES,
     BuildCommands,
@@ -122,8 +122,8 @@ class TestWhatIsRead:
             machine_time=1200.0,
             max_pairs=48,
             probation=0,
-            on_undecided=OnUndecided.NONE,
-            on_nothing_to_build=OnUndecided.NONE,
+            on_undecided=VoteWhen.NONE,
+            on_nothing_to_build=VoteWhen.NONE,
         )
 
     def test_what_is_left_out_has_its_default(self) -> None:

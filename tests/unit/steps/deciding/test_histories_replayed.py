@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.decision.external import ExternalBuild, Target
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.gerrit.change import ChangeStatus, PatchSet
 from service.domain.identity import RunKind
-from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
+from service.ports.queue import Task
+from service.steps.intake.record_external_build import (
+    announce_external,
+    record_external_build,
+    withdraw_external,
+)
 from tests.support.build_host import MemorySource
 from tests.support.changes import KEY, LINKS, Service, change_at
 from tests.support.fakes import WRITTEN, FakeReviewServer
@@ -94,7 +99,7 @@ class Replay:
         service.reconcile(is_full=True)
         for run in service.store.memory.runs:
             service.plan(run.id)
-        assert service.obey() == []
+        assert service.run_comment_commands() == []
 
     def _run(self, ended: Round) -> None:
         """One after the other is asked for, then they end in another order; all of it is told twice."""
@@ -113,14 +118,14 @@ class Replay:
 
     def note(self, build: RecordedBuild, kind: RunKind) -> bool:
         ended, target = ExternalBuild(build.job, build.number, build.url), Target(KEY, REVISION, kind)
-        return note_external(self.service.store, target, ended, build.result, build.causes)
+        return record_external_build(self.service.store, target, ended, build.result, build.causes)
 
     def withdraw(self, job: str) -> bool:
         return withdraw_external(self.service.store, Target(KEY, REVISION), job)
 
     def vote(self) -> None:
         memory = self.service.store.memory
-        for run in {entity for task, entity in memory.hints if task == "vote"}:
+        for run in {entity for task, entity in memory.hints if task is Task.VOTE}:
             self.service.vote(run)
         memory.hints.clear()
 
@@ -210,8 +215,8 @@ def test_a_persons_own_override_is_written_down_and_left_alone() -> None:
     replay.service.reconcile(is_full=True)
     replay.service.deliver()
 
-    ((_, ruling),) = replay.service.store.memory.rulings
-    assert (ruling.kind, ruling.who, ruling.bug) == (RulingKind.PERSON_VOTE, "Jamie H", "MB-37948")
-    assert ruling.reason == "Overriding buildbot, known intermittent failure (MB-37948)"
+    ((_, override),) = replay.service.store.memory.overrides
+    assert (override.kind, override.who, override.bug) == (OverrideKind.PERSON_VOTE, "Jamie H", "MB-37948")
+    assert override.reason == "Overriding buildbot, known intermittent failure (MB-37948)"
     assert replay.written == written
     assert replay.votes[LABEL] == {"Jamie H": 1}

@@ -69,7 +69,7 @@ class World:
     unasked: tuple[float, float] = (0.0, 0.0)
     now: float = 0.0
     stop: threading.Event = field(default_factory=threading.Event)
-    heard: list[bytes] = field(default_factory=list)
+    comment: list[bytes] = field(default_factory=list)
     asked: list[float] = field(default_factory=list)
     beats: list[tuple[float, str]] = field(default_factory=list)
     connected: list[float] = field(default_factory=list)
@@ -127,7 +127,7 @@ class World:
 
     def receive(self, body: bytes) -> None:
         self._answer(self.away)
-        self.heard.append(body)
+        self.comment.append(body)
 
     def ask(self) -> None:
         self._answer(self.unasked)
@@ -148,7 +148,7 @@ class World:
 def test_every_line_is_received_in_order() -> None:
     world = World([[Said(CREATED), Quiet(3), Said(MERGED)]]).run()
 
-    assert world.heard == [CREATED, MERGED]
+    assert world.comment == [CREATED, MERGED]
 
 
 def test_lines_become_stored_events_that_are_looked_at() -> None:
@@ -191,28 +191,28 @@ def test_a_lost_line_is_made_good_at_once(line: Said) -> None:
 def test_many_lost_lines_are_made_good_together() -> None:
     world = World([[Quiet(100), Burst(DROPPED, 1000), Quiet(60)]]).run()
 
-    assert len(world.heard) == 1000
+    assert len(world.comment) == 1000
     assert world.asked == [1.0, pytest.approx(100.001), pytest.approx(105.001, abs=1.0)]
 
 
 def test_a_line_that_is_no_event_does_not_keep_the_next_from_being_heard() -> None:
     world = World([[Said(b""), Said(b"[]"), Said(b'{"type": 1}'), Said(b"\0"), Said(CREATED)]]).run()
 
-    assert world.heard == [CREATED]
+    assert world.comment == [CREATED]
 
 
 def test_what_the_service_itself_cannot_read_is_passed_over() -> None:
-    heard: list[bytes] = []
+    comment: list[bytes] = []
 
     def receive(body: bytes) -> None:
-        if not heard:
-            heard.append(b"")
+        if not comment:
+            comment.append(b"")
             raise BadEvent("the key 'type' is too old")
-        heard.append(body)
+        comment.append(body)
 
     World([[Said(CREATED), Said(MERGED)]]).run(receive=receive)
 
-    assert heard == [b"", MERGED]
+    assert comment == [b"", MERGED]
 
 
 def test_silence_is_answered_by_a_reconciliation_and_not_by_a_new_connection() -> None:
@@ -231,7 +231,7 @@ def test_while_something_is_heard_there_is_no_silence() -> None:
 def test_what_came_while_the_database_was_away_is_made_good_once_it_is_back() -> None:
     world = World([[Quiet(50), Said(CREATED), Quiet(50), Said(MERGED)]], away=(45.0, 75.0)).run()
 
-    assert world.heard == [MERGED]
+    assert world.comment == [MERGED]
     assert world.asked == [1.0, pytest.approx(76.0, abs=1.0)]
 
 

@@ -66,9 +66,9 @@ class TestPosition:
     """How far the server was read, by its own clock."""
 
     def test_the_first_contact_looks_at_everything(self, service: Service) -> None:
-        assert service.store.memory.positions == {}
+        assert service.store.memory.sync_cursors == {}
         assert service.reconcile() == 1
-        assert service.store.memory.positions["gerrit"].first_contact == WRITTEN
+        assert service.store.memory.sync_cursors["gerrit"].first_contact == WRITTEN
 
     def test_later_only_what_moved_is_looked_at(self, service: Service) -> None:
         service.reconcile()
@@ -101,12 +101,12 @@ class TestPosition:
     def test_it_moves_with_the_stored_work_only(self, service: Service) -> None:
         service.reconcile()
         service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))
-        before = service.store.memory.positions["gerrit"]
+        before = service.store.memory.sync_cursors["gerrit"]
         service.server.changes_since = broken_at_the_last_page  # type: ignore[method-assign, assignment]
         with pytest.raises(Transient):
             service.reconcile()
 
-        assert service.store.memory.positions["gerrit"] == before
+        assert service.store.memory.sync_cursors["gerrit"] == before
 
 
 def broken_at_the_last_page(moment: datetime | None) -> Iterator[Change]:

@@ -10,8 +10,12 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
-from service.steps.intake.record_external_build import announce_external, note_external, withdraw_external
-from service.steps.upkeep.sweep import poke
+from service.steps.intake.record_external_build import (
+    announce_external,
+    record_external_build,
+    withdraw_external,
+)
+from service.steps.upkeep.sweep import sweep
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN
 from tests.support.memory_store import MemoryQueue
@@ -40,7 +44,7 @@ def begin(service: Service, job: str, number: int) -> bool:
 
 
 def end(service: Service, job: str, number: int, result: str = "SUCCESS", *causes: str) -> bool:
-    return note_external(service.store, TARGET, build(job, number), result, causes)
+    return record_external_build(service.store, TARGET, build(job, number), result, causes)
 
 
 def vote(service: Service) -> int | None:
@@ -162,7 +166,7 @@ class TestTheFirstRound:
     def test_without_a_result_it_ends_at_the_deadline(self, service: Service) -> None:
         end(service, "macos", 7)
         service.store.memory.overdue = {1}
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
 
         assert vote(service) is None
         assert message(service)[:3] == [
@@ -176,7 +180,7 @@ class TestTheFirstRound:
     def test_with_newer_code_nobody_waits_any_more(self, service: Service) -> None:
         service.see(change_at(2, updated=WRITTEN))
         service.plan(2)
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
 
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
         assert not end(service, "linux", 5)
@@ -219,12 +223,12 @@ class TestLaterRounds:
     def test_an_earlier_round_is_known_in_the_next_one_too(self, failed: Service) -> None:
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
         failed.see(failed.server.changes[KEY])
-        (answer,) = failed.obey()
+        (answer,) = failed.run_comment_commands()
         assert "only what another CI builds failed" in answer
 
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck macos")
         failed.see(failed.server.changes[KEY])
-        assert failed.obey() == []
+        assert failed.run_comment_commands() == []
 
         assert names(failed, 2) == [("linux", 5), ("macos", None)]
         assert ("execute", 6) not in failed.store.memory.hints
@@ -236,7 +240,7 @@ class TestLaterRounds:
         begin(failed, "macos", 8)
         failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
         failed.see(failed.server.changes[KEY])
-        failed.obey()
+        failed.run_comment_commands()
 
         assert not end(failed, "macos", 8)
 
@@ -245,12 +249,12 @@ class TestLaterRounds:
         failed.see(merged)
         failed.plan(2)
         target = Target(KEY, "patch1", RunKind.POST_SUBMIT)
-        assert note_external(failed.store, target, build("linux", 9), "SUCCESS")
-        assert note_external(failed.store, target, build("macos", 9), "FAILURE")
-        assert note_external(failed.store, target, build("macos", 10), "SUCCESS")
+        assert record_external_build(failed.store, target, build("linux", 9), "SUCCESS")
+        assert record_external_build(failed.store, target, build("macos", 9), "FAILURE")
+        assert record_external_build(failed.store, target, build("macos", 10), "SUCCESS")
         assert vote(failed) is None
 
-        assert not note_external(failed.store, target, build("linux", 11), "SUCCESS")
+        assert not record_external_build(failed.store, target, build("linux", 11), "SUCCESS")
 
 
 class TestWithdrawnBuilds:
@@ -321,7 +325,7 @@ class TestWhatIsNotKnown:
     )
     def test_a_revision_without_a_run_is_not_found(self, service: Service, target: Target, what: str) -> None:
         with pytest.raises(NotFound, match=what):
-            note_external(service.store, target, build("linux", 5), "SUCCESS")
+            record_external_build(service.store, target, build("linux", 5), "SUCCESS")
 
     def test_an_unknown_job_is_not_found(self, service: Service) -> None:
         with pytest.raises(NotFound, match="run 1 has no job windows"):

@@ -125,7 +125,7 @@ def say(farm: Farm, text: str) -> None:
     service = farm.service
     service.server.say(KEY, "bob", f"Patch Set 1:\n\n{text}")
     service.see(service.server.changes[KEY])
-    service.obey()
+    service.run_comment_commands()
 
 
 def test_a_patch_that_does_not_compile_is_told_on_its_lines_with_the_vote(tmp_path: Path) -> None:

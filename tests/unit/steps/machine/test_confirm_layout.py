@@ -59,11 +59,11 @@ class Machine:
         sides = [Revision(name, source.tree("kv", name), name, "desk") for name in ("base", "patch")]
         self.spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", sides[0], sides[1], job)
         self.sandbox = MemorySandbox()
-        self.shop = workshop(source, self.sandbox, scratch)
+        self.host = workshop(source, self.sandbox, scratch)
         self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
 
     def work(self, progress: Progress | None = None) -> Execution:
-        found = execute_build(self.claimed, self.shop, progress or Silence())
+        found = execute_build(self.claimed, self.host, progress or Silence())
         assert found is not None
         return found
 
@@ -197,9 +197,9 @@ class FailingOnce(MemoryPacker):
 
 def test_a_machine_that_cannot_copy_what_was_linked_again_takes_nothing_back(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    machine.shop = replace(machine.shop, packer=FailingOnce(phases=machine.claimed.phases))
+    machine.host = replace(machine.host, packer=FailingOnce(phases=machine.claimed.phases))
 
-    assert execute_build(machine.claimed, machine.shop, Silence()) is None  # it is tried again
+    assert execute_build(machine.claimed, machine.host, Silence()) is None  # it is tried again
     assert not any("layout" in cause for cause in machine.work().causes)
     assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
 
@@ -249,7 +249,7 @@ def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     first_again = len(quiet.sandbox.launches) - 2 * PAIRS * len(VARIANTS)
     neighbour = Neighbour({first_again, first_again + 1})
-    machine.shop = replace(machine.shop, read_load=neighbour.read_load, cpus=(0,), host_cpus=(0,))
+    machine.host = replace(machine.host, read_load=neighbour.read_load, cpus=(0,), host_cpus=(0,))
     machine.work()
 
     assert machine.confirming == [1] * (PAIRS + 1) + [2] * PAIRS + [3] * PAIRS
@@ -287,7 +287,7 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_too_large", [False, True])
 def test_the_causes_say_where_programs_stayed_in_one_place(tmp_path: Path, *, is_too_large: bool) -> None:
     machine = Machine(tmp_path)
-    machine.shop = replace(machine.shop, packer=MemoryPacker(is_too_large=is_too_large))
+    machine.host = replace(machine.host, packer=MemoryPacker(is_too_large=is_too_large))
     machine.work()
 
     told = [cause for cause in machine.judge().judgement.causes if "too large to be copied" in cause]

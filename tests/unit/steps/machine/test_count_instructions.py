@@ -10,7 +10,7 @@ from service.domain.comparison.suite import Listing
 from service.domain.decision.measured_build import Measured, judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
-from service.domain.inference.policy import OnUndecided, Policy
+from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
 from service.domain.project.project_file import Instructions, Job, JobKind, Suite
@@ -47,7 +47,7 @@ class Bench:
     def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH) -> None:
         self.sandbox = MemorySandbox()
         self.log = MemoryPairs()
-        self.shop = workshop(MemorySource(), self.sandbox, scratch)
+        self.host = workshop(MemorySource(), self.sandbox, scratch)
         self.trees = {Side.BASE: scratch / "base", Side.PATCH: scratch / "patch"}
         for side, text in ((Side.BASE, base), (Side.PATCH, patch)):
             (self.trees[side] / "build").mkdir(parents=True)
@@ -56,13 +56,13 @@ class Bench:
     def count(
         self, job: Job = JOB, *, names: tuple[str, ...] = NAMES, is_same: bool = False
     ) -> list[Comparison]:
-        launcher = Launcher(self.shop, job, self.trees, "seed", lambda: None)
+        launcher = Launcher(self.host, job, self.trees, "seed", lambda: None)
         listings = [Listing("bench", names, names, is_same)]
         counts = count_instructions(launcher, listings, Silence())
         return list(compare_counts(listings, counts, job.policy.floor))
 
     def measure(self, job: Job = JOB) -> Measured:
-        measure(self.shop, job, self.trees, "seed", self.log, Silence(), lambda: None)
+        measure(self.host, job, self.trees, "seed", self.log, Silence(), lambda: None)
         return self.judge(job)
 
     def judge(self, job: Job = JOB) -> Measured:
@@ -106,7 +106,7 @@ def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
 
 def test_counting_ends_with_its_time(bench: Bench) -> None:
     hour = [0.0, 0.0, 1.0, 2.0, 10_000.0]  # the end is fixed first; the budget is a quarter of 600 s
-    bench.shop = replace(bench.shop, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
+    bench.host = replace(bench.host, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
     rows = bench.count()
     assert len(bench.sandbox.counted) == 3
     assert {row.reason for row in rows} == {"not counted: the time for counting was used up"}
@@ -153,7 +153,7 @@ def test_rows_of_time_are_the_same_whether_instructions_vote_or_not(bench: Bench
 
 @pytest.mark.parametrize("mode", [Instructions.REPORT, Instructions.VOTE])
 def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructions) -> None:
-    policy = Policy(on_undecided=OnUndecided.NONE)
+    policy = Policy(on_undecided=VoteWhen.NONE)
     job = replace(JOB, instructions=mode, policy=policy)
     found = Bench(tmp_path, program(None), program(None)).measure(job)
     assert found.judgement.outcome is Outcome.PASSED

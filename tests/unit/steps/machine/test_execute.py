@@ -21,7 +21,7 @@ from tests.support.memory_files import MemoryArtifacts, MemoryPacker
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.machine.build_sides import Workshop
+    from service.steps.machine.build_sides import BuildHost
     from tests.support.build_host import MemorySource
 
 JOB = parse_project_file(PROJECT_FILE).job("perf")
@@ -44,7 +44,7 @@ class Machine:
         self.source = source or project()
         self.sandbox = MemorySandbox()
         self.artifacts = MemoryArtifacts()
-        self.shop: Workshop = workshop(self.source, self.sandbox, scratch, artifacts=self.artifacts)
+        self.host: BuildHost = workshop(self.source, self.sandbox, scratch, artifacts=self.artifacts)
         self.claimed = MemoryClaimed(spec=spec_of(self.source, base).to_mapping())
 
     def write(self, commit: str, program: str) -> None:
@@ -54,7 +54,7 @@ class Machine:
         self.claimed = MemoryClaimed(spec=spec_of(self.source).to_mapping())
 
     def work(self, *, is_draining: bool = False) -> Execution | None:
-        return execute_build(self.claimed, self.shop, Silence(), lambda: is_draining)
+        return execute_build(self.claimed, self.host, Silence(), lambda: is_draining)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ class TestOutcomes:
 
     def test_programs_that_cannot_be_copied_are_the_machines_fault(self, machine: Machine) -> None:
         full = Transient("copying of the programs: exit code 1: cp: no space left on device")
-        machine.shop = replace(machine.shop, packer=MemoryPacker(fault=full))
+        machine.host = replace(machine.host, packer=MemoryPacker(fault=full))
         assert machine.work() is None  # it is tried again
 
         machine.claimed.attempt = MAX_ATTEMPTS

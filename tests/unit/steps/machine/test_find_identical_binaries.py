@@ -64,17 +64,17 @@ class Pair:
         self, spec: BuildSpec | None = None, programs: Sequence[str] = ("x", "x")
     ) -> frozenset[str]:
         """What is recognised where the built programs of base and patch hold these texts."""
-        shop = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self.source.checkout("kv", side)) for side in Side}
             for tree, program in zip(trees.values(), programs, strict=True):
                 (tree / "build").mkdir()
                 (tree / "build" / "bench").write_text(program)
-            return recognise(shop, spec or self.spec(), trees, lambda: None)
+            return recognise(host, spec or self.spec(), trees, lambda: None)
 
     def execute(self) -> Execution | None:
-        shop = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
-        return execute_build(self.claimed, shop, Silence())
+        host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        return execute_build(self.claimed, host, Silence())
 
 
 def test_a_change_of_text_for_people_leaves_the_same_program(tmp_path: Path) -> None:

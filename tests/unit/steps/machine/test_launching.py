@@ -133,7 +133,7 @@ class TestCpus:
         self, tmp_path: Path, name: str, host: tuple[int, ...], said: str | None
     ) -> None:
         machine = Machine(tmp_path)
-        machine.shop = replace(machine.shop, cpus=(2, 3), host_cpus=host)
+        machine.host = replace(machine.host, cpus=(2, 3), host_cpus=host)
         for commit in ("parent", "patch1"):
             machine.write(commit, code(**{name: 1e-6, f"BM_{commit}": 1e-6}))
         execution = machine.work()

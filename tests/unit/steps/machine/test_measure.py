@@ -49,10 +49,10 @@ class Bench:
         self.conditions: dict[str, Any] = {}
 
     def measure(self, job: Job = JOB, seed: str = "seed", extent: Extent | None = None) -> Measurement:
-        shop = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
+        host = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self._tree(side)) for side in Side}
-            return measure(shop, job, trees, seed, self.log, Silence(), lambda: None, (), extent)
+            return measure(host, job, trees, seed, self.log, Silence(), lambda: None, (), extent)
 
     @contextmanager
     def _tree(self, side: Side) -> Iterator[Path]:

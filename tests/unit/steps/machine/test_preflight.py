@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from service.domain.machine.environment import Load
-from service.steps.machine.preflight import READINGS, what_hinders
+from service.steps.machine.preflight import READINGS, obstacle_to_measuring
 
 BUSY, IDLE, STOLEN = (100, 0), (0, 0), (80, 20)  # busy and stolen ticks of a second
 
@@ -29,7 +29,7 @@ class Host:
         self.stolen += stolen * seconds
 
     def ask(self) -> str:
-        return what_hinders(self.read_load, (0,), self.pause)
+        return obstacle_to_measuring(self.read_load, (0,), self.pause)
 
 
 def test_a_quiet_machine_takes_work_after_one_reading() -> None:

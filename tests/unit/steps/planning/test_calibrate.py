@@ -15,7 +15,7 @@ from service.domain.errors import Transient
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.verdict import Verdict
 from service.steps.planning.calibrate import calibrate
-from service.steps.upkeep.sweep import poke
+from service.steps.upkeep.sweep import sweep
 from tests.support.build_host import MemorySource
 from tests.support.changes import PROJECT_FILE, Service, project
 from tests.support.finished import Farm
@@ -178,7 +178,7 @@ class TestSessions:
         start(farm)
         farm.service.plan(1)
         farm.service.store.memory.in_the_way = [1]
-        poke(farm.service.store, farm.service.store, MemoryQueue())
+        sweep(farm.service.store, farm.service.store, MemoryQueue())
         (build,) = farm.service.store.memory.builds
 
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.CANCELLED)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.errors import Permanent, Transient
 from service.domain.gerrit.change import Change, PatchSet, Person
 from service.domain.identity import ChangeKey
-from service.ports.records import NewRuling
+from service.ports.records import NewOverride
 from tests.support.build_host import CODE, code
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN, FakeReviewServer
@@ -50,7 +50,7 @@ def test_a_trusted_persons_word_lets_exactly_this_patch_set_run() -> None:
     service = uploaded(MALLORY, MALLORY)
     service.server.say(KEY, "bob", "Patch Set 1:\n\nok-to-test")
     service.see(service.server.changes[KEY])
-    service.obey()
+    service.run_comment_commands()
     service.plan(2)
     assert service.runs()[-1] == ("patch1", RunState.RUNNING)
 
@@ -64,7 +64,7 @@ def test_nobody_lets_the_own_code_run() -> None:
     service = uploaded(MALLORY, MALLORY)
     service.server.say(KEY, "mallory", "Patch Set 1:\n\nok-to-test")
     service.see(service.server.changes[KEY])
-    (answer,) = service.obey()
+    (answer,) = service.run_comment_commands()
     assert "refused, Mallory is not in the group committers" in answer
 
 
@@ -87,7 +87,7 @@ def test_permission_that_comes_while_the_plan_is_made_is_heard() -> None:
 
     def meanwhile() -> None:
         with service.store.transaction() as tx:
-            tx.add_ruling(1, NewRuling(RulingKind.TRUST, "bob", "Bob"))
+            tx.add_override(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
 
     asked = service.server.is_member
 
@@ -107,7 +107,7 @@ def test_a_recheck_does_not_get_around_it() -> None:
     service.server.members.add(("mallory", "everybody"))
     service.server.say(KEY, "mallory", "Patch Set 1:\n\nrecheck")
     service.see(service.server.changes[KEY])
-    service.obey()
+    service.run_comment_commands()
     service.plan(2)
     assert [state for _, state in service.runs()] == [RunState.REFUSED, RunState.REFUSED]
 
@@ -148,7 +148,7 @@ class TestStacks:
         service.server.members.add(("mallory", "committers"))
         service.server.say(KEY, "bob", "Patch Set 1:\n\nok-to-test")
         service.see(service.server.changes[KEY])
-        service.obey()
+        service.run_comment_commands()
         self.upload_child(service)
         with pytest.raises(Transient, match="parent"):
             service.plan(3)

@@ -62,7 +62,7 @@ def say(service: Service, text: str, who: str = "bob") -> list[str]:
     """Somebody writes on the change; what is posted for it."""
     service.server.say(KEY, who, f"Patch Set 1:\n\n{text}")
     service.see(service.server.changes[KEY])
-    return service.obey()
+    return service.run_comment_commands()
 
 
 def spec(service: Service, build: int) -> BuildSpec:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import ChangeStatus
-from service.steps.reviewers.run_comment_commands import obey
+from service.steps.reviewers.run_comment_commands import run_comment_commands
 from tests.support.changes import KEY, LINKS, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 
@@ -42,7 +42,7 @@ def say(service: Service, text: str, who: str = "bob") -> list[str]:
     """Somebody writes on the change; what is posted for it."""
     service.server.say(KEY, who, f"Patch Set 1:\n\n{text}")
     service.see(service.server.changes[KEY])
-    return service.obey()
+    return service.run_comment_commands()
 
 
 def builds(service: Service, run: int) -> list[int]:
@@ -61,7 +61,7 @@ class TestRecheck:
     def test_each_message_is_obeyed_once(self, service: Service) -> None:
         say(service, "recheck")
         service.reconcile(is_full=True)
-        assert service.obey() == []
+        assert service.run_comment_commands() == []
         assert len(service.store.memory.builds) == 3
 
     def test_a_named_job_moves_to_the_end(self, service: Service) -> None:
@@ -189,8 +189,8 @@ class TestOrder:
         service.server.say(KEY, "bob", "Patch Set 1:\n\noverride MB-1 known")
         service.server.say(KEY, "bob", "Patch Set 1:\n\noverride undo")
         service.see(service.server.changes[KEY])
-        obey(service.store, service.server, service.source, LINKS, 2)
-        obey(service.store, service.server, service.source, LINKS, 1)
+        run_comment_commands(service.store, service.server, service.source, LINKS, 2)
+        run_comment_commands(service.store, service.server, service.source, LINKS, 1)
         assert [each.vote for each in service.store.memory.decisions] == [-1, 1, -1]
 
 
@@ -225,14 +225,14 @@ class TestRights:
 class TestWhoIsHeard:
     def test_the_service_itself_is_not(self, service: Service) -> None:
         assert say(service, "recheck", who=service.server.account) == []
-        assert service.store.memory.heard == []
+        assert service.store.memory.comment == []
 
     def test_what_was_said_before_we_came_is_not(self) -> None:
         service = Service(source=project(PROJECT_FILE + RIGHTS))
         service.server.put(change_at(1, updated=WRITTEN))
         service.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
         service.see(service.server.changes[KEY])
-        assert service.store.memory.heard == []
+        assert service.store.memory.comment == []
 
     def test_a_closed_change_is_not(self, service: Service) -> None:
         service.server.put(change_at(1, minutes=1, updated=WRITTEN, status=ChangeStatus.ABANDONED))
@@ -260,9 +260,9 @@ class TestAPersonsOwnOverride:
         service.see(service.server.changes[KEY])
         service.see(service.server.changes[KEY])
 
-        ((_, ruling),) = service.store.memory.rulings
-        assert (ruling.kind, ruling.who, ruling.bug) == (RulingKind.PERSON_VOTE, "Bob", "MB-37948")
-        assert service.obey() == []
+        ((_, override),) = service.store.memory.overrides
+        assert (override.kind, override.who, override.bug) == (OverrideKind.PERSON_VOTE, "Bob", "MB-37948")
+        assert service.run_comment_commands() == []
 
     def test_that_of_a_second_person_is_written_down_too(self, service: Service) -> None:
         server = service.server
@@ -272,4 +272,4 @@ class TestAPersonsOwnOverride:
             server.say(KEY, person, "Removed Performance-1 by Benchgate")
             service.see(service.server.changes[KEY])
 
-        assert [ruling.who for _, ruling in service.store.memory.rulings] == ["Bob", "Carol"]
+        assert [override.who for _, override in service.store.memory.overrides] == ["Bob", "Carol"]

@@ -5,14 +5,15 @@ import pytest
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
-from service.steps.upkeep.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, note_failure
+from service.ports.queue import Task
+from service.steps.upkeep.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure
 from tests.support.changes import LINKS, Service, change_at
 
 FAULT = ValueError("the results are\nodd")
 
 
-def fail(service: Service, task: str, times: int, fault: Exception = FAULT) -> list[bool]:
-    return [note_failure(service.store, service.store, LINKS, task, 1, fault) for _ in range(times)]
+def fail(service: Service, task: Task, times: int, fault: Exception = FAULT) -> list[bool]:
+    return [record_failure(service.store, service.store, LINKS, task, 1, fault) for _ in range(times)]
 
 
 @pytest.fixture
@@ -23,33 +24,33 @@ def service() -> Service:
 
 
 def test_a_step_may_fail_some_times_before_it_is_given_up(service: Service) -> None:
-    assert fail(service, "vote", DEFECT_ATTEMPTS) == [False] * (DEFECT_ATTEMPTS - 1) + [True]
+    assert fail(service, Task.VOTE, DEFECT_ATTEMPTS) == [False] * (DEFECT_ATTEMPTS - 1) + [True]
     assert service.runs() == [("patch1", RunState.PLANNING)]
 
 
 def test_an_outage_is_outlasted(service: Service) -> None:
     outage = Transient("the git server does not answer")
 
-    assert fail(service, "plan", TRANSIENT_ATTEMPTS - 1, outage) == [False] * (TRANSIENT_ATTEMPTS - 1)
+    assert fail(service, Task.PLAN, TRANSIENT_ATTEMPTS - 1, outage) == [False] * (TRANSIENT_ATTEMPTS - 1)
     assert service.runs() == [("patch1", RunState.PLANNING)]
-    assert fail(service, "plan", 1, outage) == [True]
+    assert fail(service, Task.PLAN, 1, outage) == [True]
     assert service.runs() == [("patch1", RunState.REFUSED)]
 
 
 def test_results_that_cannot_be_analysed_are_no_fault_of_the_change(service: Service) -> None:
     service.plan()
     service.store.update(1, state=BuildState.EXECUTED)
-    fail(service, "analyse", DEFECT_ATTEMPTS - 1)
+    fail(service, Task.ANALYSE, DEFECT_ATTEMPTS - 1)
     assert service.store.memory.builds[0].state is BuildState.EXECUTED
 
-    fail(service, "analyse", 1)
+    fail(service, Task.ANALYSE, 1)
     (build,) = service.store.memory.builds
     assert build.outcome is Outcome.INFRASTRUCTURE
     assert build.causes == ("its results could not be analysed; the operators were told",)
 
 
 def test_a_run_that_cannot_be_planned_is_told_as_aborted_and_without_a_vote(service: Service) -> None:
-    fail(service, "plan", DEFECT_ATTEMPTS)
+    fail(service, Task.PLAN, DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.REFUSED)]
     (review,) = service.store.memory.reviews.values()
@@ -62,7 +63,7 @@ def test_a_run_that_cannot_be_planned_is_told_as_aborted_and_without_a_vote(serv
 
 def test_a_run_that_was_planned_after_all_goes_on(service: Service) -> None:
     service.plan()
-    fail(service, "plan", DEFECT_ATTEMPTS)
+    fail(service, Task.PLAN, DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.RUNNING)]
     assert service.store.memory.reviews == {}

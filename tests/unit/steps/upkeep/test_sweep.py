@@ -5,7 +5,8 @@ import pytest
 from service.domain.decision.states import MAX_ATTEMPTS, BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
-from service.steps.upkeep.sweep import CONTROL, ask_for_signs_of_life, poke, relay_hints
+from service.ports.queue import Task
+from service.steps.upkeep.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.changes import Service, change_at
 from tests.support.memory_store import MemoryQueue
 
@@ -24,7 +25,7 @@ class TestRelay:
         queue = MemoryQueue()
 
         assert relay_hints(service.store, queue) == 2
-        assert queue.sent == [("plan", 1, CONTROL), ("execute", 1, "perf")]
+        assert queue.sent == [(Task.PLAN, 1, CONTROL), (Task.EXECUTE, 1, "perf")]
         assert relay_hints(service.store, queue) == 0
 
     def test_a_broker_that_is_down_loses_nothing(self, service: Service) -> None:
@@ -39,51 +40,55 @@ class TestRelay:
         queue = DyingQueue()
         with pytest.raises(Transient):
             relay_hints(service.store, queue)
-        assert queue.sent == [("plan", 1, CONTROL)]
+        assert queue.sent == [(Task.PLAN, 1, CONTROL)]
 
         healthy = MemoryQueue()
         relay_hints(service.store, healthy)
-        assert healthy.sent == [("plan", 1, CONTROL), ("execute", 1, "perf")]
+        assert healthy.sent == [(Task.PLAN, 1, CONTROL), (Task.EXECUTE, 1, "perf")]
 
 
 class DyingQueue(MemoryQueue):
     """It takes one hint and dies."""
 
-    def send(self, task: str, entity: int, pool: str) -> None:
+    def send(self, task: Task, entity: int, pool: str) -> None:
         self.is_down = bool(self.sent)
         super().send(task, entity, pool)
 
 
-class TestPoke:
+class TestSweep:
     def test_a_step_that_should_have_come_is_hinted_at_again(self, service: Service) -> None:
         queue = MemoryQueue()
-        service.store.memory.stalled = [("handle_event", 4), ("vote", 1)]
+        service.store.memory.stalled = [(Task.HANDLE_EVENT, 4), (Task.VOTE, 1)]
         service.store.memory.idle = [("perf", 1)]
-        poke(service.store, service.store, queue)
+        sweep(service.store, service.store, queue)
 
-        assert queue.sent == [("handle_event", 4, CONTROL), ("vote", 1, CONTROL), ("execute", 1, "perf")]
+        assert queue.sent == [
+            (Task.HANDLE_EVENT, 4, CONTROL),
+            (Task.VOTE, 1, CONTROL),
+            (Task.EXECUTE, 1, "perf"),
+        ]
 
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
     def test_a_build_whose_machine_fell_silent_is_queued_again(self, service: Service, attempt: int) -> None:
         service.store.update(1, state=BuildState.RUNNING, attempt=attempt)
         service.store.memory.lost = {1}
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
 
         assert service.store.memory.builds[0].state is BuildState.QUEUED
 
     def test_after_the_last_attempt_it_is_given_up_and_the_vote_is_told(self, service: Service) -> None:
         service.store.update(1, state=BuildState.RUNNING, attempt=MAX_ATTEMPTS)
         service.store.memory.lost = {1}
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.INFRASTRUCTURE)
         assert build.causes == ("its machine fell silent 3 times",)
-        assert service.store.memory.hints[-1] == ("vote", 1)
+        assert service.store.memory.hints[-1] == (Task.VOTE, 1)
 
     def test_a_build_past_its_deadline_is_given_up(self, service: Service) -> None:
         service.store.memory.overdue = {1}
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
         assert build.outcome is Outcome.INFRASTRUCTURE
@@ -91,26 +96,26 @@ class TestPoke:
 
     def test_a_queued_build_that_nobody_wants_ends_as_cancelled(self, service: Service) -> None:
         service.see(change_at(2))
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
         assert service.store.memory.builds[0].outcome is None, "the new patch set may be the same to it"
 
         service.plan(2)
-        poke(service.store, service.store, MemoryQueue())
+        sweep(service.store, service.store, MemoryQueue())
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
 
     def test_a_broker_that_is_down_does_not_keep_builds_from_ending(self, service: Service) -> None:
         service.store.memory.overdue = {1}
-        service.store.memory.stalled = [("vote", 1)]
+        service.store.memory.stalled = [(Task.VOTE, 1)]
         with pytest.raises(Transient):
-            poke(service.store, service.store, MemoryQueue(is_down=True))
+            sweep(service.store, service.store, MemoryQueue(is_down=True))
 
         assert service.store.memory.builds[0].state is BuildState.FINISHED
 
-    def test_one_process_pokes_at_a_time(self, service: Service) -> None:
+    def test_one_process_sweeps_at_a_time(self, service: Service) -> None:
         queue = MemoryQueue()
-        service.store.memory.stalled = [("vote", 1)]
-        with service.store.exclusive("poke"):
-            poke(service.store, service.store, queue)
+        service.store.memory.stalled = [(Task.VOTE, 1)]
+        with service.store.exclusive("sweep"):
+            sweep(service.store, service.store, queue)
 
         assert queue.sent == []
 
@@ -118,6 +123,6 @@ class TestPoke:
 def test_every_pool_is_asked_for_a_sign_of_life(service: Service) -> None:
     queue = MemoryQueue()
     service.store.memory.idle = [("perf", 1), ("lint", 2), ("perf", 3)]
-    ask_for_signs_of_life(service.store, queue)
+    ask_for_heartbeats(service.store, queue)
 
     assert [pool for _, _, pool in queue.sent] == ["lint", "perf"]

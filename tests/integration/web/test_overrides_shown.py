@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.decision.overrides import RulingKind
+from service.domain.decision.overrides import OverrideKind
 from tests.support.fake_reading import FakeReading, add_patch_set, build_summary, change_summary, ruling_view
 from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, OVERRIDDEN, REGRESSION, sample_project
 from tests.support.web import build_app, call
@@ -33,7 +33,7 @@ def words(html: str) -> str:
 
 def rows_decided(text: str) -> list[str]:
     """The rows of the section on what people decided."""
-    section = text.partition('id="rulings"')[2].partition("</section>")[0]
+    section = text.partition('id="overrides"')[2].partition("</section>")[0]
     return re.findall(r"<tr.*?</tr>", section.partition("<tbody>")[2], re.DOTALL)
 
 
@@ -86,21 +86,21 @@ def test_a_bug_with_an_address_is_a_link_that_tells_nobody_where_it_was_followed
 )
 def test_a_bug_of_another_kind_is_text(bug: str) -> None:
     reading = FakeReading()
-    add_patch_set(reading, change_summary(1, "x"), [], rulings=[ruling_view("override", "Bob", bug=bug)])
+    add_patch_set(reading, change_summary(1, "x"), [], overrides=[ruling_view("override", "Bob", bug=bug)])
     [row] = rows_decided(call(build_app(reading), "GET", "/changes/1").text)
     assert "<a " not in row
     assert words(row).endswith(bug)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-@pytest.mark.parametrize("kind", RulingKind)
-def test_hostile_words_of_people_stay_text(name: str, kind: RulingKind) -> None:
+@pytest.mark.parametrize("kind", OverrideKind)
+def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> None:
     reading = FakeReading()
-    ruling = ruling_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
-    build = build_summary(1, 10, outcome="failed", result="FAILURE", excused_by=name)
+    override = ruling_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
+    build = build_summary(1, 10, outcome="failed", result="FAILURE", waived_by=name)
     change = change_summary(1, "x", run_id=1, run_state="finished")
-    taken_back = replace(ruling, is_standing=False)
-    add_patch_set(reading, change, [(build, [])], rulings=[ruling, taken_back])
+    revoked = replace(override, is_active=False)
+    add_patch_set(reading, change, [(build, [])], overrides=[override, revoked])
 
     for path in ("/changes/1", "/runs/1"):
         text = call(build_app(reading), "GET", path).text
@@ -122,7 +122,7 @@ def test_a_vote_that_the_server_did_not_take_is_told_beside_its_decision() -> No
 
 def test_the_api_tells_all_rulings_and_what_excuses_each_build() -> None:
     found = get(f"/changes/{OVERRIDDEN}/patch-sets/1")
-    newest, *_, undone, trusted = found["rulings"]
+    newest, *_, undone, trusted = found["overrides"]
     assert newest == {
         "kind": "override",
         "who": "Bob Reviewer",
@@ -130,31 +130,31 @@ def test_the_api_tells_all_rulings_and_what_excuses_each_build() -> None:
         "bug": "https://bugs.example/MB-37948",
         "filter": "",
         "at": "2026-11-21T02:34:00Z",
-        "is_standing": True,
-        "excuses": [{"job": "kv_engine.linux", "number": 812}],
+        "is_active": True,
+        "waives": [{"job": "kv_engine.linux", "number": 812}],
         "sentence": OVERRIDE,
     }
-    assert (undone["is_standing"], trusted["kind"]) == (False, "trust")
-    assert [build["excused_by"] for build in found["builds"]] == [ACCEPT, OVERRIDE]
-    assert [build["excused_by"] for build in get("/runs/52")["builds"]] == [ACCEPT, OVERRIDE]
+    assert (undone["is_active"], trusted["kind"]) == (False, "trust")
+    assert [build["waived_by"] for build in found["builds"]] == [ACCEPT, OVERRIDE]
+    assert [build["waived_by"] for build in get("/runs/52")["builds"]] == [ACCEPT, OVERRIDE]
     assert get("/runs/52")["run"]["label"] == "Verified"
 
 
 def test_a_build_by_itself_is_excused_by_nobody() -> None:
-    assert "excused_by" not in get("/builds/kv-engine-cv-perf/5910")["build"]
+    assert "waived_by" not in get("/builds/kv-engine-cv-perf/5910")["build"]
 
 
 def test_hostile_words_come_through_the_api_as_they_are() -> None:
-    found = get(f"/changes/{HOSTILE_CHANGE}/patch-sets/1")["rulings"]
+    found = get(f"/changes/{HOSTILE_CHANGE}/patch-sets/1")["overrides"]
     assert [each["reason"] for each in found][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
 
 
 def test_the_document_describes_rulings() -> None:
     schemas = get("/openapi.json")["components"]["schemas"]
-    assert set(schemas["Ruling"]["properties"]) == {
-        *("kind", "who", "reason", "bug", "filter", "at", "is_standing", "excuses", "sentence")
+    assert set(schemas["Override"]["properties"]) == {
+        *("kind", "who", "reason", "bug", "filter", "at", "is_active", "waives", "sentence")
     }
-    assert set(schemas["RulingKind"]["enum"]) == set(RulingKind)
+    assert set(schemas["OverrideKind"]["enum"]) == set(OverrideKind)
     for whole, part in (("PatchSetWithBuilds", "BuildWithComparisons"), ("RunWithBuilds", "BuildOfRun")):
         assert schemas[whole]["properties"]["builds"]["items"]["$ref"].endswith(f"/{part}")
-        assert "excused_by" in schemas[part]["properties"]
+        assert "waived_by" in schemas[part]["properties"]
