@@ -2,7 +2,7 @@
 
 The best of many repetitions of 2 ms spreads by a half to a tenth of what the best of three that take as long
 together spreads by: what disturbs a CPU comes in bursts, and between bursts there is room for a short one.
-``docs/statistics.md`` has the measured spreads.
+``docs/measurements.md`` has the measured spreads.
 """
 
 from __future__ import annotations
