@@ -1,0 +1,41 @@
+"""The documents name only files, pages and sections that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])
+_EXAMPLE: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+_LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+_PATH: Final = re.compile(r"`((?:bench|dashboards|docs|migrations|service|tests|tools|workers)/[\w./-]+)`")
+
+
+def prose_of(document: Path) -> str:
+    """Return a document without its examples."""
+    return _EXAMPLE.sub("", document.read_text(encoding="utf-8"))
+
+
+def anchors_of(document: Path) -> set[str]:
+    """Return the anchors of the headings, as GitHub forms them."""
+    headings = re.findall(r"^#+ (.*)$", prose_of(document), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_links_to_existing_pages_and_sections(document: Path) -> None:
+    missing = []
+    for target, anchor in _LINK.findall(prose_of(document)):
+        page = document.parent / target if target else document
+        if not page.exists() or (anchor and anchor not in anchors_of(page)):
+            missing.append(f"{target}#{anchor}")
+    assert missing == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_names_existing_files(document: Path) -> None:
+    assert [path for path in _PATH.findall(prose_of(document)) if not (ROOT / path).exists()] == []
