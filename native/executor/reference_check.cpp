@@ -52,15 +52,14 @@ class AddingTask : public RecurringTask {
 
 Mismatch checkTaskable(int /*threads*/) {
     const auto taskable = makeTaskable();
-    const auto high = taskable->getWorkloadPriority();
+    const auto before = taskable->getWorkloadPriority();
     taskable->setWorkloadPriority(WorkloadPriority::Low);
     return firstOf({
-        compare("GID", 0, static_cast<std::int64_t>(taskable->getGID())),
-        compare("priority", static_cast<int>(WorkloadPriority::High), static_cast<int>(high)),
-        compare("changed priority", static_cast<int>(WorkloadPriority::Low),
-                static_cast<int>(taskable->getWorkloadPriority())),
+        compare("GID", 0, taskable->getGID()),
+        compare("priority is high", true, before == WorkloadPriority::High),
+        compare("changed priority is low", true, taskable->getWorkloadPriority() == WorkloadPriority::Low),
         compare("shards", 1, taskable->getWorkLoadPolicy().shards),
-        compare("shut down", 0, taskable->isShutdown() ? 1 : 0),
+        compare("shut down", false, taskable->isShutdown()),
     });
 }
 
@@ -80,8 +79,8 @@ Mismatch checkPureFollyOneShot(int threads) {
     world.cpu.shutdown();
     return firstOf({
         checkTaskable(threads),
-        compare("sum of all tasks", sumSerially(count), sum),
-        compare("tasks reported", count, reported),
+        compare("sum of all tasks", sumSerially(count), sum.load()),
+        compare("tasks reported", count, reported.load()),
     });
 }
 
@@ -94,7 +93,7 @@ Mismatch checkCB3OneShot(int threads) {
         world.pool.schedule(std::make_shared<AddingTask>(*world.taskable, sum, task, done), WorkerKind::NonIO);
     }
     done.wait();
-    return firstOf({checkTaskable(threads), compare("sum of all tasks", sumSerially(count), sum)});
+    return firstOf({checkTaskable(threads), compare("sum of all tasks", sumSerially(count), sum.load())});
 }
 
 Mismatch checkPureFollyTimeouts(int /*threads*/) {
@@ -107,8 +106,10 @@ Mismatch checkPureFollyTimeouts(int /*threads*/) {
                                        [](const Timeout& timeout) { return timeout.hasExpired(); });
     const auto cancelled = std::count_if(world.timeouts.begin(), world.timeouts.end(),
                                          [&world](Timeout& timeout) { return world.timer.cancelAndWait(timeout); });
-    return firstOf({compare("expired timeouts", 0, expired),
-                    compare("cancelled timeouts", static_cast<std::int64_t>(checkedTimeouts), cancelled)});
+    return firstOf({
+        compare("expired timeouts", 0, expired),
+        compare("cancelled timeouts", checkedTimeouts, cancelled),
+    });
 }
 
 Mismatch checkCB3Timeouts(int threads) {
@@ -117,9 +118,11 @@ Mismatch checkCB3Timeouts(int threads) {
                                      [&world](TaskHandle task) { return world.pool.snooze(task, 30s); });
     const auto cancelled = std::count_if(world.timeouts.begin(), world.timeouts.end(),
                                          [&world](TaskHandle task) { return world.pool.cancel(task); });
-    return firstOf({compare("fired timeouts", 0, world.hasFired ? 1 : 0),
-                    compare("moved timeouts", static_cast<std::int64_t>(checkedTimeouts), moved),
-                    compare("cancelled timeouts", static_cast<std::int64_t>(checkedTimeouts), cancelled)});
+    return firstOf({
+        compare("fired timeouts", false, world.hasFired.load()),
+        compare("moved timeouts", checkedTimeouts, moved),
+        compare("cancelled timeouts", checkedTimeouts, cancelled),
+    });
 }
 
 }  // namespace executor

@@ -67,24 +67,26 @@ class Reference {
 
     [[nodiscard]] Mismatch differenceOf(const KVStore& store) const {
         const auto contents = store.readAll();
-        return firstOf({compare("documents on disk", static_cast<std::int64_t>(disk_.size()),
-                                static_cast<std::int64_t>(contents.size())),
-                        contents == disk_ ? std::nullopt : Mismatch{"the documents on disk are not those of the map"},
-                        compare("highest cas on disk", static_cast<std::int64_t>(clock_),
-                                static_cast<std::int64_t>(store.state().maxCas)),
-                        compare("highest seqno on disk", static_cast<std::int64_t>(clock_),
-                                static_cast<std::int64_t>(store.state().highSeqno))});
+        return firstOf({
+            compare("documents on disk", disk_.size(), contents.size()),
+            contents == disk_ ? std::nullopt : Mismatch{"the documents on disk are not those of the map"},
+            compare("highest cas on disk", clock_, store.state().maxCas),
+            compare("highest seqno on disk", clock_, store.state().highSeqno),
+        });
     }
 
     [[nodiscard]] Mismatch differenceOfCounts() const {
         const VBucketStats& stats = vbucket_.stats();
-        return firstOf({compare("documents created", created_, stats.opsCreate),
-                        compare("documents updated", updated_, stats.opsUpdate),
-                        compare("documents deleted", deleted_, stats.opsDelete),
-                        compare("documents counted", static_cast<std::int64_t>(disk_.size()), stats.numTotalItems),
-                        compare("items persisted", persisted_, stats.totalPersisted),
-                        compare("items waiting", 0, stats.diskQueueSize), compare("failures", 0, stats.flushFailed),
-                        compare("dirty values", 0, vbucket_.hashTable().countDirty())});
+        return firstOf({
+            compare("documents created", created_, stats.opsCreate.load()),
+            compare("documents updated", updated_, stats.opsUpdate.load()),
+            compare("documents deleted", deleted_, stats.opsDelete.load()),
+            compare("documents counted", disk_.size(), stats.numTotalItems.load()),
+            compare("items persisted", persisted_, stats.totalPersisted.load()),
+            compare("items waiting", 0, stats.diskQueueSize.load()),
+            compare("failures", 0, stats.flushFailed.load()),
+            compare("dirty values", 0, vbucket_.hashTable().countDirty()),
+        });
     }
 
    private:
@@ -149,10 +151,12 @@ Mismatch checkQueueDirty() {
                                      [&newest](const QueuedItem& item) { return newest[item->key] != item.get(); });
     const bool isInOrder = std::is_sorted(
         queued.begin(), queued.end(), [](const auto& left, const auto& right) { return left->seqno < right->seqno; });
-    const auto keys = static_cast<std::int64_t>(newest.size());
-    return firstOf({compare("items queued", keys, static_cast<std::int64_t>(queued.size())),
-                    compare("items counted", keys, waiting), compare("items that are not their key's newest", 0, wrong),
-                    compare("order of seqnos", 1, isInOrder ? 1 : 0)});
+    return firstOf({
+        compare("items queued", newest.size(), queued.size()),
+        compare("items counted", newest.size(), waiting),
+        compare("items that are not their key's newest", 0, wrong),
+        compare("seqnos in order", true, isInOrder),
+    });
 }
 
 }  // namespace flush_vbucket

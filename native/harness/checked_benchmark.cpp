@@ -5,13 +5,6 @@
 
 namespace benchgate {
 
-Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual) {
-    if (expected == actual) {
-        return std::nullopt;
-    }
-    return what + ": " + std::to_string(actual) + " instead of " + std::to_string(expected);
-}
-
 Mismatch firstOf(std::initializer_list<Mismatch> mismatches) {
     const auto* found =
         std::find_if(mismatches.begin(), mismatches.end(), [](const Mismatch& one) { return one.has_value(); });

@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include <cstdint>
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -21,8 +21,16 @@ namespace benchgate {
 /// What differs from the reference, or nothing if the answer is right.
 using Mismatch = std::optional<std::string>;
 
-/// Nothing if the counts agree, else `what: <actual> instead of <expected>`.
-Mismatch compare(const std::string& what, std::int64_t expected, std::int64_t actual);
+/// Nothing if the two numbers are equal, else `what: <actual> instead of <expected>`. Types that differ in sign or size
+/// are compared by value; a bool counts as 0 or 1.
+template <std::integral Expected, std::integral Actual>
+Mismatch compare(const std::string& what, Expected expected, Actual actual) {
+    // The plus turns bool and the character types, which neither function below accepts, into numbers.
+    if (std::cmp_equal(+expected, +actual)) {
+        return std::nullopt;
+    }
+    return what + ": " + std::to_string(+actual) + " instead of " + std::to_string(+expected);
+}
 
 /// The first that is one, so that a check can list what it compares.
 Mismatch firstOf(std::initializer_list<Mismatch> mismatches);

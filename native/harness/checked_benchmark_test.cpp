@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -147,6 +149,13 @@ TEST(MismatchTest, EqualCountsAreNone) { EXPECT_EQ(compare("items", 3, 3), std::
 
 TEST(MismatchTest, ADifferenceSaysWhatIsAndWhatShouldBe) {
     EXPECT_EQ(compare("items", 3, 2), Mismatch{"items: 2 instead of 3"});
+}
+
+TEST(MismatchTest, NumbersOfDifferentTypesAreComparedByValue) {
+    EXPECT_EQ(compare("items", 3, std::uint64_t{3}), std::nullopt);
+    EXPECT_EQ(compare("items", -1, std::numeric_limits<std::uint64_t>::max()),
+              Mismatch{"items: 18446744073709551615 instead of -1"});
+    EXPECT_EQ(compare("is done", true, false), Mismatch{"is done: 0 instead of 1"});
 }
 
 TEST(MismatchTest, TheFirstOfSeveralIsTold) {

@@ -73,11 +73,7 @@ Mismatch compareWithContents(SelectedTable& table, const Contents& expected) {
 }
 
 Mismatch compareBytes(std::int64_t expected, const PerCoreCounter& actual) {
-    if (actual.total() == expected) {
-        return std::nullopt;
-    }
-    return "bytes of meta data in the bucket: " + std::to_string(actual.total()) + " instead of " +
-           std::to_string(expected);
+    return benchgate::compare("bytes of meta data in the bucket", expected, actual.total());
 }
 
 Mismatch checkMutations(int threads) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "harness/checked_benchmark.h"
+
 namespace hash_table {
 
 void countInReference(Totals& totals, const StoredValue& value) {
@@ -31,8 +33,8 @@ std::optional<std::string> differenceBetween(const Totals& expected, const Total
     std::optional<std::string> difference;
     auto next = numbers.begin();
     visitCounters(actual, [&](const std::string& name, std::int64_t number) {
-        if (number != *next && !difference) {
-            difference = name + ": " + std::to_string(number) + " instead of " + std::to_string(*next);
+        if (!difference) {
+            difference = benchgate::compare(name, *next, number);
         }
         ++next;
     });

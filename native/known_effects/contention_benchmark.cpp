@@ -67,7 +67,7 @@ benchgate::Mismatch checkContended(int threads) {
             running.emplace_back([&work, items] { work.doItems(items); });
         }
     }
-    return benchgate::compare("counted items", threads * items, static_cast<std::int64_t>(work.total()));
+    return benchgate::compare("counted items", threads * items, work.total());
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ template <typename Work>
 benchgate::Mismatch checkWork(int /*threads*/) {
     const std::int64_t items = itemsPerIteration(Work::baseItems);
     Work work;
-    return benchgate::compare("sum over the items", static_cast<std::int64_t>(Work::reference(items)),
-                              static_cast<std::int64_t>(work.doItems(items)));
+    return benchgate::compare("sum over the items", Work::reference(items), work.doItems(items));
 }
 
 /// Reports the items at the knob's 0 as processed, whatever was done: items per second fall by the effect. `WorkItems`
