@@ -58,6 +58,9 @@ class OneShotTask : public RecurringTask {
     HandOff& handOff_;
 };
 
+constinit benchgate::WorldOwner<PureFollyWorld> threadPoolOwner;
+constinit benchgate::WorldOwner<CB3World> singleLockPoolOwner;
+
 void runInThreadPool(benchmark::State& state, PureFollyWorld& world) {
     HandOff handOff;
     for ([[maybe_unused]] auto _ : state) {
@@ -85,10 +88,12 @@ void runInSingleLockPool(benchmark::State& state, CB3World& world) {
 }  // namespace
 
 void registerOneShotBenchmarks() {
-    benchgate::registerChecked("CB3ExecutorPoolBench/OneShotScheduleRun", checkCB3OneShot, runInSingleLockPool)
+    benchgate::registerChecked<singleLockPoolOwner>("CB3ExecutorPoolBench/OneShotScheduleRun", checkCB3OneShot,
+                                                    runInSingleLockPool)
         ->ThreadRange(1, maxThreads)
         ->UseRealTime();
-    benchgate::registerChecked("PureFollyExecutorBench/OneShotScheduleRun", checkPureFollyOneShot, runInThreadPool)
+    benchgate::registerChecked<threadPoolOwner>("PureFollyExecutorBench/OneShotScheduleRun", checkPureFollyOneShot,
+                                                runInThreadPool)
         ->ThreadRange(1, maxThreads)
         ->UseRealTime();
 }

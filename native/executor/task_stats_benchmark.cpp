@@ -10,6 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constinit benchgate::WorldOwner<TaskStatsWorld> taskStatsOwner;
+
 void logQTime(benchmark::State& state, TaskStatsWorld& world) {
     Taskable* taskable = world.taskable.get();
     for ([[maybe_unused]] auto _ : state) {
@@ -22,6 +24,8 @@ void logQTime(benchmark::State& state, TaskStatsWorld& world) {
 
 }  // namespace
 
-void registerTaskStatsBenchmarks() { benchgate::registerChecked("TaskStatsBench/LogQTime", checkTaskable, logQTime); }
+void registerTaskStatsBenchmarks() {
+    benchgate::registerChecked<taskStatsOwner>("TaskStatsBench/LogQTime", checkTaskable, logQTime);
+}
 
 }  // namespace executor

@@ -44,6 +44,9 @@ class Turn {
     std::uniform_int_distribution<int> delay_{10'000, 30'000};
 };
 
+constinit benchgate::WorldOwner<PureFollyTimeoutWorld> timerThreadOwner;
+constinit benchgate::WorldOwner<CB3TimeoutWorld> snoozeOwner;
+
 void moveOnTimerThread(benchmark::State& state, PureFollyTimeoutWorld& world) {
     Turn turn{state, world.timeouts.size()};
     // The last one waits for the timer thread, so that all the work asked for is inside the measured time.
@@ -85,10 +88,10 @@ void setRanges(benchgate::Registered* registered) {
 }  // namespace
 
 void registerTimeoutBenchmarks() {
-    setRanges(
-        benchgate::registerChecked("CB3ExecutorPoolBench/TimeoutAddCancel", checkCB3Timeouts, snoozeInSingleLockPool));
-    setRanges(benchgate::registerChecked("PureFollyExecutorBench/TimeoutAddCancel", checkPureFollyTimeouts,
-                                         moveOnTimerThread));
+    setRanges(benchgate::registerChecked<snoozeOwner>("CB3ExecutorPoolBench/TimeoutAddCancel", checkCB3Timeouts,
+                                                      snoozeInSingleLockPool));
+    setRanges(benchgate::registerChecked<timerThreadOwner>("PureFollyExecutorBench/TimeoutAddCancel",
+                                                           checkPureFollyTimeouts, moveOnTimerThread));
 }
 
 }  // namespace executor

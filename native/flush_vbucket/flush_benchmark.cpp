@@ -25,6 +25,8 @@ struct FlushWorld {
     FlushScenario scenario;
 };
 
+constinit benchgate::WorldOwner<FlushWorld> flushOwner;
+
 void flushVBucket(benchmark::State& state, FlushWorld& world) {
     HeapGrowth heap;
     for ([[maybe_unused]] auto _ : state) {
@@ -52,7 +54,8 @@ void flushVBucket(benchmark::State& state, FlushWorld& world) {
 void registerFlushBenchmarks() {
     for (const StoreKind kind : availableStores()) {
         const auto check = [kind](int /*threads*/) { return checkFlush(*makeFlusher(), kind); };
-        auto* registered = benchgate::registerChecked("MemTrackingVBucketBench/FlushVBucket", check, flushVBucket);
+        auto* registered =
+            benchgate::registerChecked<flushOwner>("MemTrackingVBucketBench/FlushVBucket", check, flushVBucket);
         for (const int items : {1, 100, 10'000, 1'000'000}) {
             for (const Mode mode : {Mode::Insert, Mode::Replace}) {
                 registered->Args({static_cast<int>(kind), items, static_cast<int>(mode)});

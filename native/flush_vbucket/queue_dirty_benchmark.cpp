@@ -24,6 +24,8 @@ struct QueueDirtyWorld {
     std::unique_ptr<VBucket> vbucket;
 };
 
+constinit benchgate::WorldOwner<QueueDirtyWorld> queueDirtyOwner;
+
 void queueDirty(benchmark::State& state, QueueDirtyWorld& world) {
     HeapGrowth heap;
     for ([[maybe_unused]] auto _ : state) {
@@ -47,7 +49,8 @@ void queueDirty(benchmark::State& state, QueueDirtyWorld& world) {
 
 void registerQueueDirtyBenchmarks() {
     const auto check = [](int /*threads*/) { return checkQueueDirty(); };
-    auto* registered = benchgate::registerChecked("MemTrackingVBucketBench/QueueDirty", check, queueDirty);
+    auto* registered =
+        benchgate::registerChecked<queueDirtyOwner>("MemTrackingVBucketBench/QueueDirty", check, queueDirty);
     for (const StoreKind kind : availableStores()) {
         for (const int items : {100, 10'000, 1'000'000}) {
             registered->Args({static_cast<int>(kind), items});

@@ -57,30 +57,39 @@ class CheckedAnswer {
 /// Makes the row an error row without times. In a loop, `break` after it.
 void rejectTime(benchmark::State& state, const std::string& reason);
 
-/// The world that the threads of one benchmark share. It is built and destroyed on the main thread, outside of the
-/// timed loop, so that no thread can see it half made. One benchmark runs at a time, hence one world per type.
-template <typename World>
-class Stage {
+/// Owns the world that the threads of one run share. The world lives from open() to close(), which the library calls on
+/// the main thread before the first thread starts and after the last one has ended: no thread can see it half made.
+///
+/// A suite declares an owner beside the body that uses it, as a variable with static storage: the library's Setup()
+/// takes a plain function, which can reach nothing else. Benchmarks can share an owner, because they run one after the
+/// other.
+template <typename SharedWorld>
+class WorldOwner {
    public:
-    static void open(const benchmark::State& state) { slot() = std::make_unique<World>(state); }
-    static void close(const benchmark::State& /*state*/) { slot().reset(); }
-    static World& world() { return *slot(); }
+    using World = SharedWorld;
+
+    void open(const benchmark::State& state) { world_ = std::make_unique<World>(state); }
+    void close() { world_.reset(); }
+    /// Only between open() and close().
+    World& world() { return *world_; }
 
    private:
-    static std::unique_ptr<World>& slot() {
-        static std::unique_ptr<World> world;
-        return world;
-    }
+    std::unique_ptr<World> world_;
 };
 
 /// The library's handle of a registered benchmark, whose namespace differs between its versions.
 using Registered =
     std::remove_pointer_t<decltype(benchmark::RegisterBenchmark("", std::declval<void (*)(benchmark::State&)>()))>;
 
-/// Registers `body` as benchmark `name`. Before the timed loop, each thread sees the answer checked and is pinned to
-/// a CPU of its own. Arguments, thread counts and units are set on the returned handle.
-template <typename World>
-Registered* registerChecked(const std::string& name, Check check, void (*body)(benchmark::State&, World&)) {
+/// A benchmark's body, which gets the world of the given owner.
+template <auto& owner>
+using Body = void (*)(benchmark::State&, typename std::remove_reference_t<decltype(owner)>::World&);
+
+/// Registers `body` as benchmark `name`, with a world that `owner` holds during each run. Before the timed loop, each
+/// thread sees the answer checked and is pinned to a CPU of its own. Arguments, thread counts and units are set on the
+/// returned handle.
+template <auto& owner>
+Registered* registerChecked(const std::string& name, Check check, Body<owner> body) {
     auto answer = std::make_shared<CheckedAnswer>(std::move(check));
     auto* registered = benchmark::RegisterBenchmark(name.c_str(), [answer, body](benchmark::State& state) {
         if (const Mismatch mismatch = answer->mismatch(state.threads())) {
@@ -88,9 +97,10 @@ Registered* registerChecked(const std::string& name, Check check, void (*body)(b
             return;
         }
         const ScopedPin pin{cpuForThread(state.thread_index())};
-        body(state, Stage<World>::world());
+        body(state, owner.world());
     });
-    return registered->Setup(&Stage<World>::open)->Teardown(&Stage<World>::close);
+    return registered->Setup([](const benchmark::State& state) { owner.open(state); })
+        ->Teardown([](const benchmark::State& /*state*/) { owner.close(); });
 }
 
 }  // namespace benchgate

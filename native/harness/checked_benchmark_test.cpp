@@ -31,6 +31,8 @@ struct Counted {
     inline static int timedBodies = 0;
 };
 
+constinit WorldOwner<Counted> countedOwner;
+
 Mismatch agree(int /*threads*/) { return std::nullopt; }
 
 Mismatch disagree(int threads) { return "17 instead of " + std::to_string(threads); }
@@ -74,7 +76,7 @@ class CheckedBenchmarkTest : public testing::Test {
 };
 
 TEST_F(CheckedBenchmarkTest, ARightAnswerIsTimed) {
-    registerChecked<Counted>("Right", agree, spin)->Iterations(10);
+    registerChecked<countedOwner>("Right", agree, spin)->Iterations(10);
 
     const std::string result = run();
 
@@ -83,7 +85,7 @@ TEST_F(CheckedBenchmarkTest, ARightAnswerIsTimed) {
 }
 
 TEST_F(CheckedBenchmarkTest, AWrongAnswerIsAnErrorRowAndNeverTimed) {
-    registerChecked<Counted>("Wrong", disagree, spin)->Iterations(10);
+    registerChecked<countedOwner>("Wrong", disagree, spin)->Iterations(10);
 
     const std::string result = run();
 
@@ -93,21 +95,21 @@ TEST_F(CheckedBenchmarkTest, AWrongAnswerIsAnErrorRowAndNeverTimed) {
 }
 
 TEST_F(CheckedBenchmarkTest, AWrongAnswerStopsEveryThread) {
-    registerChecked<Counted>("Wrong", disagree, spin)->Threads(4)->Iterations(10);
+    registerChecked<countedOwner>("Wrong", disagree, spin)->Threads(4)->Iterations(10);
 
     EXPECT_NE(run().find("17 instead of 4"), std::string::npos);
     EXPECT_EQ(Counted::timedBodies, 0);
 }
 
 TEST_F(CheckedBenchmarkTest, ACheckThatThrowsIsAWrongAnswer) {
-    registerChecked<Counted>("Throws", explode, spin)->Iterations(10);
+    registerChecked<countedOwner>("Throws", explode, spin)->Iterations(10);
 
     EXPECT_NE(run().find("the check failed: no such file"), std::string::npos);
     EXPECT_EQ(Counted::timedBodies, 0);
 }
 
 TEST_F(CheckedBenchmarkTest, ATimeCanStillBeRejectedAfterTheLoop) {
-    registerChecked<Counted>("Lossy", agree, failAfterTheLoop)->Threads(2)->Iterations(10);
+    registerChecked<countedOwner>("Lossy", agree, failAfterTheLoop)->Threads(2)->Iterations(10);
 
     EXPECT_NE(run().find("lost 1 item"), std::string::npos);
 }
@@ -116,13 +118,13 @@ TEST_F(CheckedBenchmarkTest, EachThreadRunsOnItsOwnCpu) {
     if (!probePinning().isPermitted) {
         GTEST_SKIP() << "this system does not let a thread choose its CPU";
     }
-    registerChecked<Counted>("Pinned", agree,
-                             [](benchmark::State& state, Counted& world) {
-                                 spin(state, world);
-                                 if (sched_getcpu() != cpuForThread(state.thread_index())) {
-                                     rejectTime(state, "ran on another CPU");
-                                 }
-                             })
+    registerChecked<countedOwner>("Pinned", agree,
+                                  [](benchmark::State& state, Counted& world) {
+                                      spin(state, world);
+                                      if (sched_getcpu() != cpuForThread(state.thread_index())) {
+                                          rejectTime(state, "ran on another CPU");
+                                      }
+                                  })
         ->Threads(3)
         ->Iterations(10);
 
@@ -130,13 +132,13 @@ TEST_F(CheckedBenchmarkTest, EachThreadRunsOnItsOwnCpu) {
 }
 
 TEST_F(CheckedBenchmarkTest, TheWorldKnowsTheThreadsAndIsDestroyed) {
-    registerChecked<Counted>("World", agree,
-                             [](benchmark::State& state, Counted& world) {
-                                 spin(state, world);
-                                 if (world.threads != state.threads()) {
-                                     rejectTime(state, "the world was built for other threads");
-                                 }
-                             })
+    registerChecked<countedOwner>("World", agree,
+                                  [](benchmark::State& state, Counted& world) {
+                                      spin(state, world);
+                                      if (world.threads != state.threads()) {
+                                          rejectTime(state, "the world was built for other threads");
+                                      }
+                                  })
         ->Threads(3)
         ->Iterations(10);
 

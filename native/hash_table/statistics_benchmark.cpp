@@ -11,6 +11,9 @@
 namespace hash_table {
 namespace {
 
+template <Stride stride>
+constinit benchgate::WorldOwner<StatisticsWorld<stride>> statisticsOwner;
+
 /// Reads each value once, so that it is in this CPU's caches as far as they reach.
 void touch(const std::vector<std::unique_ptr<StoredValue>>& values) {
     std::size_t bytes = 0;
@@ -36,7 +39,7 @@ void epilogue(benchmark::State& state, StatisticsWorld<stride>& world) {
 
 template <Stride stride>
 void registerEpilogue(const std::string& name) {
-    setThreads(benchgate::registerChecked(name, checkStatistics<stride>, epilogue<stride>));
+    setThreads(benchgate::registerChecked<statisticsOwner<stride>>(name, checkStatistics<stride>, epilogue<stride>));
 }
 
 }  // namespace

@@ -10,6 +10,10 @@
 namespace hash_table {
 namespace {
 
+constinit benchgate::WorldOwner<EmptyTableWorld> emptyTableOwner;
+constinit benchgate::WorldOwner<FullTableWorld> fullTableOwner;
+constinit benchgate::WorldOwner<SharedTableWorld> sharedTableOwner;
+
 const std::vector<Item>& ownItems(const benchmark::State& state, const EmptyTableWorld& world) {
     return world.items[static_cast<std::size_t>(state.thread_index())];
 }
@@ -75,11 +79,11 @@ void findForWrite(benchmark::State& state, SharedTableWorld& world) {
 }  // namespace
 
 void registerTableBenchmarks() {
-    setThreads(benchgate::registerChecked("HashTableBench/Insert", checkTable, insert));
-    setThreads(benchgate::registerChecked("HashTableBench/Replace", checkTable, replace));
-    setThreads(benchgate::registerChecked("HashTableBench/Delete", checkTable, deleteItems));
-    setThreads(benchgate::registerChecked("HashTableBench/FindForRead", checkTable, findForRead));
-    setThreads(benchgate::registerChecked("HashTableBench/FindForWrite", checkTable, findForWrite));
+    setThreads(benchgate::registerChecked<emptyTableOwner>("HashTableBench/Insert", checkTable, insert));
+    setThreads(benchgate::registerChecked<fullTableOwner>("HashTableBench/Replace", checkTable, replace));
+    setThreads(benchgate::registerChecked<fullTableOwner>("HashTableBench/Delete", checkTable, deleteItems));
+    setThreads(benchgate::registerChecked<sharedTableOwner>("HashTableBench/FindForRead", checkTable, findForRead));
+    setThreads(benchgate::registerChecked<sharedTableOwner>("HashTableBench/FindForWrite", checkTable, findForWrite));
 }
 
 }  // namespace hash_table

@@ -23,6 +23,9 @@ struct WorkWorld {
     Work work;
 };
 
+template <typename Work>
+inline constinit benchgate::WorldOwner<WorkWorld<Work>> workOwner;
+
 /// The items of an iteration that is timed add up to what the reference says.
 template <typename Work>
 benchgate::Mismatch checkWork(int /*threads*/) {
@@ -46,7 +49,7 @@ void measureWork(benchmark::State& state, WorkWorld<Work>& world) {
 
 template <typename Work>
 benchgate::Registered* registerWork(const std::string& name, benchgate::Check check = checkWork<Work>) {
-    return benchgate::registerChecked(name, std::move(check), measureWork<Work>);
+    return benchgate::registerChecked<workOwner<Work>>(name, std::move(check), measureWork<Work>);
 }
 
 }  // namespace known_effects

@@ -10,6 +10,9 @@ namespace send_buffer {
 namespace {
 
 template <typename Transport>
+constinit benchgate::WorldOwner<SetWorld<Transport>> setOwner;
+
+template <typename Transport>
 void setDocument(benchmark::State& state, SetWorld<Transport>& world) {
     for ([[maybe_unused]] auto _ : state) {
         if (world.client.exchange(world.request).status() != world.expected) {
@@ -23,7 +26,8 @@ void setDocument(benchmark::State& state, SetWorld<Transport>& world) {
 
 template <typename Transport>
 void registerSets(const std::string& name) {
-    auto* registered = benchgate::registerChecked(name, checkSets<Transport>, setDocument<Transport>);
+    auto* registered =
+        benchgate::registerChecked<setOwner<Transport>>(name, checkSets<Transport>, setDocument<Transport>);
     registered->ArgName("bytes")->UseRealTime()->Unit(benchmark::kMicrosecond);
     for (const std::size_t size : measuredSizes) {
         registered->Arg(static_cast<std::int64_t>(size));
