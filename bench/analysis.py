@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.timing import CAVEAT, met, say, say_load
 from service.domain.comparison.launch import Launch
-from service.domain.comparison.suite import Listing, compare_all
+from service.domain.comparison.suite import Listing, compare_suites
 from service.domain.decision.judgement import judge
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
@@ -39,7 +39,7 @@ def main() -> None:
     taken: list[float] = []
     for _ in range(ROUNDS):
         begun = perf_counter()
-        found = compare_all([suite], [listing], launches, Policy())
+        found = compare_suites([suite], [listing], launches, Policy())
         judgement = judge(found, Policy(), "vm")
         taken.append(perf_counter() - begun)
     seconds, most = median(taken), memory()

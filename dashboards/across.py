@@ -44,7 +44,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MetricRow:
     """One metric of one benchmark; ``parent`` is what the newest patch set with a value was compared with."""
 
     series_id: int
@@ -59,7 +59,7 @@ class Across:
     """Patch sets side by side, the newest rightmost; ``older`` of them and ``hidden`` rows are left out."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MetricRow, ...]
     older: int
     hidden: int
     has_one_parent: bool
@@ -105,13 +105,13 @@ def _column(patch_set: MeasuredPatchSet) -> Column:
     return Column(patch_set.number, patch_set.revision[:_SHORT], (patch_set.parent or "")[:_SHORT])
 
 
-def _row(key: _Key, comparisons: Sequence[ComparisonView | None]) -> Row:
+def _row(key: _Key, comparisons: Sequence[ComparisonView | None]) -> MetricRow:
     job, suite, benchmark, metric = key
     newest_first = [row for row in reversed(comparisons) if row is not None]
     with_base = next((row for row in newest_first if row.base is not None), newest_first[0])
     label = metric_named(metric).label
     facts = (label, f"{with_base.better} is better", suite, job)
-    return Row(
+    return MetricRow(
         series_id=newest_first[0].series_id,
         name=plain(benchmark, 500),
         facts=" · ".join(plain(fact, 100) for fact in facts),

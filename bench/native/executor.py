@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from bench.native.launching import Arm, Run
 from bench.native.recorded import ONE_SHOT
-from bench.native.table import NOTHING, Change, Row, Table, Unit, significant, times
+from bench.native.table import NOTHING, Change, Table, TableRow, Unit, significant, times
 from bench.native.variants import EXECUTOR_SUITE
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def _one_shot(pool: str, threads: int) -> str:
     return f"{pool}/OneShotScheduleRun/real_time/threads:{threads}"
 
 
-def _row(found: Measured, benchmark: str) -> Row:
+def _row(found: Measured, benchmark: str) -> TableRow:
     change = found.change(_MOCK, _NULL, benchmark, Unit.NANOSECONDS)
     aside = _parked(found, benchmark) if "OneShot" in benchmark else ""
-    return Row(f"`{benchmark}`", NOTHING, change.show(), aside=aside)
+    return TableRow(f"`{benchmark}`", NOTHING, change.show(), aside=aside)
 
 
-def _hand_off(found: Measured, threads: int) -> Row:
+def _hand_off(found: Measured, threads: int) -> TableRow:
     benchmark = _one_shot(_POOL, threads)
     change = found.change(_MOCK, _NULL, benchmark, Unit.NANOSECONDS)
     required, is_met = NOTHING, None
@@ -68,7 +68,7 @@ def _hand_off(found: Measured, threads: int) -> Row:
         required = f"≥ {significant(FASTER, 1)}×, given {_CPUS} CPUs"
         is_met = change.gain >= FASTER if found.cpus >= _CPUS else None
     recorded = Change(*ONE_SHOT[threads], Unit.NANOSECONDS)
-    return Row(
+    return TableRow(
         f"`{benchmark}`", recorded.show(), change.show(), required, is_met, aside=_parked(found, benchmark)
     )
 
@@ -78,11 +78,11 @@ def _parked(found: Measured, benchmark: str) -> str:
     return f"{before:.2f} → {after:.2f}"
 
 
-def _flatness(found: Measured) -> Row:
+def _flatness(found: Measured) -> TableRow:
     here = [found.median(_MOCK, _one_shot(_POOL, threads)) for threads in ONE_SHOT]
     recorded = [before for before, _ in ONE_SHOT.values()]
     flatness = max(here) / min(here)
-    return Row(
+    return TableRow(
         f"`{_POOL}` with the mock: slowest ÷ fastest of 1 to 16 threads",
         times(max(recorded) / min(recorded)),
         times(flatness),
@@ -91,9 +91,9 @@ def _flatness(found: Measured) -> Row:
     )
 
 
-def _peak(found: Measured) -> Row:
+def _peak(found: Measured) -> TableRow:
     """Throughput can rise only while each thread and its worker have a CPU of their own."""
     recorded = min(ONE_SHOT, key=lambda threads: ONE_SHOT[threads][1])
     here = min(ONE_SHOT, key=lambda threads: found.median(_NULL, _one_shot(_POOL, threads)))
     what = f"`{_POOL}` with the null owner: threads with the shortest time"
-    return Row(what, str(recorded), f"{here} on {found.cpus} CPUs")
+    return TableRow(what, str(recorded), f"{here} on {found.cpus} CPUs")

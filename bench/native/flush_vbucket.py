@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bench.native.launching import Arm, Run
 from bench.native.measured import CPU
 from bench.native.recorded import FLUSH_CASES, FLUSH_CPU, PEAK_FLUSH_BYTES
-from bench.native.table import NOTHING, Change, Row, Table, Unit
+from bench.native.table import NOTHING, Change, Table, TableRow, Unit
 from bench.native.variants import FLUSH_VBUCKET_SUITE
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _name(found: Measured, store: int, items: int, mode: int) -> str:
     return names[0] if names else stem
 
 
-def _bytes(found: Measured, store: int, items: int, mode: int) -> Row:
+def _bytes(found: Measured, store: int, items: int, mode: int) -> TableRow:
     """Bytes per item with their fraction, which the program's own counter may round away."""
     name = _name(found, store, items, mode)
     before, after = ([each / items for each in found.values(arm, name, _PEAK)] for arm in (_BEFORE, _AFTER))
@@ -71,11 +71,13 @@ def _bytes(found: Measured, store: int, items: int, mode: int) -> Row:
     spread = max(max(each) - min(each) for each in (before, after))
     launches = f"the same in {len(before)} launches" if spread == 0 else f"spread of launches {spread:.4f} B"
     what = f"`FlushVBucket/{store}/{items}/{mode}` ({_MODES[mode]}): `{_PEAK}` ÷ items"
-    row = Row(what, NOTHING, f"{here}, {launches}")
+    row = TableRow(what, NOTHING, f"{here}, {launches}")
     return _beside_recorded(row, before, after, items, mode) if store == 0 else row
 
 
-def _beside_recorded(row: Row, before: Sequence[float], after: Sequence[float], items: int, mode: int) -> Row:
+def _beside_recorded(
+    row: TableRow, before: Sequence[float], after: Sequence[float], items: int, mode: int
+) -> TableRow:
     """The recorded change measured the first store only, so nothing is required of another."""
     recorded = _rounded(*(each / items for each in PEAK_FLUSH_BYTES[items, mode])).show()
     if items not in NEAR:
@@ -94,16 +96,18 @@ def _rounded(before: float, after: float) -> Change:
     return Change(round(before, 2), round(after, 2), Unit.BYTES)
 
 
-def _cpu(found: Measured, items: int, mode: int) -> Row:
+def _cpu(found: Measured, items: int, mode: int) -> TableRow:
     name = _name(found, 0, items, mode)
     here = found.change(_BEFORE, _AFTER, name, Unit.MILLISECONDS, CPU)
     before, after = FLUSH_CPU[items, mode]
     recorded = Change(before / 1e6, after / 1e6, Unit.MILLISECONDS)
-    return Row(
+    return TableRow(
         f"`FlushVBucket/0/{items}/{mode}` ({_MODES[mode]}): processor time", recorded.show(), here.show()
     )
 
 
-def _queued(found: Measured, name: str) -> Row:
+def _queued(found: Measured, name: str) -> TableRow:
     here = found.change(_BEFORE, _AFTER, name, Unit.NANOSECONDS, CPU)
-    return Row(f"`{name.removeprefix('MemTrackingVBucketBench/')}`: processor time", NOTHING, here.show())
+    return TableRow(
+        f"`{name.removeprefix('MemTrackingVBucketBench/')}`: processor time", NOTHING, here.show()
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bench.native.launching import Arm, Run
 from bench.native.measured import RATE, NotMeasured
 from bench.native.recorded import HASH_TABLE, RECORDED_CPUS, RECORDED_LLCS, STATISTICS_BYTES
-from bench.native.table import NOTHING, Change, Row, Table, Unit
+from bench.native.table import NOTHING, Change, Table, TableRow, Unit
 from bench.native.variants import HASH_TABLE_SUITE
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def table(found: Measured) -> Table:
     return Table("hash_table: `single` → `per_llc`, `per_core`", tuple(rows))
 
 
-def _rows(found: Measured, kind: str) -> Iterator[Row]:
+def _rows(found: Measured, kind: str) -> Iterator[TableRow]:
     # With one thread nobody contends.
     names = found.benchmarks(_SINGLE, rf"{_FIXTURE}{kind}.*/threads:{found.cpus}")
     if not names:
@@ -75,13 +75,13 @@ def _is(name: str, kind: str, found: Measured) -> bool:
     return re.fullmatch(rf"{_FIXTURE}{kind}/iterations:\d+/threads:{found.cpus}", name) is not None
 
 
-def _striped(found: Measured, name: str, arm: str) -> Row:
+def _striped(found: Measured, name: str, arm: str) -> TableRow:
     here = found.change(_SINGLE, arm, name, Unit.PER_SECOND, RATE)
     required, is_met = NOTHING, None
     if _is(name, _EPILOGUE, found) and arm != _TWO_LLCS:
         least = {_PER_CORE: PER_CORE_GAIN, _PER_LLC: PER_LLC_GAIN}[arm]
         required, is_met = f"≥ {least:g}×", here.gain >= least
-    return Row(_what(name, _SINGLE, arm), _recorded(found, name, arm), here.show(), required, is_met)
+    return TableRow(_what(name, _SINGLE, arm), _recorded(found, name, arm), here.show(), required, is_met)
 
 
 def _recorded(found: Measured, name: str, arm: str) -> str:
@@ -93,23 +93,23 @@ def _recorded(found: Measured, name: str, arm: str) -> str:
     return Change(single, per_core if arm == _PER_CORE else per_llc, Unit.PER_SECOND).show()
 
 
-def _alike(found: Measured, name: str) -> Row:
+def _alike(found: Measured, name: str) -> TableRow:
     """As many stripes as CPUs, however they are counted; so only where there are two CPUs."""
     here = found.change(_PER_CORE, _TWO_LLCS, name, Unit.PER_SECOND, RATE)
     required, is_met = NOTHING, None
     if _is(name, _EPILOGUE, found) and found.cpus == TWO:
         required, is_met = f"1× ± {ALIKE * 100:.0f} %", abs(here.gain - 1) <= ALIKE
-    return Row(_what(name, _PER_CORE, _TWO_LLCS), NOTHING, here.show(), required, is_met)
+    return TableRow(_what(name, _PER_CORE, _TWO_LLCS), NOTHING, here.show(), required, is_met)
 
 
-def _bytes(found: Measured, name: str, arm: str) -> Row:
+def _bytes(found: Measured, name: str, arm: str) -> TableRow:
     here = found.change(_SINGLE, arm, name, Unit.BYTES, _BYTES)
     what = f"{_what(name, _SINGLE, arm)}: `{_BYTES}`"
     if not _is(name, _EPILOGUE, found):
-        return Row(what, NOTHING, here.show())
+        return TableRow(what, NOTHING, here.show())
     recorded = STATISTICS_BYTES * (RECORDED_CPUS if arm == _PER_CORE else RECORDED_LLCS)
     stripes = _stripes(found, arm)
-    return Row(
+    return TableRow(
         what,
         Change(STATISTICS_BYTES, recorded, Unit.BYTES).show(),
         here.show(),

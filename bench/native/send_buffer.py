@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from bench.native.launching import Arm, Run
 from bench.native.measured import NotMeasured
 from bench.native.recorded import LARGE_SIZE
-from bench.native.table import NOTHING, Change, Row, Table, Unit, percent, significant
+from bench.native.table import NOTHING, Change, Table, TableRow, Unit, percent, significant
 from bench.native.variants import LARGE_SIZE_TEST, SEND_BUFFER_SUITE
 
 if TYPE_CHECKING:
@@ -50,16 +50,16 @@ def _full(name: str, json: str) -> str:
     return f"TransportProtocols/GetSetTest.{name}/Mcbp_XattrYes_{json}_SnappyYes"
 
 
-def _test(found: Measured, name: str, json: str) -> Row:
+def _test(found: Measured, name: str, json: str) -> TableRow:
     here = found.change(_COPY, _MESSAGE, _full(name, json), Unit.MILLISECONDS)
     recorded = Change(*LARGE_SIZE[name, json], Unit.MILLISECONDS)
     required, is_met = NOTHING, None
     if name == _PLAIN:
         required, is_met = f"≥ {significant(FASTER, 1)}×", here.gain >= FASTER
-    return Row(f"`{name}`, {json}, TSan", recorded.show(), here.show(), required, is_met)
+    return TableRow(f"`{name}`, {json}, TSan", recorded.show(), here.show(), required, is_met)
 
 
-def _saving(found: Measured, name: str, json: str, of: str) -> Row:
+def _saving(found: Measured, name: str, json: str, of: str) -> TableRow:
     """Milliseconds that a compressed test saves, as a share of what the other test took before."""
     here = found.change(_COPY, _MESSAGE, _full(name, json), Unit.MILLISECONDS)
     share = here.saved / Unit.MILLISECONDS.of_seconds(found.median(_COPY, _full(of, json)))
@@ -68,7 +68,7 @@ def _saving(found: Measured, name: str, json: str, of: str) -> Row:
     required, is_met = NOTHING, None
     if name == _COMPRESSED:
         required, is_met = f"≤ {SAVED * 100:.0f} %", share <= SAVED
-    return Row(
+    return TableRow(
         f"`{name}`, {json}, TSan: saved, of `{of}` before",
         f"{Unit.MILLISECONDS.show(recorded.saved)} ({percent(recorded_share)})",
         f"{Unit.MILLISECONDS.show(here.saved)} ({percent(share)})",
@@ -77,18 +77,18 @@ def _saving(found: Measured, name: str, json: str, of: str) -> Row:
     )
 
 
-def _chunked(found: Measured, name: str, json: str) -> Row:
+def _chunked(found: Measured, name: str, json: str) -> TableRow:
     here = found.change(_CHUNKS, _MESSAGE, _full(name, json), Unit.MILLISECONDS)
-    return Row(f"`{name}`, {json}, TSan: `{_CHUNKS}` → `{_MESSAGE}`", NOTHING, here.show())
+    return TableRow(f"`{name}`, {json}, TSan: `{_CHUNKS}` → `{_MESSAGE}`", NOTHING, here.show())
 
 
-def _suite(found: Measured) -> list[Row]:
+def _suite(found: Measured) -> list[TableRow]:
     """Both predecessors of sendmsg() in a build whose times count."""
     names = found.benchmarks(_COPY, "SendBuffer/.*")
     if not names:
         raise NotMeasured("SendBuffer measured nothing")
     return [
-        Row(
+        TableRow(
             f"`{name}`: `{before}` → `{_MESSAGE}`",
             NOTHING,
             found.change(before, _MESSAGE, name, Unit.MICROSECONDS).show(),

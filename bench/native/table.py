@@ -73,7 +73,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of a table.
 
     Args:
@@ -97,7 +97,7 @@ class Table:
     """What was found of one workload; ``aside`` heads a column of its own."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     aside: str | None = None
     notes: tuple[str, ...] = ()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from service.domain.gbench.row import Row
+    from service.domain.gbench.row import ResultRow
 
 PAIRS: Final = 40  # 32 that count and eight to take the place of disturbed ones
 REPETITIONS: Final = 24  # short ones: blocks of them make up any longer repetition
@@ -148,7 +148,7 @@ def _run(
     )
 
 
-def _own_time(row: Row) -> float:
+def _own_time(row: ResultRow) -> float:
     return row.real_time if own_clock(row.name) == "real_time" else row.cpu_time
 
 

@@ -17,7 +17,7 @@ from service.domain.comparison.disturbance import allowance
 from service.domain.inference.estimate import estimate_of
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Row, Verdict, compare
+from service.domain.inference.verdict import ComparedRow, Verdict, compare_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _FAMILY: Final = BENCHMARKS * (1 + JOIN_SHARE)  # as many hypotheses as the serv
 POLICY: Final = Policy()
 SHORT: Final = Launching(20)  # of 2 ms each
 CUSTOMARY: Final = Launching(3, 8)  # of 16 ms each
-_ROW: Final = Row("suite", "benchmark", metric_named("cpu_time"))
+_ROW: Final = ComparedRow("suite", "benchmark", metric_named("cpu_time"))
 
 
 class Said(Enum):
@@ -86,7 +86,7 @@ class Ours:
         counting = _counting(series) if self.repeats else np.arange(len(series.values))
         chosen = counting[: POLICY.max_pairs]
         base, patch = series.values[chosen].T
-        found = compare(_ROW, base.tolist(), patch.tolist(), POLICY, _FAMILY)
+        found = compare_pairs(_ROW, base.tolist(), patch.tolist(), POLICY, _FAMILY)
         said = Said(found.verdict.value) if found.verdict is not Verdict.UNDECIDED else Said.UNDECIDED
         last = int(chosen[found.pairs - 1])
         return Answer(said, found.pairs, float(series.seconds[: last + 1].sum()), found.worsening)
@@ -186,7 +186,7 @@ class OursOnOneLaunch:
 
     def judge(self, series: Series) -> Answer:
         base, patch, pairs, seconds = _sides(series, None)
-        found = compare(_ROW, [base.min()], [patch.min()], POLICY, _FAMILY, (1,))
+        found = compare_pairs(_ROW, [base.min()], [patch.min()], POLICY, _FAMILY, (1,))
         return Answer(Said(found.verdict.value), pairs, seconds, found.worsening)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.calibration.evidence import Session
-from service.domain.comparison.suite import Listing, compare_all
+from service.domain.comparison.suite import Listing, compare_suites
 from service.domain.decision.judgement import describe
 from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
-    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.inference.verdict import ComparedRow, Comparison
     from service.domain.project.project_file import Job
 
 _GIVEN: Final = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED})
@@ -28,7 +28,7 @@ def rule_verdicts(
 ) -> tuple[Comparison, ...]:
     """What the rule says of each row, as if nobody knew that two programs are the same."""
     listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in listing]
-    return compare_all(job.suites, listings, launches, job.policy)
+    return compare_suites(job.suites, listings, launches, job.policy)
 
 
 def same_program_suites(listing: Sequence[Mapping[str, Any]]) -> frozenset[str]:
@@ -38,13 +38,13 @@ def same_program_suites(listing: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 
 def sessions_of(
     rows: Iterable[Comparison], launches: Iterable[Launch], suites: frozenset[str]
-) -> dict[Row, Session]:
+) -> dict[ComparedRow, Session]:
     """The session of each row of these suites; rows too short for a verdict are none.
 
     ``rows`` are what :func:`rule_verdicts` gave for the same launches.
     """
     values = _values(each for each in launches if each.suite in suites)
-    found: dict[Row, Session] = {}
+    found: dict[ComparedRow, Session] = {}
     for row in rows:
         if row.row.suite in suites and row.verdict in _GIVEN:
             pairs = values.get((row.row.suite, row.row.benchmark, row.row.metric.name), {})
@@ -54,7 +54,7 @@ def sessions_of(
     return found
 
 
-def causes_of(rows: Sequence[Comparison], sessions: Mapping[Row, Session]) -> tuple[str, ...]:
+def causes_of(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> tuple[str, ...]:
     """What the sessions of a calibration show, in one sentence."""
     if not sessions:
         return (f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes",)

@@ -16,7 +16,7 @@ from service.domain.comparison.work_rate import (
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.exact_counters import compare_exactly, exact_looks
 from service.domain.inference.metric import metric_named, own_clock
-from service.domain.inference.verdict import Comparison, Row, Verdict, compare
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,14 +51,9 @@ class Rule:
         first = self.schedule[0]
         return pairs[:first] if len(pairs) >= first else ()
 
-    def compare(self, row: Row, base: Sequence[float | None], patch: Sequence[float | None]) -> Comparison:
-        """The verdict by the spread of the pairs."""
-        return compare(row, base, patch, self.policy, self.family, self.schedule)
-
-    def compare_exactly(self, row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison | None:
-        """The verdict on a counter without spread; None where that decides nothing."""
-        early = (len(pairs),) if self._is_single else exact_looks(self.policy, self.family)
-        return compare_exactly(row, pairs, early, self.policy, self.family)
+    def exact_schedule(self, pairs: int) -> Sequence[int]:
+        """The numbers of pairs after which a counter is looked at as an exact one."""
+        return (pairs,) if self._is_single else exact_looks(self.policy, self.family)
 
     @property
     def least_failures(self) -> int:
@@ -86,7 +81,7 @@ class Benchmark:
     base: Mapping[int, Launch]
     patch: Mapping[int, Launch]
 
-    def compare(self, rows: Sequence[Row], rule: Rule) -> Iterator[Comparison]:
+    def comparisons(self, rows: Sequence[ComparedRow], rule: Rule) -> Iterator[Comparison]:
         """A comparison for each row, and one more where real time joins."""
         pairs = [(self.base[pair], self.patch[pair]) for pair in self.base if pair in self.patch]
         first = rule.first_look(pairs)
@@ -104,24 +99,27 @@ class Benchmark:
                 yield self._derive(found[canonical_of[metric]], row, pairs, work, rule)
         reason = "" if self.is_asked or not rule.joins else self._why_real_time_joins(first)
         if reason:
-            real = Row(rows[0].suite, self.name, metric_named("real_time"))
+            real = ComparedRow(rows[0].suite, self.name, metric_named("real_time"))
             lesser = replace(rule, family=rule.family / JOIN_SHARE)
             yield _because(self._judge(real, pairs, work, lesser), reason)
 
-    def _judge(self, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
+    def _judge(self, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
         if found := self._one_sided(row, rule.least_failures):
             return found
         values = [(self._value(row, one, work), self._value(row, other, work)) for one, other in pairs]
-        usual = rule.compare(row, [base for base, _ in values], [patch for _, patch in values])
+        base, patch = [value for value, _ in values], [value for _, value in values]
+        usual = compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule)
         if row.metric.is_speed:
             return _per_unit(usual, work) if work and usual.pairs else usual
-        exact = rule.compare_exactly(row, self._repeating(row, pairs))
+        repeating = self._repeating(row, pairs)
+        schedule = rule.exact_schedule(len(repeating))
+        exact = compare_exactly(row, repeating, schedule, rule.policy, rule.family)
         # Both are final once they decide, and so is the earlier of them.
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
         return exact if exact is not None and is_earlier else usual
 
     def _derive(
-        self, canonical: Comparison, row: Row, pairs: Pairs, work: WorkChange | None, rule: Rule
+        self, canonical: Comparison, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
         """The row of a rate whose question another row answers."""
         if found := self._one_sided(row, rule.least_failures):
@@ -151,7 +149,7 @@ class Benchmark:
         )
         return why_real_time_joins(self.name, base, patch)
 
-    def _one_sided(self, row: Row, least: int) -> Comparison | None:
+    def _one_sided(self, row: ComparedRow, least: int) -> Comparison | None:
         """The comparison of what only one side ever reports; None where both do, or neither.
 
         It is final where that side did so ``least`` times or more.
@@ -187,11 +185,11 @@ class Benchmark:
                     return f"what the {side} reports cannot be used: {launch.lost[self.name]}"
         return ""
 
-    def _value(self, row: Row, launch: Launch, work: WorkChange | None) -> float | None:
+    def _value(self, row: ComparedRow, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})
         return value_per_unit(work.rate if work else "", self.name, row.metric.name, values)
 
-    def _repeating(self, row: Row, pairs: Pairs) -> list[tuple[float, float]]:
+    def _repeating(self, row: ComparedRow, pairs: Pairs) -> list[tuple[float, float]]:
         """The complete pairs before the first one in which repetitions of a launch differ."""
         found: list[tuple[float, float]] = []
         key = (self.name, row.metric.name)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from service.domain.inference.estimate import Estimate
     from service.domain.inference.metric import Metric
     from service.domain.inference.policy import Policy
-    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.inference.verdict import ComparedRow, Comparison
 
-    Added = Callable[[Row], float | None]  # by how much the instructions grew: 0.05 for 5 %
+    Added = Callable[[ComparedRow], float | None]  # by how much the instructions grew: 0.05 for 5 %
 
 VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
 PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
@@ -48,7 +48,7 @@ def variant_of(pair: int) -> int:
     return pair // _NUMBERS
 
 
-def unknown(_: Row) -> float | None:
+def unknown(_: ComparedRow) -> float | None:
     """That nobody counted the instructions of a benchmark."""
     return None
 

@@ -16,13 +16,12 @@ from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
 from service.domain.inference.looks import looks
 from service.domain.inference.metric import metric_named, own_clock
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from service.domain.gbench.reader import GBenchRun
-    from service.domain.gbench.reader import Row as ResultRow
+    from service.domain.gbench.reader import GBenchRun, ResultRow
     from service.domain.inference.policy import Policy
     from service.domain.project.project_file import Suite
 
@@ -143,7 +142,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
     )
 
 
-def compare_all(
+def compare_suites(
     suites: Sequence[Suite],
     listings: Sequence[Listing],
     launches: Iterable[Launch],
@@ -154,9 +153,9 @@ def compare_all(
 ) -> tuple[Comparison, ...]:
     """A comparison for every row of every suite, in the order of the project file and the listings.
 
-    ``schedule``: see :func:`service.domain.inference.verdict.compare`; by default all the looks that there
-    are pairs for, also those that were measured beyond the policy's. ``joins``: whether real time may join a
-    benchmark whose clock is CPU time.
+    ``schedule``: see :func:`service.domain.inference.verdict.compare_pairs`; by default all the looks
+    that there are pairs for, also those that were measured beyond the policy's. ``joins``: whether real
+    time may join a benchmark whose clock is CPU time.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
     pairs: set[int] = set()
@@ -169,7 +168,7 @@ def compare_all(
     return tuple(
         row
         for listing in listings
-        for row in _compare_suite(by_name[listing.suite], listing, by_suite[listing.suite], rule)
+        for row in _comparisons_of(by_name[listing.suite], listing, by_suite[listing.suite], rule)
     )
 
 
@@ -179,7 +178,7 @@ def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple
     return tuple(dict.fromkeys(names))
 
 
-def _compare_suite(
+def _comparisons_of(
     suite: Suite, listing: Listing, launches: Sequence[Launch], rule: Rule
 ) -> Iterator[Comparison]:
     in_base, in_patch = set(listing.base), set(listing.patch)
@@ -187,7 +186,7 @@ def _compare_suite(
     sides = {side: _by_benchmark(launches, side) for side in Side}
     for name in dict.fromkeys((*listing.patch, *listing.base)):
         metrics = metrics_of(suite, name)
-        rows = [Row(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
+        rows = [ComparedRow(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
         if name not in in_base:
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:
@@ -197,7 +196,7 @@ def _compare_suite(
             yield from (Comparison(row, verdict, reason=reason) for row in rows)
         else:
             base, patch = (sides[side].get(name, {}) for side in Side)
-            yield from Benchmark(name, bool(suite.metrics), base, patch).compare(rows, rule)
+            yield from Benchmark(name, bool(suite.metrics), base, patch).comparisons(rows, rule)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from service.domain.text import change
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.inference.verdict import ComparedRow, Comparison
 
 RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported says what work is
 _TIMES: Final = frozenset({"cpu_time", "real_time"})
@@ -95,7 +95,7 @@ def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:
     return sum(math.log(values[key]) for key in keys)
 
 
-def derive_from(canonical: Comparison, row: Row, values: Sequence[tuple[float, float]]) -> Comparison:
+def derive_from(canonical: Comparison, row: ComparedRow, values: Sequence[tuple[float, float]]) -> Comparison:
     """The row of a metric that shares the leader's verdict: a rate's ratio is the reciprocal of its time's.
 
     ``values`` are its own, of the pairs behind the verdict: only their medians are shown.

@@ -15,7 +15,7 @@ from service.domain.text import change, interval, plain, share
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.inference.verdict import Row
+    from service.domain.inference.verdict import ComparedRow
 
 
 WITHOUT_HISTORY: Final = (
@@ -37,7 +37,7 @@ def judge(
     policy: Policy,
     machine: str,
     empty_suites: Sequence[str] = (),
-    withheld: Mapping[Row, str] = MappingProxyType({}),
+    withheld: Mapping[ComparedRow, str] = MappingProxyType({}),
 ) -> Judgement:
     """The outcome of a benchmark build and its causes.
 
@@ -131,7 +131,10 @@ def _worst(
 
 
 def _silent(
-    chosen: Sequence[Comparison], everything: Sequence[Comparison], machine: str, why: Mapping[Row, str]
+    chosen: Sequence[Comparison],
+    everything: Sequence[Comparison],
+    machine: str,
+    why: Mapping[ComparedRow, str],
 ) -> list[str]:
     told = _worst(chosen, everything, f"{_word(chosen)} without a vote; worst", machine)
     return [f"{text}; {why[chosen[0].row]}" for text in told]

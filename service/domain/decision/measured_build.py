@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.comparison.disturbance import counting_launches, sentences
 from service.domain.comparison.identical_binaries import same_program_causes, treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects, variant_of
-from service.domain.comparison.suite import Listing, compare_all, family_size
+from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.judgement import Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import least_budget, with_what_it_takes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
     from service.domain.identity import Side
-    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.inference.verdict import ComparedRow, Comparison
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.project_file import Job, Suite
 
@@ -43,7 +43,7 @@ class Measured:
     judgement: Judgement
 
 
-def all_may_vote(rows: Sequence[Comparison]) -> Mapping[Row, str]:  # noqa: ARG001 - asked of no row
+def all_may_vote(rows: Sequence[Comparison]) -> Mapping[ComparedRow, str]:  # noqa: ARG001 - asked of no row
     """Withholds no vote: for those who judge without history."""
     return {}
 
@@ -53,7 +53,7 @@ def judge_measured(
     listing: Sequence[Mapping[str, Any]],
     records: Iterable[tuple[int, bytes]],
     machine: str,
-    withhold: Callable[[Sequence[Comparison]], Mapping[Row, str]] = all_may_vote,
+    withhold: Callable[[Sequence[Comparison]], Mapping[ComparedRow, str]] = all_may_vote,
 ) -> Measured:
     """Compare and judge the pairs of a build.
 
@@ -91,7 +91,7 @@ def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], floa
     return {key: sum(sides.values()) for key, sides in found.items()}
 
 
-def _told(rows: Sequence[Comparison], withheld: Mapping[Row, str]) -> tuple[Comparison, ...]:
+def _told(rows: Sequence[Comparison], withheld: Mapping[ComparedRow, str]) -> tuple[Comparison, ...]:
     """The rows, where a vote is withheld with the reason."""
     return tuple(
         replace(row, reason="; ".join(filter(None, (row.reason, f"no vote: {withheld[row.row]}"))))
@@ -112,7 +112,7 @@ def suspected_of_layout(
 
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
     return treat_as_unchanged(
-        compare_all(job.suites, listings, launches, job.policy), _same_program(listings)
+        compare_suites(job.suites, listings, launches, job.policy), _same_program(listings)
     )
 
 
@@ -146,7 +146,7 @@ def _judge(
     launches: Sequence[Launch],
     repeated: Sequence[str],
     machine: str,
-    withheld: Mapping[Row, str],
+    withheld: Mapping[ComparedRow, str],
 ) -> Judgement:
     if not any(listing.base for listing in listings):
         cause = "nothing to compare with: the parent has no benchmark that the filters choose"

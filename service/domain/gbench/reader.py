@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadResults
 from service.domain.gbench.damaged_json import Elements, find_members, parse, trailing_fault, value_end
-from service.domain.gbench.row import ReadLimits, Row, RowReader, RunType
+from service.domain.gbench.row import ReadLimits, ResultRow, RowReader, RunType
 from service.domain.gbench.text import brief, clean
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = [
     "GBenchRun",
     "ReadLimits",
     "ReadWarning",
-    "Row",
+    "ResultRow",
     "RunType",
     "is_written_since",
     "read_run",
@@ -34,7 +34,7 @@ __all__ = [
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BYTES_RIGHT_SINCE: Final = (1, 9, 2)
-_VALUE_OF: Final[Mapping[str, Callable[[Row], float | None]]] = MappingProxyType(
+_VALUE_OF: Final[Mapping[str, Callable[[ResultRow], float | None]]] = MappingProxyType(
     {"real_time": attrgetter("real_time"), "cpu_time": attrgetter("cpu_time")}
 )
 _OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # what versions without run_type wrote, always all
@@ -67,7 +67,7 @@ class GBenchRun:
     """
 
     context: Mapping[str, object]
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     warnings: tuple[ReadWarning, ...] = ()
     is_truncated: bool = False
     warnings_left_out: int = 0
@@ -106,7 +106,7 @@ def repetition_values(run: GBenchRun, metric: str) -> Mapping[str, tuple[float, 
     return {name: tuple(found) for name, found in values.items()}
 
 
-def value_in(metric: str) -> Callable[[Row], float | None]:
+def value_in(metric: str) -> Callable[[ResultRow], float | None]:
     """What reads a metric, called as in :func:`repetition_values`, from a row; None where it has none."""
     return _VALUE_OF.get(metric) or partial(_count, metric)
 
@@ -120,7 +120,7 @@ def is_written_since(context: Mapping[str, object], version: tuple[int, int, int
     return found is not None and tuple(int(part) for part in found.groups()) >= version
 
 
-def _count(metric: str, row: Row) -> float | None:
+def _count(metric: str, row: ResultRow) -> float | None:
     return row.memory.get(metric, row.counters.get(metric))
 
 
@@ -174,8 +174,8 @@ class _Reading:
             raise BadResults("it is not a JSON object", self._source)
         return start + 1
 
-    def _rows(self, elements: Elements, reader: RowReader) -> list[Row]:
-        rows: list[Row] = []
+    def _rows(self, elements: Elements, reader: RowReader) -> list[ResultRow]:
+        rows: list[ResultRow] = []
         for number, value in enumerate(elements):
             if number == self._limits.rows:
                 self._warn_file(
@@ -294,10 +294,10 @@ def _notes(context: Mapping[str, object], *, has_dropped_bytes: bool) -> Iterabl
         )
 
 
-def _with_old_aggregates(rows: list[Row]) -> tuple[Row, ...]:
+def _with_old_aggregates(rows: list[ResultRow]) -> tuple[ResultRow, ...]:
     """The rows, told apart as versions before 1.5 did it: by the ends of their names."""
     names = {row.name for row in rows}
-    told: list[Row] = []
+    told: list[ResultRow] = []
     for row in rows:
         stem, _, suffix = row.name.rpartition("_")
         is_fit = row.run_type is RunType.AGGREGATE and row.aggregate_name is None

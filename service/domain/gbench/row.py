@@ -61,7 +61,7 @@ class ReadLimits:
     context_entries: int = 64  # of the context, and of each list in it
 
 
-class Row(NamedTuple):
+class ResultRow(NamedTuple):
     """One entry of ``benchmarks``; texts are one line each, without control characters.
 
     A named tuple, because files hold tens of thousands: freezing a dataclass took a third of reading one.
@@ -127,7 +127,7 @@ class RowReader:
         self.has_untyped_rows = False
         self.has_dropped_bytes = False
 
-    def read(self, number: int, found: object) -> Row:
+    def read(self, number: int, found: object) -> ResultRow:
         """The row of the JSON value ``found``.
 
         Raises:
@@ -151,7 +151,7 @@ class RowReader:
 
     def _build(
         self, number: int, found: dict[str, object], name: str, run_type: RunType, index: int | None
-    ) -> Row:
+    ) -> ResultRow:
         repetitions = _whole(found, "repetitions")
         is_usual = _RARE.isdisjoint(found)
         error = None if is_usual else self._reason(number, found, "error_occurred", "error_message")
@@ -171,7 +171,7 @@ class RowReader:
         is_last = repetitions is None or index is None or index == repetitions - 1
         counters, memory = self._counters(number, found, are_bytes_right=is_last or self._trusts_bytes)
         threads = _whole(found, "threads", at_least=1)
-        return Row(
+        return ResultRow(
             name=name,
             run_name=self._text(number, found, "run_name") or name,
             run_type=run_type,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.inference.metric import Better
 from service.domain.inference.signed_ranks import least_pairs
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
 
 
 def compare_exactly(
-    row: Row,
+    row: ComparedRow,
     pairs: Sequence[tuple[float, float]],
     schedule: Sequence[int],
     policy: Policy,
@@ -67,7 +67,7 @@ def compare_exactly(
     return None
 
 
-def _decide(row: Row, base: float, patch: float, policy: Policy) -> Verdict:
+def _decide(row: ComparedRow, base: float, patch: float, policy: Policy) -> Verdict:
     if base == patch:
         return Verdict.SAME
     if base <= 0 or patch <= 0:  # zero has no ratio

@@ -48,7 +48,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """What a comparison is about."""
 
     suite: str
@@ -69,7 +69,7 @@ class Comparison:
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
-    row: Row
+    row: ComparedRow
     verdict: Verdict
     pairs: int = 0
     ratio: float | None = None
@@ -112,8 +112,8 @@ def first_decisive_look(policy: Policy, family: float) -> int:
     return next(iter(errors), schedule[-1])
 
 
-def compare(
-    row: Row,
+def compare_pairs(
+    row: ComparedRow,
     base: Sequence[float | None],
     patch: Sequence[float | None],
     policy: Policy,
@@ -207,7 +207,7 @@ def _least_error(pairs: int) -> float:
 
 
 def _describe(
-    row: Row,
+    row: ComparedRow,
     verdict: Verdict,
     pairs: Sequence[tuple[float, float]],
     found: Estimate,
@@ -225,7 +225,7 @@ def _describe(
     )
 
 
-def _too_few(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+def _too_few(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
     if not pairs:
         return Comparison(row, Verdict.UNDECIDED, reason="no complete pair")
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
@@ -239,7 +239,7 @@ def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
     return all(b > 0 and p > 0 for b, p in pairs)
 
 
-def _without_ratio(row: Row, pairs: Sequence[tuple[float, float]]) -> Comparison:
+def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
     """Zero has no ratio; where nothing ever differs, none is needed."""
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     if all(b == p for b, p in pairs):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import Side
 from service.domain.inference.metric import Better, Metric
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 from service.domain.measuring.callgrind import Trial
 from service.domain.text import plain, signed_percent
 
@@ -64,7 +64,7 @@ def compare_instructions(
     ``floor`` is too small to matter. Counts that do not repeat, or were not taken, leave the row
     undecided with the reason.
     """
-    row = Row(suite, benchmark, METRIC)
+    row = ComparedRow(suite, benchmark, METRIC)
     why, found = _settled(base, patch)
     if found is None:
         return Comparison(row, Verdict.UNDECIDED, reason=why)

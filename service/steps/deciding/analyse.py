@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.calibration.evidence import Session
     from service.domain.comparison.launch import Launch
     from service.domain.decision.measured_build import Measured
-    from service.domain.inference.verdict import Comparison, Row
+    from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Store, Transaction
 
@@ -87,7 +87,7 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judge
 
 def _withheld(
     tx: Transaction, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
-) -> Mapping[Row, str]:
+) -> Mapping[ComparedRow, str]:
     """Which slower rows may not vote, by what is known of their series on the build's machine."""
     policy = spec.job.policy
     slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
@@ -113,7 +113,9 @@ def _calibrate(
     return Judgement(Outcome.PASSED, causes_of(rows, sessions))
 
 
-def _keep(tx: Transaction, build: BuildRecord, spec: BuildSpec, sessions: Mapping[Row, Session]) -> None:
+def _keep(
+    tx: Transaction, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]
+) -> None:
     tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
 
 
@@ -151,7 +153,7 @@ def _store(
     tx.store_results(build, spec.kind, series, results, comparisons)
 
 
-def _series(spec: BuildSpec, row: Row) -> SeriesKey:
+def _series(spec: BuildSpec, row: ComparedRow) -> SeriesKey:
     return SeriesKey(
         instance=spec.instance,
         project=spec.project,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.recorded_files import are_in_blocks, as_recorded, withheld
-from service.domain.comparison.suite import Listing, compare_all, read_launch
+from service.domain.comparison.suite import Listing, compare_suites, read_launch
 from service.domain.errors import BadInput
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
@@ -71,7 +71,9 @@ def compare_files(
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
     _check(listing, runs, launches, metrics)
     schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
-    rows = map(with_what_it_takes, compare_all([suite], [listing], launches, policy, schedule, joins=False))
+    rows = map(
+        with_what_it_takes, compare_suites([suite], [listing], launches, policy, schedule, joins=False)
+    )
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
     in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
     return FileComparison(

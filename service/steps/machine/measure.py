@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.disturbance import allowance, counting_launches, counting_pairs, pairs_of
 from service.domain.comparison.link_layout import variant_of
-from service.domain.comparison.suite import Listing, compare_all, family_size, looks_of, undecided_benchmarks
+from service.domain.comparison.suite import (
+    Listing,
+    compare_suites,
+    family_size,
+    looks_of,
+    undecided_benchmarks,
+)
 from service.domain.identity import Side
 from service.domain.inference.verdict import first_decisive_look
 from service.domain.measuring.instruction_counts import with_counts
@@ -172,7 +178,7 @@ def _wanted(
 
     Of the same program no more is measured than the policy says, as evidence: its verdict is known.
     """
-    rows = compare_all(launcher.job.suites, listings, launches, launcher.job.policy)
+    rows = compare_suites(launcher.job.suites, listings, launches, launcher.job.policy)
     found = {
         listing.suite: tuple(
             name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)

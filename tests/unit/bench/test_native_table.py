@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.native.table import Change, Row, Table, Unit, percent, significant, times
+from bench.native.table import Change, Table, TableRow, Unit, percent, significant, times
 
 GOLDEN = """\
 ### owners: `mock` → `null`
@@ -58,7 +58,7 @@ def test_four_figures_are_shown_and_whole_numbers_stay_whole() -> None:
 
 def test_a_table_says_what_is_required_and_whether_it_is_met() -> None:
     rows = (
-        Row(
+        TableRow(
             "threads:1",
             Change(6099, 731, Unit.NANOSECONDS).show(),
             Change(4629, 301, Unit.NANOSECONDS).show(),
@@ -66,8 +66,8 @@ def test_a_table_says_what_is_required_and_whether_it_is_met() -> None:
             is_met=True,
             aside="0.97 → 0.00",
         ),
-        Row("threads:2", "–", Change(300, 301, Unit.NANOSECONDS).show(), "≥ 5×", is_met=False),
-        Row("threads:4", "–", Change(1, 1, Unit.NANOSECONDS).show()),
+        TableRow("threads:2", "–", Change(300, 301, Unit.NANOSECONDS).show(), "≥ 5×", is_met=False),
+        TableRow("threads:4", "–", Change(1, 1, Unit.NANOSECONDS).show()),
     )
     table = Table("owners: `mock` → `null`", rows, "parked", ("Two CPUs.",))
     assert table.markdown() == GOLDEN

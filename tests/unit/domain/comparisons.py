@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 
-def row(name: str, metric: str = "cpu_time") -> Row:
-    return Row("suite", name, metric_named(metric))
+def row(name: str, metric: str = "cpu_time") -> ComparedRow:
+    return ComparedRow("suite", name, metric_named(metric))
 
 
 def slower(name: str, ratio: float, metric: str = "cpu_time") -> Comparison:

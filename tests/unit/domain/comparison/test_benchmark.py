@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from service.domain.comparison.suite import Listing, compare_all, family_size, looks_of, read_launch
+from service.domain.comparison.suite import Listing, compare_suites, family_size, looks_of, read_launch
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
@@ -46,7 +46,7 @@ def launches(
 
 
 def compared(suite: Suite, found: Sequence[Launch]) -> dict[str, Comparison]:
-    return {each.row.metric.name: each for each in compare_all([suite], [BOTH], found, POLICY)}
+    return {each.row.metric.name: each for each in compare_suites([suite], [BOTH], found, POLICY)}
 
 
 def busy(level: float, items: float = 0) -> Callable[[float], dict[str, Any]]:

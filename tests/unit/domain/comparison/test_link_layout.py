@@ -21,19 +21,21 @@ from service.domain.comparison.link_layout import (
 from service.domain.identity import Side
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Layout, Policy
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 POLICY = Policy()
-ROW = Row("bench", "BM_a", metric_named("cpu_time"))
+ROW = ComparedRow("bench", "BM_a", metric_named("cpu_time"))
 SLOWER = Comparison(ROW, Verdict.SLOWER, pairs=12, ratio=1.03, interval=(1.02, 1.04), base=1.0, patch=1.03)
 RATE = replace(SLOWER, row=replace(ROW, metric=metric_named("items_per_second")), ratio=1 / 1.03)
 SPREAD = 0.002
 
 
-def relinked(*ratios: float, row: Row = ROW, spread: float = SPREAD, seed: int = 1) -> Iterator[Launch]:
+def relinked(
+    *ratios: float, row: ComparedRow = ROW, spread: float = SPREAD, seed: int = 1
+) -> Iterator[Launch]:
     """The pairs of each variant, patch ÷ base scattered around its ratio."""
     noise = random.Random(seed)  # noqa: S311 - repeatable on purpose
     for variant, ratio in zip(VARIANTS, ratios, strict=True):

@@ -8,7 +8,7 @@ import pytest
 from service.domain.comparison.launch import Launch
 from service.domain.comparison.suite import (
     Listing,
-    compare_all,
+    compare_suites,
     family_size,
     metrics_of,
     read_launch,
@@ -49,7 +49,7 @@ def launches(
 
 
 def compared(found: Sequence[Launch], listing: Listing) -> dict[str, Comparison]:
-    return {each.row.benchmark: each for each in compare_all([SUITE], [listing], found, POLICY)}
+    return {each.row.benchmark: each for each in compare_suites([SUITE], [listing], found, POLICY)}
 
 
 class TestReadingALaunch:
@@ -210,7 +210,7 @@ class TestComparing:
         assert compared(found, Listing("s", ("a",), ("a",)))["a"].verdict is verdict
 
     def test_rows_come_in_the_patchs_order_with_removed_ones_last(self) -> None:
-        rows = compare_all([SUITE], [Listing("s", ("z", "a", "b"), ("b", "n", "a"))], [], POLICY)
+        rows = compare_suites([SUITE], [Listing("s", ("z", "a", "b"), ("b", "n", "a"))], [], POLICY)
 
         assert [each.row.benchmark for each in rows] == ["b", "n", "a", "z"]
 
@@ -226,16 +226,16 @@ class TestComparing:
         assert compared([*early, *late], listing)["a"] == compared(early, listing)["a"]
 
     def test_one_comparison_for_a_name_that_is_listed_twice(self) -> None:
-        rows = compare_all([SUITE], [Listing("s", ("a", "a"), ("a", "a"))], [], POLICY)
+        rows = compare_suites([SUITE], [Listing("s", ("a", "a"), ("a", "a"))], [], POLICY)
 
         assert len(rows) == 1
 
 
 def test_only_undecided_benchmarks_of_the_suite_are_measured_on() -> None:
     listing = Listing("s", ("a", "b", "gone"), ("a", "b", "new"))
-    rows = compare_all([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 2), POLICY)
+    rows = compare_suites([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 2), POLICY)
 
     assert undecided_benchmarks(rows, "s") == ("a", "b")
     assert undecided_benchmarks(rows, "t") == ()
-    rows = compare_all([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 8), POLICY)
+    rows = compare_suites([SUITE], [listing], launches({"a": 1.0, "b": 1.0}, {"a": 1.5, "b": 1.0}, 8), POLICY)
     assert undecided_benchmarks(rows, "s") == ("a",)

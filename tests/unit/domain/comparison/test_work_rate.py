@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from service.domain.comparison.work_rate import canonical_metrics, derive_from, value_per_unit, work_change
 from service.domain.inference.metric import metric_named
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 POSITIVE = st.floats(1e-12, 1e12)
 
@@ -76,7 +76,7 @@ class TestWork:
 
 
 def test_a_rate_follows_its_time_with_the_reciprocal_ratio() -> None:
-    time, rate = (Row("s", "BM_a", metric_named(name)) for name in ("cpu_time", "items_per_second"))
+    time, rate = (ComparedRow("s", "BM_a", metric_named(name)) for name in ("cpu_time", "items_per_second"))
     canonical = Comparison(time, Verdict.SLOWER, 12, 1.25, (1.2, 1.5), 1.0, 1.25)
     found = derive_from(canonical, rate, [(8.0, 6.4)] * 12)
 

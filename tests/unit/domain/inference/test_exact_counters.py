@@ -6,15 +6,15 @@ import pytest
 from service.domain.inference.exact_counters import compare_exactly, exact_looks
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import Comparison, Row, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 POLICY = Policy()
-BYTES = Row("s", "BM_a", metric_named("max_bytes_used"))
-HITS = Row("s", "BM_a", metric_named("hits", ["hits"]))
+BYTES = ComparedRow("s", "BM_a", metric_named("max_bytes_used"))
+HITS = ComparedRow("s", "BM_a", metric_named("hits", ["hits"]))
 FAMILY = 20.0
 
 
-def judged(pairs: list[tuple[float, float]], row: Row = BYTES) -> Comparison | None:
+def judged(pairs: list[tuple[float, float]], row: ComparedRow = BYTES) -> Comparison | None:
     return compare_exactly(row, pairs, exact_looks(POLICY, FAMILY), POLICY, FAMILY)
 
 
@@ -63,7 +63,7 @@ class TestVerdicts:
         ],
     )
     def test_a_difference_is_told_at_the_last_look_and_by_direction(
-        self, row: Row, patch: float, verdict: Verdict
+        self, row: ComparedRow, patch: float, verdict: Verdict
     ) -> None:
         last = exact_looks(POLICY, FAMILY)[-1]
         found = judged([(100.0, patch)] * 40, row)

@@ -13,10 +13,10 @@ from service.domain.inference.looks import looks
 from service.domain.inference.metric import Better, Metric, metric_named
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import (
+    ComparedRow,
     Comparison,
-    Row,
     Verdict,
-    compare,
+    compare_pairs,
     first_decisive_look,
     with_what_it_takes,
 )
@@ -31,8 +31,8 @@ QUIET = 0.005  # a launch's spread on a machine that is left alone
 VALUES = st.one_of(st.none(), st.floats(0.5, 2.0), st.just(0.0), st.just(1.0))
 
 
-def row(metric: Metric = TIME) -> Row:
-    return Row("suite", "BM_a", metric)
+def row(metric: Metric = TIME) -> ComparedRow:
+    return ComparedRow("suite", "BM_a", metric)
 
 
 def noisy(level: float, pairs: int = 32, spread: float = QUIET, seed: int = 1) -> list[float]:
@@ -47,7 +47,7 @@ def judged(
     policy: Policy = POLICY,
     family: int = 20,
 ) -> Comparison:
-    return compare(row(metric), base, patch, policy, family)
+    return compare_pairs(row(metric), base, patch, policy, family)
 
 
 class TestSizes:
@@ -168,7 +168,7 @@ class TestPairs:
     def test_a_larger_family_needs_more_pairs_before_anything_can_be_proved(
         self, family: int, pairs: int
     ) -> None:
-        found = compare(row(), [1.0] * 32, [1.5] * 32, POLICY, family)
+        found = compare_pairs(row(), [1.0] * 32, [1.5] * 32, POLICY, family)
 
         assert (found.verdict, found.pairs) == (Verdict.SLOWER, pairs)
         assert first_decisive_look(POLICY, family) == pairs
@@ -204,19 +204,23 @@ class TestRecordedData:
     def test_one_look_is_taken_at_all_that_is_there(self) -> None:
         base, patch = noisy(1.0, 13), noisy(1.05, 13)
 
-        assert compare(row(), base, patch, POLICY, 20, schedule=(13,)).verdict is Verdict.SLOWER
+        assert compare_pairs(row(), base, patch, POLICY, 20, schedule=(13,)).verdict is Verdict.SLOWER
 
     def test_incomplete_pairs_do_not_make_the_look_impossible(self) -> None:
         base: list[float | None] = [None, *noisy(1.0, 12)]
         patch: list[float | None] = [1.0, *noisy(1.05, 12)]
 
-        found = compare(row(), base, patch, POLICY, 1, schedule=(13,))
+        found = compare_pairs(row(), base, patch, POLICY, 1, schedule=(13,))
 
         assert (found.verdict, found.pairs) == (Verdict.SLOWER, 12)
 
     def test_too_few_files_are_undecided(self) -> None:
-        assert compare(row(), [1.0] * 5, [2.0] * 5, POLICY, 1, schedule=(5,)).verdict is Verdict.UNDECIDED
-        assert compare(row(), [1.0] * 4, [1.0] * 4, POLICY, 1, schedule=(4,)).verdict is Verdict.UNDECIDED
+        assert (
+            compare_pairs(row(), [1.0] * 5, [2.0] * 5, POLICY, 1, schedule=(5,)).verdict is Verdict.UNDECIDED
+        )
+        assert (
+            compare_pairs(row(), [1.0] * 4, [1.0] * 4, POLICY, 1, schedule=(4,)).verdict is Verdict.UNDECIDED
+        )
 
 
 class TestReasons:
@@ -246,7 +250,7 @@ class TestReasons:
         found = judged(base[:32], patch[:32])
         asked = 32 + int(found.more_pairs or 0)
 
-        enough = compare(row(), base, patch, POLICY, 20, schedule=looks(2 * asked))
+        enough = compare_pairs(row(), base, patch, POLICY, 20, schedule=looks(2 * asked))
 
         assert enough.verdict is Verdict.SAME
 
@@ -256,7 +260,7 @@ class TestReasons:
         base, patch = noisy(1.0, 1000, 0.042), noisy(level, 1000, 0.042, seed=7)
 
         assert judged(base[:32], patch[:32]).verdict is Verdict.UNDECIDED
-        assert compare(row(), base, patch, POLICY, 20, schedule=looks(1000)).verdict is verdict
+        assert compare_pairs(row(), base, patch, POLICY, 20, schedule=looks(1000)).verdict is verdict
 
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))

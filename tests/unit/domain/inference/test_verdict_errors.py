@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Policy
-from service.domain.inference.verdict import SAME_ERROR, Comparison, Row, Verdict, compare
+from service.domain.inference.verdict import SAME_ERROR, ComparedRow, Comparison, Verdict, compare_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ FAMILY = 20
 POLICY = Policy()
 # A tenth of the promise would take a million benchmarks to see broken; ten times as much is seen in these.
 BOLD = Policy(false_alarms=0.1)
-ROW = Row("suite", "BM_a", metric_named("cpu_time"))
+ROW = ComparedRow("suite", "BM_a", metric_named("cpu_time"))
 
 
 def _independent(draw: Noise) -> Noise:
@@ -74,7 +74,7 @@ def logs_of(noise: str) -> Logs:
 
 
 def judged(logs: Logs, policy: Policy = POLICY) -> list[Comparison]:
-    return [compare(ROW, [1.0] * PAIRS, np.exp(row).tolist(), policy, FAMILY) for row in logs]
+    return [compare_pairs(ROW, [1.0] * PAIRS, np.exp(row).tolist(), policy, FAMILY) for row in logs]
 
 
 def families_with(verdict: Verdict, found: list[Comparison]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import Longer
-from service.domain.comparison.suite import compare_all
+from service.domain.comparison.suite import compare_suites
 from service.domain.errors import Cancelled
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
@@ -81,7 +81,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, Measureme
 
 
 def verdicts(found: Measurement, job: Job = JOB) -> Mapping[str, Verdict]:
-    rows = compare_all(job.suites, found.listings, found.launches, job.policy)
+    rows = compare_suites(job.suites, found.listings, found.launches, job.policy)
     return {row.row.benchmark: row.verdict for row in rows}
 
 
