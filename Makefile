@@ -29,6 +29,7 @@ lint: .venv/dev.stamp
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m tools.plain_english
 
 types: .venv/dev.stamp
 	@$(BIN)/mypy
