@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help demo test check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
+.PHONY: help demo test unit check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -18,6 +18,9 @@ test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C+
 	@tools/need test
 	@native/test measure tsan
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+
+unit: .venv/dev.stamp ## the quick tests alone: domain, steps, web and commands, without servers or simulations
+	@$(BIN)/python -m pytest -q -n 2 -m "not simulation" tests/unit tests/integration/web
 
 native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
 	@UNITY=OFF native/test measure

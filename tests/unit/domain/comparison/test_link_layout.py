@@ -223,6 +223,7 @@ class TestConfirm:
 
         assert kept >= 294
 
+    @pytest.mark.simulation
     def test_layout_alone_passes_at_most_one_time_in_eight(self) -> None:
         """Each link of each side costs something of its own, far more than the noise of pairs."""
         links = random.Random(7)  # noqa: S311 - repeatable on purpose

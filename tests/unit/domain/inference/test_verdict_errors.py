@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Logs = NDArray[np.floating]
     Noise = Callable[[np.random.Generator, int], Logs]
 
+pytestmark = pytest.mark.simulation
+
 BENCHMARKS = 2_000
 PAIRS = 32
 FAMILY = 20
