@@ -39,3 +39,24 @@ def test_a_document_links_to_existing_pages_and_sections(document: Path) -> None
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_document_names_existing_files(document: Path) -> None:
     assert [path for path in _PATH.findall(prose_of(document)) if not (ROOT / path).exists()] == []
+
+
+def test_the_table_of_the_flow_names_every_step() -> None:
+    steps = {path.stem for path in (ROOT / "service" / "steps").glob("*/*.py")} - {"__init__"}
+    flow = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[2]
+    named = re.findall(r"^\| `(\w+)` \|", flow.partition("\n## ")[0], re.MULTILINE)
+
+    assert sorted(named) == sorted(steps)
+
+
+def test_the_table_of_the_flow_names_pure_code_that_exists() -> None:
+    flow = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## The flow")[2]
+    rows = re.findall(r"^\| `\w+` \|.*$", flow.partition("\n## ")[0], re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([\w.]+)`", row.split("|")[4])}
+    domain = ROOT / "service" / "domain"
+
+    assert [name for name in sorted(named) if not _is_module(domain.joinpath(*name.split(".")))] == []
+
+
+def _is_module(path: Path) -> bool:
+    return path.is_dir() or path.with_suffix(".py").exists()
