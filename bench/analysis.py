@@ -16,7 +16,7 @@ from service.domain.comparison.suite import Listing, compare_suites
 from service.domain.decision.judgement import judge
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 
 BENCHMARKS: Final = 500
 PAIRS: Final = 32

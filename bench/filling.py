@@ -14,7 +14,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
-from service.domain.project.project_file import Job, parse_project_file
+from service.domain.project.project_file import parse_project_file
 from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from service.adapters.postgres.transaction.store import PostgresStore
+    from service.domain.project.job import Job
 
 BENCHMARKS: Final = 500
 SAMPLES: Final = 16

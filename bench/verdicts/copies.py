@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from bench.verdicts.engine import compare_programs
 from service.adapters import packing
 from service.domain.identity import Side
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable

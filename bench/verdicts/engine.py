@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from service.adapters import packing
 from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
-from service.domain.project.project_file import Instructions, Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryPairs, Silence
@@ -56,7 +57,8 @@ def compare_programs(
         packer: renews the programs between the pairs.
     """
     placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in suites)
-    job = Job("verdicts", JobKind.BENCHMARK, suites=placed, policy=policy, instructions=instructions)
+    configuration = BenchmarkConfiguration(suites=placed, instructions=instructions)
+    job = Job("verdicts", JobKind.BENCHMARK, configuration, policy=policy)
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)

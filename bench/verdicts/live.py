@@ -12,7 +12,7 @@ from bench.verdicts.engine import POLICY, compare_programs
 from bench.verdicts.programs import Programs, more_work
 from service.domain.identity import Side
 from service.domain.inference.verdict import Verdict
-from service.domain.project.project_file import Instructions, Suite
+from service.domain.project.benchmark import Instructions, Suite
 from service.domain.text import signed_percent
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bench.verdicts.patch_sets import PatchSet
     from service.domain.building.spec import Revision
     from service.domain.inference.verdict import Comparison
-    from service.domain.project.project_file import Job
+    from service.domain.project.job import Job
     from service.steps.machine.build_sides import BuildHost
 
 PATCH_SETS: Final = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from service.domain.project.project_file import JobKind
+from service.domain.project.job import JobKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.identity import BuildName
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
-from service.domain.project.project_file import JobKind
+from service.domain.project.job import JobKind
 from service.domain.text import change, interval, plain
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 

@@ -13,7 +13,7 @@ from service.domain.decision.vote import LASTING, Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.inference.verdict import Verdict
-from service.domain.project.project_file import JobKind
+from service.domain.project.job import JobKind
 from service.ports.records import (
     BuildRecord,
     ChangeRecord,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.project.project_file import Suite
+    from service.domain.project.benchmark import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
 from service.domain.inference.verdict import RULE
-from service.domain.project.project_file import Job, parse_job
+from service.domain.project.project_file import parse_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from service.domain.project.job import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.calibration.evidence import LEAST_SESSIONS
 from service.domain.errors import BadProjectFile
-from service.domain.project.project_file import Job, JobKind, ProjectFile, parse_job
+from service.domain.project.job import Job, JobKind
+from service.domain.project.project_file import ProjectFile, parse_job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.inference.verdict import ComparedRow, Comparison
-    from service.domain.project.project_file import Job
+    from service.domain.project.job import Job
 
 _GIVEN: Final = frozenset({Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, Verdict.UNDECIDED})
 Values = dict[tuple[str, str, str], dict[int, dict[Side, float]]]
@@ -28,7 +28,7 @@ def rule_verdicts(
 ) -> tuple[Comparison, ...]:
     """What the rule says of each row, as if nobody knew that two programs are the same."""
     listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in listing]
-    return compare_suites(job.suites, listings, launches, job.policy)
+    return compare_suites(job.benchmark.suites, listings, launches, job.policy)
 
 
 def same_program_suites(listing: Sequence[Mapping[str, Any]]) -> frozenset[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from service.domain.gbench.reader import GBenchRun, ResultRow
     from service.domain.inference.policy import Policy
-    from service.domain.project.project_file import Suite
+    from service.domain.project.benchmark import Suite
 
 
 _ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)

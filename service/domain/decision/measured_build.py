@@ -15,7 +15,7 @@ from service.domain.inference.verdict import least_budget, with_what_it_takes
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
 from service.domain.measuring.instructions import causes_of
 from service.domain.measuring.pair_record import read_pair
-from service.domain.project.project_file import Instructions
+from service.domain.project.benchmark import Instructions
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from service.domain.identity import Side
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.domain.measuring.instruction_counts import Counts
-    from service.domain.project.project_file import Job, Suite
+    from service.domain.project.benchmark import Suite
+    from service.domain.project.job import Job
 
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
 
@@ -65,7 +66,7 @@ def judge_measured(
         withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
     listings = [Listing.from_mapping(each) for each in listing]
-    everything, relinked, counts = _read(records, job.suites)
+    everything, relinked, counts = _read(records, job.benchmark.suites)
     launches = tuple(counting_launches(everything, job.policy.max_pairs))
     as_built = _with_time(_compare(job, listings, launches), launches)
     rows = confirm(as_built, relinked, job.policy, _added(counts))
@@ -105,14 +106,14 @@ def suspected_of_layout(
     job: Job, listings: Sequence[Listing], records: Iterable[tuple[int, bytes]]
 ) -> tuple[Comparison, ...]:
     """The comparisons that :func:`judge_measured` believes only once relinks confirm them."""
-    everything, _, counts = _read(records, job.suites)
+    everything, _, counts = _read(records, job.benchmark.suites)
     launches = counting_launches(everything, job.policy.max_pairs)
     return suspects(_compare(job, listings, launches), job.policy, _added(counts))
 
 
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
     return treat_as_unchanged(
-        compare_suites(job.suites, listings, launches, job.policy), _same_program(listings)
+        compare_suites(job.benchmark.suites, listings, launches, job.policy), _same_program(listings)
     )
 
 
@@ -152,7 +153,7 @@ def _judge(
         cause = "nothing to compare with: the parent has no benchmark that the filters choose"
         return Judgement(Outcome.NO_PARENT, (cause,))
     empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
-    is_advisory = job.instructions is not Instructions.VOTE
+    is_advisory = job.benchmark.instructions is not Instructions.VOTE
     # What could not be counted is said below; it must not make a decided build undecided.
     voting = () if is_advisory else tuple(each for each in counted if each.verdict.is_decided)
     found = judge((*rows, *voting), job.policy, machine, empty, withheld)
@@ -178,7 +179,7 @@ def _kept_in_place(launches: Sequence[Launch]) -> list[str]:
 
 def _too_few_pairs(job: Job, listings: Sequence[Listing]) -> list[str]:
     """That the budget of pairs is too small for the family to prove any difference."""
-    family = family_size(job.suites, listings)
+    family = family_size(job.benchmark.suites, listings)
     least = least_budget(job.policy, family)
     if family == 0 or least <= job.policy.max_pairs:
         return []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
-    from service.domain.project.project_file import Suite
+    from service.domain.project.benchmark import Suite
 
 
 @dataclass(frozen=True, slots=True)

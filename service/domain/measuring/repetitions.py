@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from service.domain.gbench.reader import GBenchRun
-    from service.domain.project.project_file import Suite
+    from service.domain.project.benchmark import Suite
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import pathspec
 
 from service.domain.errors import BadProjectFile
-from service.domain.project.project_file import Job, JobKind, ProjectFile
+from service.domain.project.job import Job, JobKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from service.domain.project.project_file import ProjectFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Final
 
 import pathspec
 
 from service.domain.errors import BadProjectFile
-from service.domain.identity import digest_of
 from service.domain.inference.policy import Layout, Policy, VoteWhen
+from service.domain.project.benchmark import BenchmarkConfiguration, BuildCommands, Instructions, Suite
+from service.domain.project.configuration import Configuration, ExternalConfiguration
+from service.domain.project.job import Job, JobKind
 from service.domain.project.yaml_reader import Form, Node, duration, fraction, read_yaml
 
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
@@ -32,82 +33,6 @@ _LABEL: Final = Form(
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 _COMMAND: Final = Form(r"rerun|override|trusted", "rerun, override, trusted")
 _FOR_OUR_MACHINES: Final = ("pool", "build", "suites", "instructions", "retries")
-
-
-class JobKind(StrEnum):
-    """What a job runs."""
-
-    BENCHMARK = "benchmark"
-    CTEST = "ctest"
-    GTEST = "gtest"
-    CLANG_FORMAT = "clang-format"
-    CLANG_TIDY = "clang-tidy"
-    CLANG_ANALYZER = "clang-analyzer"
-    COMMAND = "command"
-    EXTERNAL = "external"
-
-
-class Instructions(StrEnum):
-    """Whether instructions are counted, and whether more of them may vote."""
-
-    OFF = "off"
-    REPORT = "report"
-    VOTE = "vote"
-
-
-@dataclass(frozen=True, slots=True)
-class BuildCommands:
-    """The commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
-
-    configure: str = ""
-    compile: str = ""
-    keep: tuple[str, ...] = ()  # paths under the build directory beside programs and shared objects
-    timeout: float = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """One benchmark program of a job, with what is measured of it."""
-
-    name: str
-    program: str
-    filter: str = ""
-    args: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()  # empty: each benchmark's own clock
-    higher_is_better: tuple[str, ...] = ()
-    cpus: int = 1
-    repetitions: int | None = None  # per launch, the best one counts; None: as many as pay
-    min_time: float | None = None  # seconds per repetition; a benchmark's own settings override it
-    timeout: float = 300.0  # of one launch
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Something to run for a patch set. ``pool`` is empty where another CI runs it."""
-
-    name: str
-    kind: JobKind
-    pool: str = "perf"
-    paths: tuple[str, ...] = ()  # empty: every change concerns it
-    build: BuildCommands = field(default_factory=BuildCommands)
-    suites: tuple[Suite, ...] = ()
-    policy: Policy = field(default_factory=Policy)
-    voting: bool = True
-    instructions: Instructions = Instructions.OFF
-    retries: int = 0
-    source: dict[str, Any] = field(default_factory=dict)  # as written, to be stored with each build
-
-    @property
-    def config_hash(self) -> str:
-        """Equal exactly when the job is configured alike; part of what makes results reusable."""
-        return digest_of({"job": self.name, "config": self.source})
-
-    @property
-    def build_hash(self) -> str:
-        """Equal exactly when the build commands are alike; part of a binary's key."""
-        return digest_of(
-            {"build": self.source.get("build", {}), "programs": [s.program for s in self.suites]}
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,25 +85,27 @@ def _job(name: str, node: Node) -> Job:
         return _external_job(name, node)
     node.only("kind", "pool", "paths", "build", "suites", "policy", "voting", "instructions", "retries")
     kind = JobKind(node.need("kind").one_of(*JobKind))
-    suites = tuple(_suite(each) for each in node.list_at("suites"))
+    found = BenchmarkConfiguration(
+        build=_build(node.get("build")),
+        suites=tuple(_suite(each) for each in node.list_at("suites")),
+        instructions=_instructions(node),
+        retries=node.whole_at("retries", 0, at_most=5),
+    )
     job = Job(
         name=name,
         kind=kind,
+        configuration=found if kind is JobKind.BENCHMARK else Configuration(),
         pool=node.text_at("pool", "perf", _NAME),
         paths=tuple(_pattern(each) for each in node.list_at("paths")),
-        build=_build(node.get("build")),
-        suites=suites,
         policy=_policy(node.get("policy")),
         voting=node.flag_at("voting", default=True),
-        instructions=_instructions(node),
-        retries=node.whole_at("retries", 0, at_most=5),
         source=node.plain(),
     )
     if kind is JobKind.BENCHMARK:
-        _check_benchmark_job(node, job)
-    elif suites:
+        _check_suites(node, found.suites)
+    elif found.suites:
         raise node.need("suites").error(f"suites belong to jobs of kind benchmark, this is {kind}")
-    elif job.instructions is not Instructions.OFF:
+    elif found.instructions is not Instructions.OFF:
         raise node.need("instructions").error(f"only jobs of kind benchmark count them, this is {kind}")
     return job
 
@@ -197,6 +124,7 @@ def _external_job(name: str, node: Node) -> Job:
     return Job(
         name=name,
         kind=JobKind.EXTERNAL,
+        configuration=ExternalConfiguration(),
         pool="",
         paths=tuple(_pattern(each) for each in node.list_at("paths")),
         policy=_policy(policy),
@@ -214,10 +142,10 @@ def _pattern(node: Node) -> str:
     return pattern
 
 
-def _check_benchmark_job(node: Node, job: Job) -> None:
-    if not job.suites:
+def _check_suites(node: Node, suites: tuple[Suite, ...]) -> None:
+    if not suites:
         raise node.error("a job of kind benchmark needs suites: a list of {name, program}")
-    names = [suite.name for suite in job.suites]
+    names = [suite.name for suite in suites]
     if doubles := {n for n in names if names.count(n) > 1}:
         raise node.need("suites").error(f"suite names must differ; twice: {', '.join(sorted(doubles))}")
 

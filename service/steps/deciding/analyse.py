@@ -107,7 +107,7 @@ def _calibrate(
 ) -> Judgement:
     """Keep what a branch measured against itself; an alarm is a fact about the machine, not a failure."""
     rows = rule_verdicts(spec.judged, listing, found.launches)
-    sessions = sessions_of(rows, found.launches, frozenset(suite.name for suite in spec.job.suites))
+    sessions = sessions_of(rows, found.launches, frozenset(suite.name for suite in spec.job.benchmark.suites))
     _store(tx, build, spec, rows, found.launches)
     _keep(tx, build, spec, sessions)
     return Judgement(Outcome.PASSED, causes_of(rows, sessions))

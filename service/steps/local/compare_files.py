@@ -12,7 +12,7 @@ from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.looks import looks
 from service.domain.inference.verdict import with_what_it_takes
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

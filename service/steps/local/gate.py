@@ -10,7 +10,8 @@ from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
 from service.domain.decision.measured_build import judge_measured
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.project.project_file import Job, JobKind, ProjectFile, parse_project_file
+from service.domain.project.job import Job, JobKind
+from service.domain.project.project_file import ProjectFile, parse_project_file
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 

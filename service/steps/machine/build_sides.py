@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import Revision
     from service.domain.machine.environment import Load
-    from service.domain.project.project_file import Job
+    from service.domain.project.job import Job
     from service.ports.building import Artifacts, Binaries, Packer, Sandbox, Source
     from service.ports.inspection import Inspector
 
@@ -129,7 +129,7 @@ def built_tree(
 def _build(order: CommandRequest) -> str:
     with order.host.source.checkout(order.project, order.revision.commit) as tree:
         for what in ("configure", "compile"):
-            if line := getattr(order.job.build, what):
+            if line := getattr(order.job.benchmark.build, what):
                 _run(order, tree, what, line)
         return _pack(order, tree)
 
@@ -144,7 +144,7 @@ def _relink(order: CommandRequest, key: BinaryKey) -> dict[BinaryKey, str]:
         CommandFailed: a command fails, or the order of objects makes no difference to the programs: they
             are linked by a linker that cannot be replaced, or the build copies them from elsewhere.
     """
-    host, build = order.host, order.job.build
+    host, build = order.host, order.job.benchmark.build
     if host.linkers is None or not build.compile:
         raise CommandFailed("linking again", "there is no linker or no command for it")
     made: dict[BinaryKey, str] = {}
@@ -179,7 +179,7 @@ def _run(
 
 
 def _remove_programs(order: CommandRequest, tree: Path) -> None:
-    programs = [suite.program for suite in order.job.suites]
+    programs = [suite.program for suite in order.job.benchmark.suites]
     _sandboxed(order, tree, ("sh", "-c", _REMOVE, "remove", *programs), "removing the programs failed")
 
 
@@ -193,7 +193,7 @@ def _sandboxed(
 ) -> None:
     host = order.host
     sources = (Mount(tree, "/src", writable=True), Mount(_build_directory(tree), "/build", writable=True))
-    limits = Limits(wall_seconds=order.job.build.timeout)
+    limits = Limits(wall_seconds=order.job.benchmark.build.timeout)
     command = Command(argv, (*sources, *more), "/src", env, host.host_cpus or None, limits=limits)
     done = host.sandbox.run(command, log=order.log, watch=order.watch)
     if not done.is_success:
@@ -202,11 +202,11 @@ def _sandboxed(
 
 def _pack(order: CommandRequest, tree: Path) -> str:
     host, job = order.host, order.job
-    programs = [suite.program for suite in job.suites]
+    programs = [suite.program for suite in job.benchmark.suites]
     with TemporaryDirectory(dir=host.scratch) as spare:
         out = host.scratch / spare
         archive = host.packer.pack(
-            host.sandbox, _build_directory(tree), programs, job.build.keep, out, order.watch
+            host.sandbox, _build_directory(tree), programs, job.benchmark.build.keep, out, order.watch
         )
         return host.artifacts.put_file(archive)
 

@@ -157,7 +157,7 @@ def _measure(work: _Work, variant: int, left: float) -> float:
             coin = number_of(variant, len(counting_pairs(pairs_of(launches), PAIRS)))
             raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
             work.claimed.record(pair, encode(raw), facts_of(raw))
-            launches.extend(read_pair(pair, encode(raw), work.spec.job.suites))
+            launches.extend(read_pair(pair, encode(raw), work.spec.job.benchmark.suites))
             wanted = pairs_short(work.suspected, launches)
         return work.host.clock() - begun
 
@@ -176,4 +176,6 @@ def _tree(work: _Work, stack: ExitStack, side: Side, variant: int) -> Path:
 def _recorded(work: _Work, variant: int) -> tuple[list[Launch], int]:
     """The launches of a variant so far, and how many pairs they are."""
     pairs = [(pair, raw) for pair, raw in work.claimed.pairs() if variant_of(pair) == variant]
-    return [each for pair, raw in pairs for each in read_pair(pair, raw, work.spec.job.suites)], len(pairs)
+    return [
+        each for pair, raw in pairs for each in read_pair(pair, raw, work.spec.job.benchmark.suites)
+    ], len(pairs)

@@ -9,7 +9,7 @@ from service.domain.identity import Side
 from service.domain.measuring.callgrind import trials
 from service.domain.measuring.instructions import LAUNCHES, Counted
 from service.domain.measuring.pairing import threads_of
-from service.domain.project.project_file import Instructions
+from service.domain.project.benchmark import Instructions
 from service.steps.machine.launching import SideFailed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def count_instructions(launcher: Launcher, listings: Sequence[Listing], progress
     execute while they wait for each other says nothing about a machine.
     """
     counts: Counts = {}
-    if launcher.job.instructions is Instructions.OFF:
+    if launcher.job.benchmark.instructions is Instructions.OFF:
         return counts
     end = launcher.host.clock() + _TIME_SHARE * launcher.job.policy.machine_time
     chosen = [(each.suite, name) for each in listings if not each.is_same_program for name in each.common]

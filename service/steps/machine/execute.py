@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.domain.comparison.suite import Listing
-    from service.domain.project.project_file import Job
+    from service.domain.project.job import Job
     from service.ports.machine import Claimed
     from service.ports.progress import Progress
 
@@ -129,7 +129,7 @@ def _work(
                 _extent(spec),
             )
         except SideFailed as error:
-            is_same = all(suite.name in unchanged for suite in spec.job.suites)
+            is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
             ended = _side_failed(error, is_same_program=is_same)
             return Execution(*ended, seconds=seconds, conditions=conditions)
     seconds["measure"] = round(found.seconds, 3)
@@ -198,7 +198,7 @@ def _too_few_cpus(job: Job, listings: Sequence[Listing], host: BuildHost) -> Ite
     """What to know of suites that ask for more CPUs than are kept for measuring."""
     names = {listing.suite: listing.common for listing in listings}
     measured, everywhere = len(host.cpus), len(host.host_cpus)
-    for suite in job.suites:
+    for suite in job.benchmark.suites:
         wanted = cpus_wanted(suite, names.get(suite.name, ()))
         if wanted > measured and everywhere > measured:
             # Not kept for measuring alone, but better than threads that take turns.

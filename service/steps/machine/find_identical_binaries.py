@@ -29,13 +29,13 @@ def recognise(
     if spec.kind is RunKind.CALIBRATION or spec.base is None:
         return frozenset()
     if spec.base.tree == spec.patch.tree:
-        return frozenset(suite.name for suite in spec.job.suites)
+        return frozenset(suite.name for suite in spec.job.benchmark.suites)
     if not _has_equal_data(host, spec.project, spec.base, spec.patch):
         return frozenset()
     base, patch = (host.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
     if base is None or patch is None:
         return frozenset()
-    return unchanged_suites(spec.job.suites, base, patch)
+    return unchanged_suites(spec.job.benchmark.suites, base, patch)
 
 
 def _has_equal_data(host: BuildHost, project: str, base: Revision, patch: Revision) -> bool:

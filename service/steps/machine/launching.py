@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from service.domain.gbench.reader import GBenchRun
     from service.domain.identity import Side
-    from service.domain.project.project_file import Job, Suite
+    from service.domain.project.benchmark import Suite
+    from service.domain.project.job import Job
     from service.steps.machine.build_sides import BuildHost
 
 RESULT: Final = "result.json"
@@ -81,7 +82,7 @@ class Launcher:
     suites: dict[str, Suite] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "suites", {suite.name: suite for suite in self.job.suites})
+        object.__setattr__(self, "suites", {suite.name: suite for suite in self.job.benchmark.suites})
 
     def names(self, suite: Suite, side: Side) -> list[str]:
         """The benchmarks that a side's program lists under the suite's filter.

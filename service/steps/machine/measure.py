@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.inference.policy import Policy
     from service.domain.measuring.instruction_counts import Counts
-    from service.domain.project.project_file import Job
+    from service.domain.project.job import Job
     from service.ports.machine import PairLog
     from service.ports.progress import Progress
     from service.steps.machine.build_sides import BuildHost
@@ -100,7 +100,7 @@ def measure(
     """
     pairs = [(pair, raw) for pair, raw in log.pairs() if not variant_of(pair)]
     launcher, listings = _prepare(Launcher(host, job, trees, seed, watch), log, unchanged, is_new=not pairs)
-    launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.suites)]
+    launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.benchmark.suites)]
     failure: SideFailed | None = None
     extent = extent or Extent(job.policy.max_pairs)
     # Kept with the first pair: a worker that dies before it counts again and finds the same.
@@ -108,8 +108,8 @@ def measure(
     counts = count_instructions(launcher, listings, progress) if is_counted else {}
     begun = host.clock()
     most, last = job.policy.max_pairs, extent.pairs
-    schedule = looks_of(job.suites, listings, job.policy, last)
-    family = family_size(job.suites, listings)
+    schedule = looks_of(job.benchmark.suites, listings, job.policy, last)
+    family = family_size(job.benchmark.suites, listings)
     choose = _everything if extent.is_fixed else partial(_wanted, extent=extent)
     pair = 1 + max((launch.pair for launch in launches), default=-1)
     count = _count(launches, most)
@@ -151,7 +151,7 @@ def _pair(
     raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
     record = encode(with_counts(raw, counts) if pair == 0 else raw)
     log.record(pair, record, facts_of(raw))
-    return read_pair(pair, record, launcher.job.suites)
+    return read_pair(pair, record, launcher.job.benchmark.suites)
 
 
 def _count(launches: Sequence[Launch], max_pairs: int) -> int:
@@ -178,7 +178,7 @@ def _wanted(
 
     Of the same program no more is measured than the policy says, as evidence: its verdict is known.
     """
-    rows = compare_suites(launcher.job.suites, listings, launches, launcher.job.policy)
+    rows = compare_suites(launcher.job.benchmark.suites, listings, launches, launcher.job.policy)
     found = {
         listing.suite: tuple(
             name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)
@@ -253,7 +253,7 @@ def _prepare(
             base=tuple(launcher.names(suite, Side.BASE)),
             is_same_program=suite.name in unchanged,
         )
-        for suite in launcher.job.suites
+        for suite in launcher.job.benchmark.suites
     ]
     long = warm_up(launcher, {each.suite: each.common for each in found if each.common}) if is_new else {}
     fixed = log.fix_listing(

@@ -13,8 +13,8 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind
+from service.domain.project.job import JobKind
 from service.domain.project.plan import PlannedBuild, plan_builds
-from service.domain.project.project_file import JobKind
 from service.domain.text import plain
 from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.gerrit.comment_commands import RecheckCommand
-    from service.domain.project.project_file import Job, ProjectFile
+    from service.domain.project.job import Job
+    from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
 

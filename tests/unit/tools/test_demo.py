@@ -48,7 +48,7 @@ def test_every_upload_changes_one_line_of_one_file_and_one_job(
         assert numbers == ["1", "1", upload.file]
         planned = plan_builds(jobs, [upload.file])
         workload = upload.file.split("/", maxsplit=1)[0]
-        needed = [each.job.suites[0].name for each in planned if each.is_needed]
+        needed = [each.job.benchmark.suites[0].name for each in planned if each.is_needed]
         assert needed == [workload]
 
 

@@ -16,7 +16,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
-from service.domain.project.project_file import JobKind
+from service.domain.project.job import JobKind
 from service.ports.records import BuildRecord
 
 if TYPE_CHECKING:

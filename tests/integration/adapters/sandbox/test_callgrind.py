@@ -14,7 +14,8 @@ from service.domain.identity import Side
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.instructions import AGREEMENT
-from service.domain.project.project_file import Instructions, Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from tests.support.build_host import MemorySandbox, MemorySource, Silence, workshop
@@ -103,7 +104,9 @@ NAMES: Final = (
 )
 LISTING: Final = Listing("knob", NAMES, NAMES)
 JOB: Final = Job(
-    "perf", JobKind.BENCHMARK, suites=(Suite("knob", "build/knob"),), instructions=Instructions.REPORT
+    "perf",
+    JobKind.BENCHMARK,
+    BenchmarkConfiguration(suites=(Suite("knob", "build/knob"),), instructions=Instructions.REPORT),
 )
 
 

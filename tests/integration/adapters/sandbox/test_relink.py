@@ -15,7 +15,8 @@ from service.adapters.relink import install
 from service.domain.building.spec import Revision
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.errors import CommandFailed
-from service.domain.project.project_file import BuildCommands, Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, BuildCommands, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.build_sides import built_tree
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
@@ -252,7 +253,8 @@ class Builder:
 
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
         """The order of functions in each variant of the program."""
-        job = Job("perf", JobKind.BENCHMARK, build=build, suites=(Suite("a", "build/bench"),))
+        configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
+        job = Job("perf", JobKind.BENCHMARK, configuration)
         found = []
         for variant in variants:
             with built_tree(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.built_files import BuiltFile, unchanged_suites
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 
 SUITES = (Suite("a", "build/a"), Suite("b", "./build/bin/b"))
 NATIVE = {path: BuiltFile("1", is_native=True) for path in ("a", "bin/b", "lib.so")}

@@ -15,7 +15,9 @@ from service.domain.calibration.schedule import (
     still_asks,
 )
 from service.domain.inference.policy import Policy
-from service.domain.project.project_file import Job, JobKind, ProjectFile, parse_job
+from service.domain.project.configuration import Configuration
+from service.domain.project.job import Job, JobKind
+from service.domain.project.project_file import ProjectFile, parse_job
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
 CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "s", "program": "p"}]}
@@ -84,7 +86,7 @@ def test_only_a_job_that_the_project_file_has_still_asks(due: list[str], *, expe
         (parse_job("a", CONFIG), True),
         (parse_job("a", CONFIG | {"pool": "other"}), False),
         (parse_job("a", CONFIG | {"policy": {"probation": 0}}), False),
-        (Job("a", JobKind.CTEST, policy=Policy()), False),
+        (Job("a", JobKind.CTEST, Configuration(), policy=Policy()), False),
     ],
 )
 def test_benchmark_jobs_of_the_pool_with_a_probation_are_calibrated(job: Job, *, expected: bool) -> None:

@@ -11,7 +11,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.pair_record import RawLaunch, encode
-from service.domain.project.project_file import Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job, JobKind
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
 from tests.unit.domain.gbench_files import row, whole
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from service.domain.decision.measured_build import Measured
 
-JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("suite", "build/a"), Suite("other", "build/b")))
+PROGRAMS = (Suite("suite", "build/a"), Suite("other", "build/b"))
+JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=PROGRAMS))
 SUITES = ("suite", "other")
 MEASURED = replace(UNDECIDED, pairs=8, ratio=1.009, interval=(0.98, 1.04), reason="12 more", more_pairs=12.0)
 

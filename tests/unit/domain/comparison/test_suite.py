@@ -18,7 +18,7 @@ from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
 
 if TYPE_CHECKING:

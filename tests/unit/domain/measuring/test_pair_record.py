@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from service.domain.errors import BadResults
 from service.domain.identity import Side
 from service.domain.measuring.pair_record import RawLaunch, decode, encode, read_pair
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
 
 LAUNCHES = st.builds(

@@ -4,7 +4,7 @@ import pytest
 
 from service.domain.gbench.reader import read_run
 from service.domain.measuring.repetitions import LONG, SHORT, Repetitions, long_ones, repetitions_of
-from service.domain.project.project_file import Suite
+from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import row, whole
 
 SUITE = Suite("s", "build/s")

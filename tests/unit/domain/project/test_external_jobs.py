@@ -6,7 +6,9 @@ import pytest
 
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.project.project_file import JobKind, parse_job, parse_project_file
+from service.domain.project.configuration import ExternalConfiguration
+from service.domain.project.job import JobKind
+from service.domain.project.project_file import parse_job, parse_project_file
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
 
@@ -30,7 +32,7 @@ def test_nothing_more_need_be_said_than_what_it_is() -> None:
     job = parse_project_file(JOB).job("linux")
 
     assert (job.voting, job.paths, job.policy) == (True, (), Policy())
-    assert (job.pool, job.suites, job.retries) == ("", (), 0)
+    assert (job.pool, job.configuration) == ("", ExternalConfiguration())
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,9 @@ import pytest
 
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Layout, Policy, VoteWhen
-from service.domain.project.project_file import (
-    MAX_BYTES,
-    BuildCommands,
-    Instructions,
-    JobKind,
-    ProjectFile,
-    Suite,
-    parse_job,
-    parse_project_file,
-)
+from service.domain.project.benchmark import BuildCommands, Instructions, Suite
+from service.domain.project.job import JobKind
+from service.domain.project.project_file import MAX_BYTES, ProjectFile, parse_job, parse_project_file
 
 WHOLE = """\
 version: 1
@@ -96,13 +89,13 @@ class TestWhatIsRead:
         assert found.label == "Performance-Verified"
         assert found.commands == {"rerun": "developers", "override": "performance-owners"}
         assert [each.name for each in found.jobs] == ["kv-engine-cv-perf", "clang_format"]
-        assert (job.kind, job.pool, job.voting, job.retries) == (JobKind.BENCHMARK, "perf", False, 1)
-        assert job.instructions is Instructions.VOTE
+        assert (job.kind, job.pool, job.voting) == (JobKind.BENCHMARK, "perf", False)
+        assert (job.benchmark.instructions, job.benchmark.retries) == (Instructions.VOTE, 1)
         assert job.paths == ("engines/**", "native/**", "!native/*.md")
-        assert job.build == BuildCommands(
+        assert job.benchmark.build == BuildCommands(
             "cmake --preset measure", "cmake --build --preset measure", ("measure/data",), 2700.0
         )
-        assert job.suites[0] == Suite(
+        assert job.benchmark.suites[0] == Suite(
             name="executor",
             program="build/measure/executor_benchmark",
             filter="PureFollyExecutorBench",
@@ -129,8 +122,8 @@ class TestWhatIsRead:
     def test_what_is_left_out_has_its_default(self) -> None:
         job = parse_project_file(job_with(SUITES.strip())).job("perf")
 
-        assert (job.policy, job.build) == (Policy(), BuildCommands())
-        assert job.suites == (Suite("a", "build/a"),)
+        assert (job.policy, job.benchmark.build) == (Policy(), BuildCommands())
+        assert job.benchmark.suites == (Suite("a", "build/a"),)
         assert (job.pool, job.voting, job.paths) == ("perf", True, ())
 
     def test_the_default_label_is_verified(self) -> None:
@@ -148,7 +141,7 @@ class TestWhatIsRead:
     def test_instructions_are_not_counted_unless_asked_for(
         self, lines: tuple[str, ...], expected: Instructions
     ) -> None:
-        assert parse_project_file(job_with(*lines, SUITES.strip())).jobs[0].instructions is expected
+        assert parse_project_file(job_with(*lines, SUITES.strip())).jobs[0].benchmark.instructions is expected
 
     @pytest.mark.parametrize("off", ["off", "no", "false", "'off'", "0"])
     def test_probation_is_turned_off_in_any_of_yamls_ways(self, off: str) -> None:
@@ -371,3 +364,8 @@ def test_the_defaults_can_be_kept_together() -> None:
 
     assert 0 < policy.floor < policy.vote_at <= policy.same_within
     assert math.isclose(policy.false_alarms, 0.01)
+
+
+def test_only_a_benchmark_job_has_a_benchmark_configuration() -> None:
+    with pytest.raises(TypeError, match="job clang_format is of kind clang-format, not benchmark"):
+        _ = parse_project_file(WHOLE).job("clang_format").benchmark

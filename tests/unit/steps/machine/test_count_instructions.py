@@ -13,7 +13,8 @@ from service.domain.identity import Side
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
-from service.domain.project.project_file import Instructions, Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
 JOB = Job(
     "perf",
     JobKind.BENCHMARK,
-    suites=(Suite("bench", "build/bench"),),
-    instructions=Instructions.REPORT,
+    BenchmarkConfiguration(suites=(Suite("bench", "build/bench"),), instructions=Instructions.REPORT),
 )
 NAMES = ("BM_a", "BM_b")
+
+
+def counting(mode: Instructions) -> Job:
+    return replace(JOB, configuration=replace(JOB.benchmark, instructions=mode))
 
 
 def program(instructions: Mapping[str, int] | None, names: tuple[str, ...] = NAMES, **other: Any) -> str:  # noqa: ANN401
@@ -84,7 +88,7 @@ def test_every_benchmark_is_launched_alone_twice_on_each_side(bench: Bench) -> N
 
 
 def test_nothing_is_counted_unless_the_job_asks_for_it(bench: Bench) -> None:
-    assert bench.count(replace(JOB, instructions=Instructions.OFF)) == []
+    assert bench.count(counting(Instructions.OFF)) == []
     assert bench.sandbox.counted == []
 
 
@@ -138,7 +142,7 @@ def test_more_instructions_are_reported_and_do_not_vote(bench: Bench) -> None:
 
 
 def test_more_instructions_vote_where_the_job_says_so(bench: Bench) -> None:
-    found = bench.measure(replace(JOB, instructions=Instructions.VOTE))
+    found = bench.measure(counting(Instructions.VOTE))
     assert found.judgement.outcome is Outcome.SLOWER
     assert found.judgement.causes[0].startswith("1 of 4 worse; worst BM_a instructions +5.0 %")
 
@@ -146,15 +150,15 @@ def test_more_instructions_vote_where_the_job_says_so(bench: Bench) -> None:
 def test_rows_of_time_are_the_same_whether_instructions_vote_or_not(bench: Bench, tmp_path: Path) -> None:
     """The family does not grow: an exact row spends none of the error."""
     other = Bench(tmp_path / "other")
-    without = other.measure(replace(JOB, instructions=Instructions.OFF)).comparisons
-    found = bench.measure(replace(JOB, instructions=Instructions.VOTE)).comparisons
+    without = other.measure(counting(Instructions.OFF)).comparisons
+    found = bench.measure(counting(Instructions.VOTE)).comparisons
     assert [row for row in found if row.row.metric.name != "instructions"] == list(without)
 
 
 @pytest.mark.parametrize("mode", [Instructions.REPORT, Instructions.VOTE])
 def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructions) -> None:
     policy = Policy(on_undecided=VoteWhen.NONE)
-    job = replace(JOB, instructions=mode, policy=policy)
+    job = replace(counting(mode), policy=policy)
     found = Bench(tmp_path, program(None), program(None)).measure(job)
     assert found.judgement.outcome is Outcome.PASSED
     assert any("2 not known: BM_a: not counted: base: exit code 127" in c for c in found.judgement.causes)

@@ -10,7 +10,8 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.identity import RunKind, Side
-from service.domain.project.project_file import Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.execute import execute_build
 from service.steps.machine.find_identical_binaries import recognise
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
@@ -27,7 +28,8 @@ CONFIG = {
     "build": {"compile": "make"},
     "suites": [{"name": "bench", "program": "build/bench"}],
 }
-JOB = Job("perf", JobKind.BENCHMARK, suites=(Suite("bench", "build/bench"),), source=CONFIG)
+CONFIGURATION = BenchmarkConfiguration(suites=(Suite("bench", "build/bench"),))
+JOB = Job("perf", JobKind.BENCHMARK, CONFIGURATION, source=CONFIG)
 BASE = {CODE: code(BM_a=1e-6), "README.md": "old", "keys.txt": "a b"}
 OTHER = {"README.md": "new"}  # nothing that a program reads
 

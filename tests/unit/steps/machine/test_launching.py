@@ -17,7 +17,7 @@ from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machine.test_execute import Machine
-from tests.unit.steps.machine.test_measure import JOB, SUITE, Bench, verdicts
+from tests.unit.steps.machine.test_measure import JOB, SUITE, Bench, measuring, verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ class TestGroups:
     def test_the_groups_of_a_launch_are_read_as_one(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(**MANY), code(**MANY))
         bench.measure(ONE_PAIR)
-        samples = read_pair(0, bench.log.records[0], JOB.suites)
+        samples = read_pair(0, bench.log.records[0], JOB.benchmark.suites)
 
         assert [each.side for each in samples] == list(side_order("seed", 0))
         assert all(set(each.values) == set(MANY) for each in samples)
@@ -113,7 +113,7 @@ class TestCpus:
     ) -> None:
         bench = Bench(tmp_path, code(**{name: 1e-6}), code(**{name: 1e-6}))
         bench.conditions = {"cpus": (2, 3), "host_cpus": (0, 1, 2, 3)}
-        bench.measure(replace(ONE_PAIR, suites=(replace(SUITE, cpus=cpus),)))
+        bench.measure(measuring(replace(SUITE, cpus=cpus), job=ONE_PAIR))
 
         assert bench.sandbox.cpus == [expected, expected]
 

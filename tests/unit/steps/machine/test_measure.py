@@ -15,7 +15,8 @@ from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import decode
 from service.domain.measuring.pairing import side_order
-from service.domain.project.project_file import Job, JobKind, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job, JobKind
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.measure import Extent, Measurement, measure
 from tests.support.build_host import CODE, MemoryPairs, MemorySandbox, MemorySource, Silence, code, workshop
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUITE = Suite("bench", "build/bench")
-JOB = Job("perf", JobKind.BENCHMARK, suites=(SUITE,))
+JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=(SUITE,)))
 # One is decided at the first look, one at the second.
 BASE = code(BM_slow=1e-6, BM_same=1e-6)
 PATCH = code(BM_slow=1.1e-6, BM_same=1e-6)
@@ -34,6 +35,10 @@ PATCH = code(BM_slow=1.1e-6, BM_same=1e-6)
 
 class Killed(BaseException):
     """The worker is gone; nothing catches this."""
+
+
+def measuring(*suites: Suite, job: Job = JOB) -> Job:
+    return replace(job, configuration=replace(job.benchmark, suites=suites))
 
 
 class Bench:
@@ -81,7 +86,7 @@ def unharmed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bench, Measureme
 
 
 def verdicts(found: Measurement, job: Job = JOB) -> Mapping[str, Verdict]:
-    rows = compare_suites(job.suites, found.listings, found.launches, job.policy)
+    rows = compare_suites(job.benchmark.suites, found.listings, found.launches, job.policy)
     return {row.row.benchmark: row.verdict for row in rows}
 
 
@@ -308,12 +313,8 @@ def _kill_at(launch: int) -> Callable[[int], None]:
 
 class TestSuites:
     def test_a_suite_that_is_decided_is_no_longer_launched(self, tmp_path: Path) -> None:
-        job = replace(
-            JOB,
-            suites=(
-                Suite("same", "build/bench", filter="BM_same"),
-                Suite("slow", "build/other", filter="BM_slow"),
-            ),
+        job = measuring(
+            Suite("same", "build/bench", filter="BM_same"), Suite("slow", "build/other", filter="BM_slow")
         )
         bench = Bench(tmp_path)
         bench.measure(job)
@@ -322,7 +323,7 @@ class TestSuites:
         assert per_pair == [["same", "same", "slow", "slow"]] * 5 + [["slow", "slow"]] * 9
 
     def test_a_filter_limits_what_is_listed(self, bench: Bench) -> None:
-        found = bench.measure(replace(JOB, suites=(replace(SUITE, filter="sl"),)))
+        found = bench.measure(measuring(replace(SUITE, filter="sl")))
 
         assert found.listings[0].patch == found.listings[0].base == ("BM_slow",)
 

@@ -45,7 +45,7 @@ def test_the_patch_sets_own_project_file_is_never_used() -> None:
         "patch1", "parent", {CODE: code(BM_a=2e-6), "benchgate.yaml": hostile}, "refs/changes/07/7/1"
     )
 
-    assert spec_of(planned(source)).job.build.compile == "make"
+    assert spec_of(planned(source)).job.benchmark.build.compile == "make"
 
 
 def test_planning_twice_plans_once() -> None:

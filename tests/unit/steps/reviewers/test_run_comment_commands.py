@@ -114,7 +114,7 @@ class TestRecheck:
         service.source = project((TWO_JOBS + RIGHTS).replace("make", "make -j"))
         say(service, "recheck")
         again = BuildSpec.from_mapping(service.store.memory.builds[2].spec)
-        assert again.job.build.compile == "make -j"
+        assert again.job.benchmark.build.compile == "make -j"
         assert again.sequence != BuildSpec.from_mapping(service.store.memory.builds[1].spec).sequence
 
 
