@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _PREFIX: Final = "BENCHGATE_"
-_SHORTEST_SECRET: Final = 16  # what a person may type by hand is too easily guessed
+_SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 
 
 class _Settings(BaseSettings):
-    """Settings that say in one line each which variables cannot be used.
+    """Settings from environment variables; the error has one line for each bad variable.
 
     Raises:
-        BadInput: a variable cannot be used. What it holds is not repeated: it may be a secret.
+        BadInput: a variable cannot be used. The message does not repeat its value, which may be a secret.
     """
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="ignore")
 
-    home: Path = Field(Path("var"), description="where data of this machine is kept")
+    home: Path = Field(Path("var"), description="data directory on this machine")
     redis_url: str = Field("", description="the broker; empty: `benchgate up` starts one")
-    git_url: str = Field("", description="where a project is cloned from, with {project} in it")
-    artifacts: Path | None = Field(None, description="artifact directory; by default below home")
+    git_url: str = Field("", description="URL to clone a project from; {project} stands for its name")
+    artifacts: Path | None = Field(None, description="artifact directory; by default `artifacts` below home")
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - whatever the fields take
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise BadInput("\n".join(_line(each) for each in error.errors())) from None
+            raise BadInput("\n".join(map(_line, error.errors()))) from None
         except SettingsError as error:
             field = re.search(r'field "(\w+)"', str(error))
             name = _PREFIX + field[1].upper() if field else "settings"
@@ -45,34 +45,42 @@ class _Settings(BaseSettings):
 
     @property
     def artifacts_path(self) -> Path:
-        """Where artifacts are kept."""
+        """The artifact directory."""
         return self.artifacts or self.home / "artifacts"
 
     def remote(self, project: str) -> str:
-        """Where a project is cloned from."""
+        """Return the URL to clone a project from."""
         return self.git_url.replace("{project}", project)
 
 
 class ControlSettings(_Settings):
-    """Of web, the control worker and the schedule."""
+    """Settings of the web server, the control worker and the schedule."""
 
-    database_url: str = Field("", description="the owner's; empty: `benchgate up` starts a server")
-    base_url: str = Field("http://127.0.0.1:8080", description="how people reach the pages")
-    instance: str = Field("console", description="the name of the review server")
+    database_url: str = Field(
+        "", description="URL with the owner role; empty: `benchgate up` starts a server"
+    )
+    base_url: str = Field("http://127.0.0.1:8080", description="address of the pages")
+    instance: str = Field("console", description="name of the review server")
     webhook_secrets: list[SecretStr] = Field(
-        default_factory=list, description="the accepted secrets in the webhook's path; two during rotation"
+        default_factory=list, description="secrets accepted in the webhook's path; two during rotation"
     )
     gerrit_url: str = Field("", description="Gerrit's address; empty: the console review server")
-    gerrit_user: str = Field("", description="the account that asks and posts")
+    gerrit_user: str = Field("", description="the account that reads changes and posts reviews")
     gerrit_password: SecretStr = Field(SecretStr(""), description="its HTTP password or auth token")
-    gerrit_bearer: SecretStr = Field(SecretStr(""), description="a bearer token in place of both")
-    gerrit_projects: list[str] = Field(default_factory=list, description="empty: all that the account sees")
-    gerrit_ssh_host: str = Field("", description="where events are streamed from; empty: nowhere")
+    gerrit_bearer: SecretStr = Field(
+        SecretStr(""), description="a bearer token, instead of user and password"
+    )
+    gerrit_projects: list[str] = Field(
+        default_factory=list, description="projects to serve; empty: all that the account can see"
+    )
+    gerrit_ssh_host: str = Field("", description="host of the event stream; empty: no event stream")
     gerrit_ssh_port: int = Field(29418, ge=1, le=65535)
-    gerrit_ssh_user: str = Field("", description="empty: as gerrit_user")
-    gerrit_ssh_key: Path | None = Field(None, description="its private key, without a passphrase")
+    gerrit_ssh_user: str = Field("", description="empty: the same as gerrit_user")
+    gerrit_ssh_key: Path | None = Field(None, description="private key of that user, without a passphrase")
     gerrit_known_hosts: Path | None = Field(None, description="the file that holds the server's host key")
-    reconcile_seconds: float = Field(60.0, gt=0.0, description="between two looks at the changes that moved")
+    reconcile_seconds: float = Field(
+        60.0, gt=0.0, description="seconds between two checks for updated changes"
+    )
 
     @field_validator("webhook_secrets")
     @classmethod
@@ -88,14 +96,18 @@ class ControlSettings(_Settings):
 
 
 class MachineSettings(_Settings):
-    """Of a machine worker: it never sees the owner's database URL nor a review server's credential."""
+    """Settings of a machine worker, without the owner's database URL and the review server's credentials."""
 
-    machine_database_url: str = Field("", description="with the role benchgate_machine")
-    pool: str = Field("perf", description="of machines whose results may be compared with each other")
+    machine_database_url: str = Field("", description="URL with the role benchgate_machine")
+    pool: str = Field("perf", description="the pool: machines whose results may be compared with each other")
     machine_name: str = Field(default_factory=socket.gethostname)
-    lease_seconds: float = Field(15.0, gt=0.5, description="silence after which a build is taken over")
-    cpus: list[int] = Field(default_factory=list, description="the measured set; empty: all")
-    waits_for_quiet: bool = Field(default=True, description="take no build while others use the CPUs")
+    lease_seconds: float = Field(
+        15.0, gt=0.5, description="seconds without a heartbeat after which another machine may take the build"
+    )
+    cpus: list[int] = Field(default_factory=list, description="CPUs for measured programs; empty: all")
+    waits_for_quiet: bool = Field(
+        default=True, description="take no build while other processes use the CPUs"
+    )
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
 
 

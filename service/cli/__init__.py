@@ -1,4 +1,4 @@
-"""The ``benchgate`` command: one file a command, loaded when it is called."""
+"""The ``benchgate`` command: one file per command, imported when the command is called."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ EXIT_SLOWER: Final = 1  # something would vote −1
 EXIT_USAGE: Final = 2
 EXIT_CANNOT: Final = 3  # could not measure, or a part of the service is away
 EXIT_INTERRUPTED: Final = 130
-EXIT_UNREAD: Final = 141  # as shells tell of a program that the end of a pipe stopped
+EXIT_UNREAD: Final = 141  # a shell's code for a program that SIGPIPE stopped
 
-# Name → module and the line shown by --help, so that help loads none of them.
+# Name → module and the line that --help shows, so that help imports none of the modules.
 _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "gate": (
             "local.gate",
-            "Judge a commit at your desk: build both sides, measure pairs, print verdicts.",
+            "Judge a commit on your own machine: build both sides, measure pairs, print verdicts.",
         ),
-        "compare": ("local.compare", "Verdicts from recorded Google Benchmark JSON files."),
-        "up": ("services.up", "Everything on this machine: database, queue, web, workers."),
-        "serve": ("services.serve", "The web part alone: webhooks, API and pages."),
-        "worker": ("services.worker", "A worker alone: of the control plane or of a pool of machines."),
-        "schedule": ("services.schedule", "The schedule alone: relays hints, wakes what was lost."),
-        "listen": ("services.listen", "Gerrit's event stream alone: stores what it says."),
-        "migrate": ("services.migrate", "Bring the database's schema up to date."),
-        "report": ("operating.report", "Tell what became of a build of another CI."),
-        "reconcile": ("operating.reconcile", "Look at every open change once, now."),
-        "replay": ("operating.replay", "Feed recorded Gerrit events."),
-        "doctor": ("local.doctor", "What of this machine disturbs measuring, and how to mend it."),
-        "demo": ("demo", "How to start the demo, which needs a checkout of Benchgate."),
+        "compare": ("local.compare", "Compare recorded Google Benchmark JSON files."),
+        "up": ("services.up", "Start everything on this machine: database, queue, web, workers, schedule."),
+        "serve": ("services.serve", "Serve webhooks, API and pages."),
+        "worker": ("services.worker", "Run one worker: of the control plane or of a pool of machines."),
+        "schedule": ("services.schedule", "Publish tasks as they are stored, and recover lost ones."),
+        "listen": ("services.listen", "Store the events of Gerrit's event stream."),
+        "migrate": ("services.migrate", "Update the database schema."),
+        "report": ("operating.report", "Report the result of a build that another CI ran."),
+        "reconcile": ("operating.reconcile", "Check every open change once, now."),
+        "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
+        "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
+        "demo": ("demo", "Explain how to start the demo."),
     }
 )
 
 
 class _Unread(Exception):
-    """Nobody reads any more what is written."""
+    """The reader of the output has closed the pipe."""
 
 
 class _Commands(click.Group):
@@ -57,7 +57,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise _Unread from None  # click would end with 1, which says "slower"
+            raise _Unread from None  # click would exit with 1, which means "slower"
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -65,8 +65,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        found: click.Command = import_module(f"service.cli.{_COMMANDS[cmd_name][0]}").command
-        return found
+        command: click.Command = import_module(f"service.cli.{_COMMANDS[cmd_name][0]}").command
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -81,10 +81,10 @@ def benchgate() -> None:
     """Performance CI for C++ projects that are reviewed on Gerrit.
 
     Try `benchgate gate` in a repository with a benchgate.yaml: it builds HEAD^ and HEAD, runs their Google
-    Benchmark programs in interleaved pairs and says what got slower, by how much and how sure it is.
+    Benchmark programs in interleaved pairs, and prints what got slower, by how much and with what confidence.
 
-    Data goes to stdout, progress to stderr. Exit codes: 0 nothing that would vote -1, 1 something would,
-    2 wrong usage or input, 3 could not measure, 130 interrupted.
+    Results go to stdout, progress to stderr. Exit codes: 0 nothing would vote -1, 1 something would,
+    2 wrong usage or input, 3 could not measure, 130 interrupted, 141 stdout was closed early.
     """
 
 
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def run(command: click.Command) -> NoReturn:
-    """Run a command and exit; every error raised on purpose becomes one clear line and an exit code."""
+    """Run a command and exit; turn each error that is raised on purpose into one line and an exit code."""
     try:
         code = command.main(standalone_mode=False)
         # click returns the code of ctx.exit() and, without one, what the command returned.
@@ -115,14 +115,12 @@ def run(command: click.Command) -> NoReturn:
         click.echo(f"benchgate: {error}", err=True)
         sys.exit(EXIT_CANNOT)
     except _Unread:
-        # What is still unwritten must not fail again when Python ends.
+        # Python flushes both streams at exit; that must not fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.dup2(nowhere, sys.stderr.fileno())
         sys.exit(EXIT_UNREAD)
-    except Exception:  # noqa: BLE001 - a defect of ours must not look like "slower", which is exit code 1
+    except Exception:  # noqa: BLE001 - a bug in Benchgate must not look like "slower", which is exit code 1
         traceback.print_exc()
-        click.echo(
-            "benchgate: this is a defect of Benchgate; please report it with the lines above", err=True
-        )
+        click.echo("benchgate: this is a bug in Benchgate; please report it with the lines above", err=True)
         sys.exit(EXIT_CANNOT)

@@ -10,6 +10,4 @@ from service.domain.errors import BadInput
 @click.command()
 def command() -> None:
     """Explain how to start the demo."""
-    raise BadInput(
-        "the demo builds C++ sources that only a checkout of Benchgate has; run `make demo` in one"
-    )
+    raise BadInput("the demo needs the C++ sources of a Benchgate checkout; run `make demo` in a checkout")

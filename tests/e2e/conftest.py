@@ -32,7 +32,7 @@ SECRET = "a-secret-of-the-tests-0123"
 
 
 class RunningSite:
-    """A started Benchgate with its project, and what a test wants to see of it."""
+    """A started Benchgate with its project, and the parts of its state that tests read."""
 
     def __init__(self, site: Site, supervisor: Supervisor, project: TinyProject) -> None:
         self.site = site
@@ -64,11 +64,11 @@ class RunningSite:
         return next((value for by_user in by_label.values() for value in by_user.values()), None)
 
     def messages(self, number: int) -> list[str]:
-        """What was posted on a change."""
-        return [each.text for each in self.plane.server.messages(ChangeKey("e2e", number))]
+        """The messages on a change."""
+        return [message.text for message in self.plane.server.messages(ChangeKey("e2e", number))]
 
     def wait_for_vote(self, number: int) -> int | None:
-        """The vote, once a message is there."""
+        """Wait for a message, then return the vote."""
         self.wait(lambda: bool(self.messages(number)), f"the message on change {number}")
         return self.vote(number)
 
@@ -78,7 +78,7 @@ class RunningSite:
         return builds[0] if builds else None
 
     def wait_for_phase(self, number: int, phase: str) -> None:
-        """Until the newest build of a change is in a phase."""
+        """Wait until the newest build of a change is in a phase."""
 
         def is_there() -> bool:
             with suppress(NotFound):
@@ -94,7 +94,7 @@ class RunningSite:
 
 
 def sleepers(seconds: str) -> list[str]:
-    """Processes that sleep exactly so long."""
+    """Processes that sleep for exactly this time."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

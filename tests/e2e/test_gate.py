@@ -1,4 +1,4 @@
-"""`benchgate gate` and `benchgate compare`: verdicts and exit codes at a desk, no server running."""
+"""`benchgate gate` and `benchgate compare`: verdicts and exit codes without a server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> TinyProject:
     return TinyProject(tmp_path / "tiny")
 
 
-def test_a_slower_commit_ends_with_one(project: TinyProject) -> None:
+def test_a_slower_commit_exits_with_1(project: TinyProject) -> None:
     project.commit({"time.txt": "130"})
     done = gate(project)
     assert done.returncode == 1
@@ -30,7 +30,7 @@ def test_a_slower_commit_ends_with_one(project: TinyProject) -> None:
     assert "judged without history" in done.stdout
 
 
-def test_a_faster_commit_ends_with_zero(project: TinyProject) -> None:
+def test_a_faster_commit_exits_with_0(project: TinyProject) -> None:
     project.commit({"time.txt": "70"})
     done = gate(project, "--json")
     assert done.returncode == 0
@@ -49,14 +49,14 @@ def test_two_named_revisions_are_compared(project: TinyProject) -> None:
     assert "same" in done.stdout
 
 
-def test_a_commit_that_does_not_compile_ends_with_one_and_shows_the_error(project: TinyProject) -> None:
+def test_a_commit_that_does_not_compile_exits_with_1_and_shows_the_error(project: TinyProject) -> None:
     project.commit({"broken.txt": "yes"})
     done = gate(project)
     assert done.returncode == 1
     assert "tiny.cc:7: error" in done.stderr
 
 
-def test_a_parent_that_does_not_compile_cannot_be_compared_with(project: TinyProject) -> None:
+def test_a_parent_that_does_not_compile_exits_with_3(project: TinyProject) -> None:
     project.commit({"broken.txt": "yes"})
     project.commit({"broken.txt": None})
     done = gate(project)
@@ -65,7 +65,7 @@ def test_a_parent_that_does_not_compile_cannot_be_compared_with(project: TinyPro
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--base", "no-such-revision"), "there is no revision 'no-such-revision'\n"),
         (("--job", "no-such-job"), "there are: tiny-perf"),
@@ -73,17 +73,17 @@ def test_a_parent_that_does_not_compile_cannot_be_compared_with(project: TinyPro
         (("--no-such-option",), "No such option"),
     ],
 )
-def test_wrong_usage_ends_with_two_and_says_what(
-    project: TinyProject, words: tuple[str, ...], said: str
+def test_wrong_usage_exits_with_2_and_a_message(
+    project: TinyProject, words: tuple[str, ...], message: str
 ) -> None:
     project.commit({"time.txt": "99"})
     done = gate(project, *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_project_file_with_an_error_is_named_with_line_and_key(project: TinyProject) -> None:
+def test_an_error_in_the_project_file_is_named_with_line_and_key(project: TinyProject) -> None:
     project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"})
     project.commit({"time.txt": "99"})
     done = gate(project)
@@ -91,12 +91,12 @@ def test_a_project_file_with_an_error_is_named_with_line_and_key(project: TinyPr
     assert ":4: jobs.a.kind: 'bench' is not allowed" in done.stderr
 
 
-def test_own_code_runs_without_a_sandbox_when_asked_to(project: TinyProject) -> None:
+def test_programs_run_without_a_sandbox_on_request(project: TinyProject) -> None:
     project.commit({"time.txt": "130"})
     assert gate(project, "--no-sandbox").returncode == 1
 
 
-def test_who_stops_reading_is_told_neither_slower_nor_all_well() -> None:
+def test_a_closed_stdout_exits_with_141() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing) as unread:
@@ -115,7 +115,7 @@ def test_recorded_files_are_compared_in_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--base", str(SAMPLE), str(SAMPLE), "--patch", str(SAMPLE)), "2 base and 1 patch files"),
         (("--base", str(SAMPLE)), "--patch"),
@@ -123,15 +123,15 @@ def test_recorded_files_are_compared_in_pairs() -> None:
         (("--base", "/no/such/file.json", "--patch", str(SAMPLE)), "/no/such/file.json"),
     ],
 )
-def test_files_that_cannot_be_compared_are_named(words: tuple[str, ...], said: str) -> None:
+def test_files_that_cannot_be_compared_are_named(words: tuple[str, ...], message: str) -> None:
     done = benchgate("compare", *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run it in the project, with a cache beside it."""
+    """Run `benchgate gate` in the project, with a cache beside it."""
     return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
 
 
@@ -142,7 +142,7 @@ def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedP
     return subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_a_project_in_which_nothing_is_listed_cannot_be_measured(project: TinyProject) -> None:
+def test_a_program_that_lists_no_benchmark_exits_with_3(project: TinyProject) -> None:
     project.commit({"program.sh": "#!/bin/sh\nexit 0\n"})
     project.commit({"time.txt": "99"})
     done = gate(project)
@@ -150,7 +150,7 @@ def test_a_project_in_which_nothing_is_listed_cannot_be_measured(project: TinyPr
     assert "nothing to compare with" in done.stdout
 
 
-def test_files_without_a_benchmark_are_not_called_equal(tmp_path: Path) -> None:
+def test_files_without_benchmarks_exit_with_2(tmp_path: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.write_text('{"context": {}, "benchmarks": []}')
     done = benchgate("compare", "--base", str(empty), "--patch", str(empty))

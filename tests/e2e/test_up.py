@@ -1,4 +1,4 @@
-"""`benchgate up` as an operator uses it: a process of its own, events by `benchgate replay`."""
+"""`benchgate up` as an operator uses it: as a process, with events from `benchgate replay`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 
-def test_everything_may_be_killed_and_started_again(tmp_path: Path) -> None:
+def test_a_killed_site_can_be_started_again(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
         replay(tmp_path, project, project.propose(1, {"time.txt": "160", "slow.txt": "4"}).event())
@@ -37,7 +37,7 @@ def test_everything_may_be_killed_and_started_again(tmp_path: Path) -> None:
         wait(lambda: vote(tmp_path, 1) == -1, "the vote")
 
 
-def test_interrupting_it_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_an_interrupted_site_leaves_no_process(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
         wait(lambda: len(processes_of(tmp_path)) >= 6, "a process for each part")
@@ -47,7 +47,7 @@ def test_interrupting_it_leaves_no_process_behind(tmp_path: Path) -> None:
     assert processes_of(tmp_path) == []
 
 
-def test_lines_that_are_no_events_are_named_and_the_others_fed(tmp_path: Path) -> None:
+def test_replay_names_each_bad_line_and_feeds_the_others(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project):
         events = (
@@ -59,7 +59,7 @@ def test_lines_that_are_no_events_are_named_and_the_others_fed(tmp_path: Path) -
         assert done.returncode == 2
         assert b"<stdin>:1: not JSON" in done.stderr
         assert b"<stdin>:3: " in done.stderr
-        assert b"fed 1 events, left out 2" in done.stderr
+        assert b"fed 1 events, skipped 2" in done.stderr
         wait(lambda: vote(tmp_path, 1) == 1, "the vote")
 
 
@@ -76,7 +76,7 @@ def test_the_machine_worker_knows_neither_the_owner_nor_the_secrets(tmp_path: Pa
 
 @contextmanager
 def up(root: Path, project: TinyProject) -> Iterator[subprocess.Popen[bytes]]:
-    """A started `benchgate up`, ended at the end."""
+    """Run `benchgate up` until the end of the block."""
     with (root / "up.out").open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "service.cli", "up", "--home", str(root / "var"), "--port", "0"],
@@ -100,7 +100,7 @@ def replay(root: Path, project: TinyProject, events: bytes) -> subprocess.Comple
 
 
 def environment(project: TinyProject) -> dict[str, str]:
-    """What the operator has set."""
+    """The environment that an operator would set."""
     passed = {name: value for name, value in os.environ.items() if not name.startswith("BENCHGATE_")}
     return {**passed, **start_settings(project)}
 
@@ -120,7 +120,7 @@ def log_of(root: Path, part: str) -> str:
 
 
 def processes_of(root: Path) -> list[str]:
-    """The processes that have this home in their words or environment."""
+    """The processes that have this home in their arguments or environment."""
     return [
         entry.name
         for entry in Path("/proc").iterdir()
@@ -131,26 +131,26 @@ def processes_of(root: Path) -> list[str]:
 
 
 def open_to_others(home: Path) -> list[Path]:
-    """What other users of this machine could read, if they came as far."""
-    found = [home, *home.glob("*"), *home.glob("log/*")]
-    # A socket's directory may be elsewhere; a link has no rights of its own.
-    return [path for path in found if not path.is_symlink() and path.stat().st_mode & 0o077]
+    """The files that their mode opens to other users of this machine."""
+    paths = [home, *home.glob("*"), *home.glob("log/*")]
+    # A socket's directory may be elsewhere; a link has no mode of its own.
+    return [path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077]
 
 
 def whole(entry: Path) -> bytes:
-    """Words and environment of a process."""
+    """Arguments and environment of a process."""
     with suppress(OSError):
         return (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
     return b""
 
 
 def machine_workers(root: Path) -> list[str]:
-    """The workers of the pool, once they have become Celery's."""
+    """The workers of the pool that already run as Celery workers."""
     return [pid for pid in processes_of(root) if b"pool.perf" in whole(Path(f"/proc/{pid}"))]
 
 
 def wait(is_there: object, what: str, seconds: float = 90.0) -> None:
-    """Until something is there."""
+    """Wait until something is there."""
     deadline = time.monotonic() + seconds
     while not is_there():  # type: ignore[operator]
         assert time.monotonic() < deadline, f"{what} did not come"

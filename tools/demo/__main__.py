@@ -35,7 +35,9 @@ _INSTANCE: Final = "demo"
 @click.option(
     "--home", default="var/demo", show_default=True, type=click.Path(file_okay=False, path_type=Path)
 )
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
+@click.option(
+    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free port."
+)
 @click.option("--once", is_flag=True, help="End after the votes.")
 @click.option(
     "--only",

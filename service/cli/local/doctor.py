@@ -1,4 +1,4 @@
-"""``benchgate doctor``: what of this machine disturbs measuring."""
+"""``benchgate doctor``: a check of this machine for sources of measurement noise."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--seconds", default=2.0, show_default=True, help="How long to watch load and steal.")
+@click.option("--seconds", default=2.0, show_default=True, help="Time to watch load and stolen CPU time.")
 @click.pass_context
 def command(ctx: click.Context, seconds: float, *, as_json: bool) -> None:
-    """Say what of this machine disturbs measuring and how to mend it.
+    """Report what on this machine adds measurement noise, and how to fix it.
 
-    Nothing is changed. What a virtual machine does not show is `unknown`, never `ok`. Exit code 3 where
-    the machine is unfit: patches could not be run or measured here.
+    The command changes nothing. A setting that a virtual machine hides is `unknown`, never `ok`. Exit code 3:
+    the machine is unfit to run or measure patches.
     """
     environment = read_environment()
     before = read_load()
     time.sleep(max(seconds, 0.1))
     after = read_load()
-    found = [
+    results = [
         *findings(environment, after, load_between(before, after, environment.online_cpus, None)),
         _sandbox(),
     ]
     if as_json:
-        rows = [{"name": f.name, "state": str(f.state), "value": f.value, "remedy": f.remedy} for f in found]
+        rows = [
+            {"name": f.name, "state": str(f.state), "value": f.value, "remedy": f.remedy} for f in results
+        ]
         click.echo(json.dumps({"findings": rows, "environment": environment.to_mapping()}, indent=2))
     else:
-        _print(found)
-    ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in found) else EXIT_OK)
+        _print(results)
+    ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
 
 
 def _sandbox() -> Finding:
@@ -54,14 +56,13 @@ def _sandbox() -> Finding:
     return Finding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
 
 
-def _print(found: list[Finding]) -> None:
+def _print(results: list[Finding]) -> None:
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "what", "value"):
+    for name in ("", "check", "value"):
         table.add_column(name, no_wrap=name != "value")
-    table.add_column("how to mend it", overflow="fold")
-    for each in found:
-        table.add_row(
-            Text(each.state, style=_STYLE[each.state]), each.name, str(each.value), each.remedy or ""
-        )
+    table.add_column("how to fix it", overflow="fold")
+    for finding in results:
+        state = Text(finding.state, style=_STYLE[finding.state])
+        table.add_row(state, finding.name, str(finding.value), finding.remedy or "")
     console.print(table)

@@ -1,4 +1,4 @@
-"""``benchgate gate``: the whole engine at a desk."""
+"""``benchgate gate``: the service's engine on a developer's machine, without a server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.steps.local.gate import LocalVerdict, choose_jobs, gate, local_spec
 from service.steps.planning.read_project_file import PROJECT_FILE
 from service.wiring.machine import make_build_host
 
-# Nothing was measured, whatever a review server would make of it.
+# Outcomes without a measurement.
 _NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CANCELLED})
 
 
@@ -27,12 +27,14 @@ _NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CA
 @click.option(
     "--repo", default=".", show_default=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option("--base", default="HEAD^", show_default=True, help="The revision to compare with.")
-@click.option("--patch", default="HEAD", show_default=True, help="The revision to judge.")
-@click.option("--job", "job_name", help="A benchmark job of the project file; by default all of them.")
-@click.option("--seed", help="Repeat the random choices of an earlier call, which printed its seed.")
+@click.option("--base", default="HEAD^", show_default=True, help="The commit to compare with.")
+@click.option("--patch", default="HEAD", show_default=True, help="The commit to judge.")
+@click.option("--job", "job_name", help="One benchmark job of benchgate.yaml; by default all of them.")
+@click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
 @click.option(
-    "--no-sandbox", is_flag=True, help="Run the programs as you, unconfined: for your own code only."
+    "--no-sandbox",
+    is_flag=True,
+    help="Run the programs with your own permissions; use it only for code that you trust.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -47,42 +49,42 @@ def command(
     no_sandbox: bool,
     as_json: bool,
 ) -> None:
-    """Judge a commit before anybody else sees it.
+    """Judge a commit before you push it.
 
-    Builds two revisions of a repository by the benchgate.yaml of the base, measures their benchmarks in
-    interleaved pairs and prints the verdicts. Only what is committed is looked at. No server is needed;
-    built programs are kept, so a second call only measures.
+    Builds two commits of a repository as the base's benchgate.yaml says, measures their benchmarks in
+    interleaved pairs, and prints the verdicts. Uncommitted files are ignored. No server is needed. Built
+    programs are cached, so a second call only measures.
 
-    Exit code 0: nothing that would vote -1; 1: something would; 2: wrong usage; 3: could not measure.
+    Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage; 3: could not measure.
     """
     home = _cache_home()
     base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
     seed = seed or secrets.token_hex(8)
-    # The path is asked of the person, so the mirror fetches from it and nowhere else.
+    # The user named this path, so the mirror fetches from it and from nowhere else.
     host = make_build_host(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
     project = _project_of(repo)
     host.source.fetch(project, base_commit, patch_commit)
     _, jobs = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
-    found: list[LocalVerdict] = []
+    verdicts: list[LocalVerdict] = []
     for job in jobs:
         spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))
         build = LocalBuild(spec, seed, home / "binaries")
         with TerminalProgress() as progress:
             verdict = gate(spec, build, host, progress)
-        found.append(verdict)
+        verdicts.append(verdict)
         if verdict.judgement.outcome is Outcome.FAILED:
             click.echo(build.log[-4000:].decode("utf-8", "replace"), err=True)
         if not as_json:
             _print(verdict)
     if as_json:
-        click.echo(_json(found, seed))
+        click.echo(_json(verdicts, seed))
     else:
         click.echo(f"seed {seed}", err=True)
-    ctx.exit(exit_code([verdict.judgement.outcome for verdict in found]))
+    ctx.exit(exit_code([verdict.judgement.outcome for verdict in verdicts]))
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
-    """1 where something would vote −1, else 3 where something could not be measured, else 0."""
+    """Return 1 if something would vote −1, else 3 if something could not be measured, else 0."""
     if any(CONSEQUENCES[outcome].counts is Counts.FAIL for outcome in outcomes):
         return EXIT_SLOWER
     return EXIT_CANNOT if _NOT_MEASURED.intersection(outcomes) else EXIT_OK
@@ -99,17 +101,18 @@ def _print(verdict: LocalVerdict) -> None:
     click.echo(f"took: {times}", err=True)
 
 
-def _json(found: list[LocalVerdict], seed: str) -> str:
+def _json(verdicts: list[LocalVerdict], seed: str) -> str:
     jobs = [
-        {"job": v.job, "outcome": str(v.judgement.outcome), "causes": list(v.judgement.causes)} for v in found
+        {"job": v.job, "outcome": str(v.judgement.outcome), "causes": list(v.judgement.causes)}
+        for v in verdicts
     ]
-    rows = [row for verdict in found for row in verdict.comparisons]
+    rows = [row for verdict in verdicts for row in verdict.comparisons]
     return to_json(rows, jobs=jobs, seed=seed)
 
 
 def _project_of(repo: Path) -> str:
-    """A name for the mirror; the path itself is not one."""
-    return "desk-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
+    """Name the mirror; a path is no valid project name."""
+    return "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
 
 
 def _cache_home() -> Path:

@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line that says what is being done, nothing where stderr is no terminal."""
+"""Progress on a terminal: one line with the current activity; nothing if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TerminalProgress:
         self._bar.stop()
 
     def say(self, text: str, done: float | None = None) -> None:
-        """Show what is being done, with a bar where it is known how far it is."""
+        """Show the current activity, with a bar if the fraction done is known."""
         self._bar.update(
             self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
         )

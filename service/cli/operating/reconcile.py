@@ -1,4 +1,4 @@
-"""``benchgate reconcile``: one look at every open change."""
+"""``benchgate reconcile``: one check of every open change."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @click.command()
 @home_option
 def command(home: Path) -> None:
-    """Compare the review server's open changes with the stored runs once, now."""
+    """Compare every open change on the review server with the stored runs, and start missing runs."""
     with closing(build_control(settings_of_running_site(home))) as plane:
-        seen = reconcile(plane.store, plane.server, is_full=True)
-    said = "another look is under way" if seen is None else f"{seen} changes are looked at"
-    click.echo(said, err=True)
+        queued = reconcile(plane.store, plane.server, is_full=True)
+    message = "another check is running" if queued is None else f"{queued} changes queued for a check"
+    click.echo(message, err=True)

@@ -1,8 +1,9 @@
-"""``benchgate replay``: feeds recorded Gerrit events."""
+"""``benchgate replay``: recorded Gerrit events as input."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -23,30 +24,30 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=click.File("rb"))
 @click.pass_context
 def command(ctx: click.Context, home: Path, files: tuple[BinaryIO, ...]) -> None:
-    """Feed Gerrit events from files (`-`: stdin), one JSON object a line as `stream-events` prints them.
+    """Feed Gerrit events from files (`-`: stdin), one JSON object per line as `stream-events` prints them.
 
-    The console review server takes over what they say, and the service looks at every change they name.
-    A line that is no event is named and left out; the others are fed, and the exit code is then 2.
+    The console review server applies each event, and the service checks each change that an event names. A
+    line that is not an event is reported and skipped; the exit code is then 2.
     """
     settings = settings_of_running_site(home)
     fed, bad = 0, 0
     with closing(build_control(settings)) as plane:
-        for place, line in (each for file in files for each in _lines(file)):
+        for place, line in chain.from_iterable(map(_lines, files)):
             try:
                 feed(plane, settings.instance, line)
                 fed += 1
             except BadEvent as error:
                 bad += 1
                 click.echo(f"{place}: {error}", err=True)
-    click.echo(f"fed {fed} events, left out {bad}", err=True)
+    click.echo(f"fed {fed} events, skipped {bad}", err=True)
     ctx.exit(2 if bad else 0)
 
 
 def feed(plane: Control, instance: str, body: bytes) -> None:
-    """One event: first the review server's state, then the hint that something happened.
+    """Apply one event to the console review server, then store it for the service.
 
     Raises:
-        BadEvent: the line is no Gerrit event.
+        BadEvent: the line is not a Gerrit event.
     """
     document: dict[str, Any] = parse_document(body)
     plane.console.apply_event(document)
@@ -55,7 +56,7 @@ def feed(plane: Control, instance: str, body: bytes) -> None:
 
 def _lines(file: BinaryIO) -> Iterable[tuple[str, bytes]]:
     data = file.read()
-    # A file of one event may be indented over many lines.
+    # A file with a single event may be indented over many lines.
     if (
         data.lstrip().startswith(b"{")
         and b"\n" in data.strip()

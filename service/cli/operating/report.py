@@ -1,4 +1,4 @@
-"""``benchgate report``: another CI says what became of its build."""
+"""``benchgate report``: the result of a build that another CI ran."""
 
 from __future__ import annotations
 
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @home_option
-@click.option("--change", required=True, type=click.IntRange(1), help="Its number on the review server.")
+@click.option("--change", required=True, type=click.IntRange(1), help="The change's number on Gerrit.")
 @click.option("--revision", required=True, help="The commit that was built.")
-@click.option(
-    "--merged", is_flag=True, help="The commit was built on its branch, after the change was merged."
-)
-@click.option("--cause", "causes", multiple=True, help="Why it failed; may be given several times.")
+@click.option("--merged", is_flag=True, help="The build is of the merged commit on its branch.")
+@click.option("--cause", "causes", multiple=True, help="A reason for the failure; repeatable.")
 @click.argument("job")
 @click.argument("number", type=click.IntRange(1))
 @click.argument("url")
@@ -47,8 +45,9 @@ def command(
 ) -> None:
     """Report build NUMBER of an external JOB, with the URL of its page.
 
-    RESULT is STARTED, WITHDRAWN (it will never run), or SUCCESS, UNSTABLE, FAILURE, NOT_BUILT, ABORTED. What
-    was reported already changes nothing. Exit code 3: the change is not known yet; try again later.
+    RESULT is STARTED, WITHDRAWN (the build will never run), SUCCESS, UNSTABLE, FAILURE, NOT_BUILT or ABORTED.
+    Reporting the same result again changes nothing. Exit code 3: Benchgate does not know the change yet; try
+    again later.
     """
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
@@ -61,4 +60,4 @@ def command(
             is_news = withdraw_external(plane.store, target, job)
         else:
             is_news = record_external_build(plane.store, target, build, result, causes)
-    click.echo("noted" if is_news else "known already", err=True)
+    click.echo("recorded" if is_news else "already recorded", err=True)

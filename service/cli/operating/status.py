@@ -1,4 +1,4 @@
-"""One status line per part, on stderr: kept up to date on a terminal, printed at changes elsewhere."""
+"""Status lines on stderr, one per part: updated in place on a terminal, else printed on each change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STYLE = {
 
 
 class StatusLines:
-    """Shows statuses as they change; use it as a context manager."""
+    """A display of statuses as they change; use it as a context manager."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False)
@@ -52,17 +52,16 @@ class StatusLines:
             self._console.print(Text(_line(status)), soft_wrap=True)
 
     def say(self, text: str) -> None:
-        """A line above the statuses."""
+        """Print a line above the statuses."""
         self._console.print(Text(text), soft_wrap=True)
 
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
-        for each in self._statuses.values():
-            pid = f"pid {each.pid}" if each.pid else ""
-            restarts = f"restarted {each.restarts}×" if each.restarts else ""
-            table.add_row(
-                each.name, Text(each.state, style=_STYLE[each.state]), pid, restarts, Text(each.note)
-            )
+        for status in self._statuses.values():
+            state = Text(status.state, style=_STYLE[status.state])
+            pid = f"pid {status.pid}" if status.pid else ""
+            restarts = f"restarted {status.restarts}×" if status.restarts else ""
+            table.add_row(status.name, state, pid, restarts, Text(status.note))
         return table
 
 

@@ -1,4 +1,4 @@
-"""``benchgate listen``: Gerrit's event stream alone."""
+"""``benchgate listen``: the reader of Gerrit's event stream."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from service.wiring.control import build_control, build_stream
 
 @click.command()
 def command() -> None:
-    """Store what Gerrit's stream of events says as it happens, until SIGTERM.
+    """Store the events of Gerrit's event stream as they happen, until SIGTERM.
 
-    What the stream cannot tell, a look at what moved finds: after each connection that was lost, and every
-    minute. Needs BENCHGATE_GERRIT_SSH_HOST, _USER, _KEY and BENCHGATE_GERRIT_KNOWN_HOSTS.
+    After each lost connection, and every minute, Benchgate also asks Gerrit for recently updated changes, to
+    find what the stream missed. Needs BENCHGATE_GERRIT_SSH_HOST, BENCHGATE_GERRIT_SSH_KEY,
+    BENCHGATE_GERRIT_KNOWN_HOSTS and BENCHGATE_GERRIT_SSH_USER or BENCHGATE_GERRIT_USER.
     """
     log_as_json()
     settings = ControlSettings()

@@ -1,4 +1,4 @@
-"""``benchgate migrate``: the database's schema."""
+"""``benchgate migrate``: an update of the database schema."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from service.domain.errors import BadInput
 @click.option(
     "--machine-password-from",
     metavar="VARIABLE",
-    help="Let the role benchgate_machine log in with the password in this environment variable.",
+    help="Allow the role benchgate_machine to log in with the password in this environment variable.",
 )
 def command(machine_password_from: str | None) -> None:
-    """Bring the schema of BENCHGATE_DATABASE_URL up to date; safe to run at any time."""
+    """Update the schema of the database at BENCHGATE_DATABASE_URL; safe to run at any time."""
     settings = ControlSettings()
     if not settings.database_url:
         raise BadInput("BENCHGATE_DATABASE_URL is not set", "settings")

@@ -1,4 +1,4 @@
-"""The parts of a Benchgate on one machine, as child processes with no more than each one needs."""
+"""The parts of a Benchgate on one machine: child processes that get only the settings they need."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-# What programs need of a person's environment; anything else, secrets among it, stays outside.
+# Programs need these variables of the user's environment. Others may be secrets and are not passed on.
 _PASSED_ON: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
-    # How a mirror reaches the repositories.
+    # A mirror needs these to reach the repositories.
     *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
 )
 _OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_")
-# A drained worker hands its build back within a second; a compiler that hangs on a disk is not waited for.
+# A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where everything of one Benchgate is.
+    """The addresses and settings of one Benchgate.
 
-    ``settings`` are BENCHGATE_ variables that every part may know; ``database_url`` and
-    ``machine_database_url`` go to one plane each.
+    Every part gets ``settings``, which are BENCHGATE_ variables. Only the control plane gets
+    ``database_url``, and only the machine plane ``machine_database_url``.
     """
 
     home: Path
@@ -45,17 +45,16 @@ class Site:
 
     @property
     def base_url(self) -> str:
-        """How people reach the pages."""
+        """The address of the pages."""
         return self.settings.get("BENCHGATE_BASE_URL") or f"http://127.0.0.1:{self.port}"
 
 
 def parts_of(site: Site) -> tuple[Child, ...]:
-    """Web, workers, schedule and what listens, in the order in which they are started."""
+    """List web, workers, schedule and event listener in the order in which they start."""
     control = _environment(site, {"BENCHGATE_DATABASE_URL": site.database_url})
     machine = _environment(site, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url})
-    # The settings of the review server belong to the control plane alone.
-    for name in [each for each in machine if each.startswith(_OF_CONTROL)]:
-        del machine[name]
+    # Only the control plane gets the settings of the review server.
+    machine = {name: value for name, value in machine.items() if not name.startswith(_OF_CONTROL)}
 
     def child(
         name: str, *words: str, env: Mapping[str, str], ready: Callable[[], bool] | None = None

@@ -1,4 +1,4 @@
-"""What must hold on this machine before anything is started, so that a refusal comes at once."""
+"""Preconditions that are checked before anything starts, so that a refusal comes at once."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def check_host(port: int, settings: Mapping[str, str]) -> None:
-    """See that programs can be isolated here and that the web part can listen on ``port`` (0: any).
+    """Check that this host can sandbox programs and that ``port`` is free (0: any port).
 
-    ``settings`` are BENCHGATE_ variables that go before those of the environment.
+    ``settings`` are BENCHGATE_ variables that override those of the environment.
 
     Raises:
-        Unfit: one of the two is not so; the message says how to mend it.
+        Unfit: the host cannot, or the port is taken; the message names the remedy.
     """
     if (settings.get("BENCHGATE_SANDBOX") or MachineSettings().sandbox) != "none":
         BubblewrapSandbox().check()
@@ -31,30 +31,30 @@ def check_host(port: int, settings: Mapping[str, str]) -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """See that a server can listen there.
+    """Check that a server can listen on a port.
 
     Raises:
-        Unfit: another program does, or this user may not.
+        Unfit: another program listens there, or this user has no permission to.
     """
     try:
         family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
-            # As the server does it: connections that have ended a moment ago are not in the way.
+            # The server sets it, too: connections that have just ended do not block the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise Unfit(f"port {port} is in use; choose another with --port") from error
+            raise Unfit(f"port {port} is in use; choose another port with --port") from error
         raise Unfit(
-            f"{host}:{port} cannot be listened on: {error.strerror}; choose another with --port"
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another port with --port"
         ) from error
 
 
 def make_home(home: Path) -> None:
-    """Make the directory of a site, with that of its logs.
+    """Create the directory of a site and its log directory.
 
     Raises:
-        Unfit: this user can keep nothing there.
+        Unfit: this user cannot write there.
     """
     logs = home / "log"
     try:
@@ -66,4 +66,4 @@ def make_home(home: Path) -> None:
 
 
 def _unusable(home: Path, why: str) -> Unfit:
-    return Unfit(f"nothing can be kept in {home}: {why}; choose another directory with --home")
+    return Unfit(f"cannot store data in {home}: {why}; choose another directory with --home")

@@ -1,4 +1,4 @@
-"""Finds the Benchgate that runs on this machine, for commands that talk to it."""
+"""The addresses of the Benchgate that runs on this machine, for commands that connect to it."""
 
 from __future__ import annotations
 
@@ -18,31 +18,29 @@ home_option = click.option(
     show_default=True,
     envvar="BENCHGATE_HOME",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where `benchgate up` keeps its data.",
+    help="Data directory of `benchgate up`.",
 )
 
 
 def settings_of_running_site(home: Path) -> ControlSettings:
-    """The environment's settings; others are those of the ``benchgate up`` of ``home``.
+    """Read the settings from the environment, and missing addresses from the ``benchgate up`` of ``home``.
 
     Raises:
-        BadInput: nothing was ever started there.
+        BadInput: ``benchgate up`` was never started with this ``home``.
     """
     settings = ControlSettings()
-    found: dict[str, Any] = {"home": home.absolute()}
+    site: dict[str, Any] = {"home": home.absolute()}
     if not settings.database_url:
-        found["database_url"] = EmbeddedPostgres(
-            _started(home, "postgres", "BENCHGATE_DATABASE_URL")
-        ).address.owner_url
+        directory = _started(home, "postgres", "BENCHGATE_DATABASE_URL")
+        site["database_url"] = EmbeddedPostgres(directory).address.owner_url
     if not settings.redis_url:
-        found["redis_url"] = EmbeddedValkey(
-            _started(home, "valkey", "BENCHGATE_REDIS_URL")
-        ).address.broker_url
-    return settings.model_copy(update=found)
+        directory = _started(home, "valkey", "BENCHGATE_REDIS_URL")
+        site["redis_url"] = EmbeddedValkey(directory).address.broker_url
+    return settings.model_copy(update=site)
 
 
 def _started(home: Path, server: str, variable: str) -> Path:
     directory = home.absolute() / server
     if not directory.is_dir():
-        raise BadInput(f"no `benchgate up` was started with --home {home}, and {variable} names no server")
+        raise BadInput(f"`benchgate up` was never started with --home {home}; start it, or set {variable}")
     return directory

@@ -1,4 +1,4 @@
-"""``benchgate schedule``: the schedule alone."""
+"""``benchgate schedule``: the process that publishes tasks and runs periodic jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from service.wiring.control import build_control
 
 @click.command()
 def command() -> None:
-    """Relay hints as they are committed and wake what was lost, until SIGTERM."""
-    # What cannot work is said here, by a clear line.
+    """Publish tasks as they are stored, and recover lost ones, until SIGTERM."""
+    # Bad settings fail here, with one clear line.
     build_control(ControlSettings()).close()
     argv = [sys.executable, "-m", "workers.schedule"]
     os.execv(sys.executable, argv)  # noqa: S606 - becomes the schedule, no shell

@@ -1,4 +1,4 @@
-"""``benchgate serve``: the web part alone."""
+"""``benchgate serve``: the web server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from service.wiring.control import build_control
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535))
 def command(host: str, port: int) -> None:
     """Serve webhooks, API and pages.
 
-    Needs BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL; `benchgate up` starts everything at once.
+    Needs BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL. To start everything at once, use `benchgate up`.
     """
-    # What cannot work is said here, by a clear line.
+    # Bad settings fail here, with one clear line.
     build_control(ControlSettings()).close()
     check_port(host, port)
     # No access log: the webhook's path holds its secret.

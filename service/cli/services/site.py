@@ -1,4 +1,4 @@
-"""Starts and stops a whole Benchgate on this machine."""
+"""The start and end of a whole Benchgate on this machine."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ def running_site(
     report: Callable[[Status], None],
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Site, Supervisor]]:
-    """Everything started and ready; everything stopped at the end.
+    """Start every part, wait until all are ready, and stop all of them at the end.
 
-    Servers named by BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL are used, others are started below
-    ``home``. ``port`` 0 takes a free one. ``settings`` are further BENCHGATE_ variables of all parts.
-    What is made meanwhile, by this process too, is readable by this user alone.
+    The parts use the servers in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise
+    this function starts servers below ``home``. Port 0 means any free port. ``settings`` are further
+    BENCHGATE_ variables for all parts. Only this user can read the files that are created meanwhile, also
+    those that this process creates.
 
     Raises:
         BadInput: a setting cannot be used.
-        Unfit: no sandbox, no such port or no such home here; nothing was started.
-        Permanent: a part did not start; the others are stopped again.
+        Unfit: this host has no sandbox, or the port or home cannot be used; nothing was started.
+        Permanent: a part did not start; the others have been stopped.
     """
     home = home.absolute()
     check_host(port, settings or {})
@@ -70,8 +71,8 @@ def _database(home: Path, logs: Path, supervisor: Supervisor, stack: ExitStack) 
         machine = MachineSettings().machine_database_url
         if not machine:
             raise BadInput(
-                "BENCHGATE_MACHINE_DATABASE_URL is needed beside BENCHGATE_DATABASE_URL: the same database "
-                "as role benchgate_machine (ALTER ROLE benchgate_machine LOGIN PASSWORD '...')",
+                "BENCHGATE_DATABASE_URL also needs BENCHGATE_MACHINE_DATABASE_URL: the same database with "
+                "the role benchgate_machine (ALTER ROLE benchgate_machine LOGIN PASSWORD '...')",
                 "settings",
             )
         return given, machine
@@ -95,9 +96,9 @@ def _broker(home: Path, logs: Path, supervisor: Supervisor, stack: ExitStack) ->
 
 
 def _release_last(stack: ExitStack, supervisor: Supervisor, release: Callable[[], None]) -> None:
-    """Give the directory free only when the server in it has been stopped."""
+    """Release the directory only after its server has stopped."""
     stack.callback(release)
-    # Stopping twice is harmless; it must come before the release.
+    # Stopping twice is harmless. The stack runs this callback before the release.
     stack.callback(supervisor.stop)
 
 

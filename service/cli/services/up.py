@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @home_option
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
-@click.option("--pool", default="perf", show_default=True, help="The pool that this machine serves.")
+@click.option(
+    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free port."
+)
+@click.option("--pool", default="perf", show_default=True, help="The pool of this machine.")
 def command(home: Path, port: int, pool: str) -> None:
-    """Start database, queue, web, workers and schedule here, and stop them all on Ctrl-C.
+    """Start database, queue, web, workers and schedule on this machine, and stop all of them on Ctrl-C.
 
-    Everything is kept below --home; nothing else of this machine is touched. With BENCHGATE_DATABASE_URL or
-    BENCHGATE_REDIS_URL set, those servers are used instead. A part that dies is started again; after a
-    crash, start it again: nothing is lost.
+    Benchgate writes only below --home. If BENCHGATE_DATABASE_URL or BENCHGATE_REDIS_URL is set, it uses that
+    server instead of starting one. It restarts a part that dies. After a crash, run the command again: no
+    data is lost.
     """
     with (
         stop_on_signals() as stop,
@@ -37,16 +39,14 @@ def command(home: Path, port: int, pool: str) -> None:
     ):
         lines.say(f"the dashboard is at {site.base_url} (Ctrl-C stops everything)")
         if not ControlSettings().git_url:
-            lines.say(
-                "BENCHGATE_GIT_URL is not set: until it is, no change can be fetched; docs/operations.md"
-            )
+            lines.say("BENCHGATE_GIT_URL is not set, so no change can be fetched; see docs/operations.md")
         supervisor.run(stop.is_set)
         lines.say("stopping")
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set; a second SIGINT interrupts."""
+    """Yield an event that SIGINT and SIGTERM set; a second SIGINT raises KeyboardInterrupt."""
     stop = threading.Event()
 
     def on_signal(number: int, _: object) -> None:

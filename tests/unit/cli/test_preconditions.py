@@ -1,4 +1,4 @@
-"""What is refused before anything is started."""
+"""Commands refuse bad hosts, ports and directories before they start anything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_nothing_is_started_on_a_host_that_cannot_isolate(tmp_path: Path) -> None:
+def test_nothing_starts_on_a_host_without_a_sandbox(tmp_path: Path) -> None:
     with (
         pytest.raises(Unfit, match="no user namespaces"),
         running_site(tmp_path / "var", 0, "perf", lambda _: None),
@@ -49,7 +49,7 @@ def test_nothing_is_started_on_a_host_that_cannot_isolate(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("no_sandbox")
 @pytest.mark.parametrize("is_set_outside", [True, False])
-def test_a_host_without_sandbox_will_do_when_none_is_asked_for(
+def test_a_host_without_a_sandbox_is_accepted_if_the_sandbox_is_off(
     monkeypatch: pytest.MonkeyPatch, *, is_set_outside: bool
 ) -> None:
     if is_set_outside:
@@ -58,7 +58,7 @@ def test_a_host_without_sandbox_will_do_when_none_is_asked_for(
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_a_machine_worker_ends_on_a_host_that_cannot_isolate(
+def test_a_machine_worker_exits_on_a_host_without_a_sandbox(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BENCHGATE_POOL", "perf")
@@ -72,18 +72,16 @@ def test_a_machine_worker_ends_on_a_host_that_cannot_isolate(
     assert capsys.readouterr().err == "benchgate: this host has no user namespaces\n"
 
 
-def test_a_port_that_another_server_has_is_refused_before_anything_is_started(
-    taken_port: int, tmp_path: Path
-) -> None:
+def test_a_port_in_use_is_refused_before_anything_starts(taken_port: int, tmp_path: Path) -> None:
     with (
-        pytest.raises(Unfit, match=f"port {taken_port} is in use; choose another with --port"),
+        pytest.raises(Unfit, match=f"port {taken_port} is in use; choose another port with --port"),
         running_site(tmp_path / "var", taken_port, "perf", lambda _: None, UNSANDBOXED),
     ):
         pytest.fail("it was started")
     assert not (tmp_path / "var").exists()
 
 
-def test_a_demo_whose_port_is_taken_keeps_the_earlier_demo(
+def test_the_demo_keeps_the_previous_demo_if_its_port_is_in_use(
     monkeypatch: pytest.MonkeyPatch, taken_port: int, tmp_path: Path
 ) -> None:
     (tmp_path / ".benchgate-demo").touch()
@@ -96,29 +94,29 @@ def test_a_demo_whose_port_is_taken_keeps_the_earlier_demo(
     assert (tmp_path / "review.sqlite").exists()
 
 
-def test_a_host_that_is_not_ours_cannot_be_listened_on() -> None:
-    with pytest.raises(Unfit, match=r"192\.0\.2\.1:8080 cannot be listened on"):
+def test_an_address_of_another_host_is_refused() -> None:
+    with pytest.raises(Unfit, match=r"cannot listen on 192\.0\.2\.1:8080"):
         check_port("192.0.2.1", 8080)
 
 
 @pytest.mark.parametrize("home", ["/proc/x", "/dev/null/x"])
-def test_a_home_in_which_nothing_can_be_kept_is_named(home: str) -> None:
+def test_a_home_that_cannot_be_written_is_named(home: str) -> None:
     before = os.umask(0o022)
     with (
-        pytest.raises(Unfit, match=f"nothing can be kept in {home}: .*--home"),
+        pytest.raises(Unfit, match=f"cannot store data in {home}: .*--home"),
         running_site(Path(home), 0, "perf", lambda _: None, UNSANDBOXED),
     ):
         pytest.fail("it was started")
     assert os.umask(before) == 0o022
 
 
-def test_a_home_that_is_there_may_be_used_again(tmp_path: Path) -> None:
+def test_an_existing_home_is_used_again(tmp_path: Path) -> None:
     make_home(tmp_path / "var")
     make_home(tmp_path / "var")
 
 
-def test_only_the_variable_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_missing_variable_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BENCHGATE_DATABASE_URL", "postgresql://owner@127.0.0.1/benchgate")
-    with pytest.raises(BadInput, match="BENCHGATE_REDIS_URL names no server") as caught:
+    with pytest.raises(BadInput, match="set BENCHGATE_REDIS_URL") as caught:
         settings_of_running_site(tmp_path)
     assert "BENCHGATE_DATABASE_URL" not in str(caught.value)

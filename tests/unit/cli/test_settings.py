@@ -1,4 +1,4 @@
-"""What a variable that cannot be used looks like to the person who set it."""
+"""Error messages for environment variables that cannot be used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD)
-def test_a_bad_variable_is_named_with_what_is_allowed_and_not_repeated(
+def test_an_error_names_the_variable_and_the_allowed_values_but_not_its_value(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, allowed: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -32,7 +32,7 @@ def test_a_bad_variable_is_named_with_what_is_allowed_and_not_repeated(
     assert value.strip('[]"') not in str(caught.value)
 
 
-def test_each_bad_variable_gets_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_has_one_line_for_each_bad_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHGATE_LEASE_SECONDS", "x")
     monkeypatch.setenv("BENCHGATE_SANDBOX", "x")
     with pytest.raises(BadInput) as caught:
@@ -41,9 +41,9 @@ def test_each_bad_variable_gets_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert names == ["BENCHGATE_LEASE_SECONDS", "BENCHGATE_SANDBOX"]
 
 
-def test_secrets_that_cannot_be_guessed_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_of_sufficient_length_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHGATE_WEBHOOK_SECRETS", f'["{LONG_ENOUGH}"]')
-    assert [each.get_secret_value() for each in ControlSettings().webhook_secrets] == [LONG_ENOUGH]
+    assert [secret.get_secret_value() for secret in ControlSettings().webhook_secrets] == [LONG_ENOUGH]
 
 
 COMMANDS = (["schedule"], ["serve"], ["worker", "--pool", "control"], ["migrate"])
@@ -51,45 +51,45 @@ COMMANDS = (["schedule"], ["serve"], ["worker", "--pool", "control"], ["migrate"
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("BENCHGATE_WEBHOOK_SECRETS", "abc", "BENCHGATE_WEBHOOK_SECRETS: is not JSON"),
         ("BENCHGATE_DATABASE_URL", "", "settings: BENCHGATE_DATABASE_URL is not set"),
     ],
 )
-def test_a_command_that_cannot_begin_says_so_in_one_line(
+def test_a_command_with_bad_settings_fails_with_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     name: str,
     value: str,
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.setenv(name, value)
     assert run(monkeypatch, *words) == cli.EXIT_USAGE
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"benchgate: {said}")
+    assert line.startswith(f"benchgate: {message}")
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("BENCHGATE_LEASE_SECONDS", "x", "benchgate: BENCHGATE_LEASE_SECONDS: "),
         ("BENCHGATE_REDIS_URL", "", "benchgate: settings: BENCHGATE_REDIS_URL is not set"),
     ],
 )
-def test_a_machine_worker_that_cannot_begin_says_so_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, said: str
+def test_a_machine_worker_with_bad_settings_fails_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, message: str
 ) -> None:
-    # What the command sets for its process is taken back with the test.
+    # The command sets this variable in its process; monkeypatch restores it.
     monkeypatch.setenv("BENCHGATE_POOL", "perf")
     monkeypatch.setenv(name, value)
     assert run(monkeypatch, "worker", "--pool", "perf") == cli.EXIT_USAGE
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(said)
+    assert line.startswith(message)
 
 
-def test_a_control_worker_is_refused_less_than_two_processes(
+def test_a_control_worker_needs_at_least_two_processes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "worker", "--pool", "control", "--concurrency", "1") == cli.EXIT_USAGE
@@ -97,7 +97,7 @@ def test_a_control_worker_is_refused_less_than_two_processes(
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """The exit code of `benchgate` with these words."""
+    """Run `benchgate` with these arguments and return its exit code."""
     monkeypatch.setattr("sys.argv", ["benchgate", *words])
     with pytest.raises(SystemExit) as ended:
         cli.main()
