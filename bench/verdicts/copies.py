@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bench.verdicts.engine import compare_programs
+from bench.verdicts.engine import compare_programs, job_of
 from service.adapters import packing
 from service.domain.identity import Side
 from service.domain.project.benchmark import Suite
@@ -71,7 +71,7 @@ def _compared(work: Path, program: Path, seed: str, packer: Packer) -> Compariso
     # Other trials' copies lie in other places: compare_programs lays out both sides anew.
     copies = {side: Path(shutil.copy2(program, work / side)) for side in Side}
     sides = {side: {SUITE: path} for side, path in copies.items()}
-    found = compare_programs(work / "sides", sides, [Suite(SUITE, "")], seed, packer=packer)
+    found = compare_programs(work / "sides", sides, job_of(Suite(SUITE, "")), seed, packer)
     return next(each for each in found.comparisons if each.row.metric.name == "cpu_time")
 
 

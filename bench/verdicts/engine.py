@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from service.adapters import packing
 from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
-from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job, JobKind
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host
-from tests.support.build_host import MemoryPairs, Silence
+from tests.support.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from service.domain.identity import Side
@@ -36,13 +36,16 @@ class Found:
     seconds: float
 
 
+def job_of(*suites: Suite) -> Job:
+    """A job that measures these suites and counts no instructions."""
+    return Job("verdicts", JobKind.BENCHMARK, BenchmarkConfiguration(suites=suites), policy=POLICY)
+
+
 def compare_programs(
     work: Path,
     sides: Mapping[Side, Mapping[str, Path]],
-    suites: Sequence[Suite],
+    job: Job,
     seed: str,
-    policy: Policy = POLICY,
-    instructions: Instructions = Instructions.OFF,
     packer: Packer = packing,
 ) -> Found:
     """Measure and judge as a build does, from the listing of the benchmarks to the last look.
@@ -50,22 +53,19 @@ def compare_programs(
     Args:
         work: a directory for what is laid out; one call at a time.
         sides: by side and suite, the program.
-        suites: what to measure; their programs are found below ``build/``.
+        job: its suites are measured; their programs are laid out below ``build/``.
         seed: of every random choice.
-        policy: sizes and budgets.
-        instructions: whether they are counted as well.
         packer: renews the programs between the pairs.
     """
-    placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in suites)
-    configuration = BenchmarkConfiguration(suites=placed, instructions=instructions)
-    job = Job("verdicts", JobKind.BENCHMARK, configuration, policy=policy)
+    placed = tuple(replace(suite, program=f"build/{suite.name}") for suite in job.benchmark.suites)
+    job = replace(job, configuration=replace(job.benchmark, suites=placed))
     # Names of one length: they are a part of the programs' environment.
     trees = {side: _lay_out(work / f"tree-{side:_>5}", programs) for side, programs in sides.items()}
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
     host = replace(host, packer=packer)
-    log = MemoryPairs()
-    found = measure(host, job, trees, seed, log, Silence(), lambda: None)
-    judged = judge_measured(job, log.fixed or (), log.pairs(), "this machine")
+    build = MemoryClaimed(seed=seed)
+    found = measure(session_of(host, job, build), trees)
+    judged = judge_measured(job, build.fixed or (), build.pairs(), "this machine")
     return Found(judged.comparisons, judged.judgement.causes, found.pairs, found.seconds)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bench.verdicts.engine import POLICY, compare_programs
+from bench.verdicts.engine import POLICY, compare_programs, job_of
 from bench.verdicts.programs import Programs, more_work
 from service.domain.identity import Side
 from service.domain.inference.verdict import Verdict
@@ -49,8 +49,10 @@ def measure_live(work: Path, quiet: frozenset[str]) -> None:
 def _measure_planted(work: Path, base: Path, planted: Path) -> Found:
     sides = {Side.BASE: {SUITE: base}, Side.PATCH: {SUITE: planted}}
     policy = replace(POLICY, machine_time=_COUNTING)
-    suites = [Suite(SUITE, "", filter="^[^/]*$")]
-    return compare_programs(work / "sides", sides, suites, "planted", policy, Instructions.REPORT)
+    job = job_of(Suite(SUITE, "", filter="^[^/]*$"))
+    counting = replace(job.benchmark, instructions=Instructions.REPORT)
+    job = replace(job, policy=policy, configuration=counting)
+    return compare_programs(work / "sides", sides, job, "planted")
 
 
 def _print_planted(found: Found, quiet: frozenset[str]) -> None:
@@ -90,7 +92,7 @@ def _measure(work: Path, program: Path, percent: float) -> Found:
         fast.write_text(_WRAPPER.format(program=program, percent=0))
         fast.chmod(0o755)
         sides = {Side.BASE: {SUITE: fast}, Side.PATCH: {SUITE: slow}}
-        return compare_programs(work / "sides", sides, [Suite(SUITE, "")], f"live {percent:g}")
+        return compare_programs(work / "sides", sides, job_of(Suite(SUITE, "")), f"live {percent:g}")
 
 
 def _row(percent: float, found: Found, quiet: frozenset[str]) -> str:

@@ -19,8 +19,8 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
-from service.steps.machine.build_sides import BuildHost
 from service.steps.machine.preflight import obstacle_to_measuring
+from service.steps.machine.session import BuildHost
 from service.wiring.settings import require
 
 if TYPE_CHECKING:

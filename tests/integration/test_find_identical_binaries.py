@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,16 @@ from service.domain.identity import Side
 from service.domain.project.project_file import parse_project_file
 from service.steps.local.gate import local_spec
 from service.steps.machine.build_sides import built_tree
-from service.steps.machine.find_identical_binaries import recognise
+from service.steps.machine.find_identical_binaries import find_identical_binaries
+from service.steps.machine.session import BuildSession
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
+from tests.support.build_host import Silence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.steps.machine.build_sides import BuildHost
+    from service.steps.machine.session import BuildHost
 
 pytestmark = pytest.mark.integration
 
@@ -80,11 +81,10 @@ def test_a_suite_is_the_same_where_nothing_that_it_loads_or_reads_changed(
     spec = local_spec(host.source, "kv", base, patch, job)
     assert spec.base is not None
     build = LocalBuild(spec, "seed", tmp_path / "cache")
+    session = BuildSession(build, spec, host, Silence())
     with ExitStack() as stack:
         trees = {
-            side: stack.enter_context(
-                built_tree(host, "kv", revision, job, build, io.BytesIO(), lambda: None)
-            )
+            side: stack.enter_context(built_tree(session, revision))
             for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch))
         }
-        assert recognise(host, spec, trees, lambda: None) == same
+        assert find_identical_binaries(session, trees) == same

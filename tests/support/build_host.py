@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
+from service.domain.building.spec import BuildSpec, Revision
 from service.domain.comparison.link_layout import number_of, variant_of
 from service.domain.errors import LeaseLost, NotFound
+from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
-from service.steps.machine.build_sides import BuildHost
+from service.steps.machine.session import BuildHost, BuildSession
 from tests.support.memory_files import MemoryArtifacts, MemoryInspector, MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.sandbox_command import Command
+    from service.domain.project.job import Job
 
 CODE = "bench.json"
 PROGRAM = "build/bench"
@@ -335,3 +338,14 @@ def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **othe
         read_load=other.get("read_load", lambda: nothing),
         clock=lambda: sandbox.clock,
     )
+
+
+def spec_of(job: Job, project: str = "kv") -> BuildSpec:
+    """A check of two commits named base and patch."""
+    base, patch = (Revision(name, f"tree of {name}", name, "reviewed") for name in ("base", "patch"))
+    return BuildSpec(RunKind.CHECK, "gerrit", project, "master", base, patch, job)
+
+
+def session_of(host: BuildHost, job: Job, claimed: MemoryClaimed | None = None) -> BuildSession:
+    """A session in which steps work on a job, with nobody who follows."""
+    return BuildSession(claimed or MemoryClaimed(), spec_of(job), host, Silence())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import Comparison
     from service.ports.building import Source
     from service.ports.progress import Progress
-    from service.steps.machine.build_sides import BuildHost
+    from service.steps.machine.session import BuildHost
 
 TRUST: Final = "desk"
 

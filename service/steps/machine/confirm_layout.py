@@ -1,4 +1,4 @@
-"""Measures what is slower by little once more, on programs that are linked in another order."""
+"""Confirmation of small slow-downs: they are measured again on programs linked in another order."""
 
 from __future__ import annotations
 
@@ -26,20 +26,15 @@ from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import facts_of, launch_pair_or_repeat, long_by_suite, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
-    from service.domain.building.spec import BuildSpec
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.suite import Listing
     from service.domain.inference.verdict import Comparison
-    from service.ports.machine import Claimed
-    from service.ports.progress import Progress
-    from service.steps.machine.build_sides import BuildHost
+    from service.steps.machine.session import BuildSession
 
-
-# Said with the cause, since a project may be built so that it can never be linked again.
+# Stands beside the cause, since a project may be built so that it can never be linked again.
 _REMEDY: Final = "`layout: off` in the policy lets it vote unconfirmed"
 
 
@@ -49,7 +44,7 @@ class _Spent(BenchgateError):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """How confirming went: why it was not possible, in a sentence where it was not, and how long it took."""
+    """The end of confirming: why it was not possible, empty if it was, and how long it took."""
 
     causes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -57,48 +52,35 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is confirmed, and with what."""
+    """The comparisons to confirm, and the session that does it."""
 
-    host: BuildHost
-    spec: BuildSpec
-    claimed: Claimed
+    session: BuildSession
     suspected: Sequence[Comparison]
     long: Mapping[str, frozenset[str]]
-    log: BinaryIO
-    progress: Progress
-    watch: Callable[[], None]
 
 
-def confirm_layout(
-    host: BuildHost,
-    spec: BuildSpec,
-    listings: Sequence[Listing],
-    claimed: Claimed,
-    log: BinaryIO,
-    progress: Progress,
-    watch: Callable[[], None],
-) -> Confirmation:
+def confirm_layout(session: BuildSession, listings: Sequence[Listing]) -> Confirmation:
     """Measure every small slow-down on relinks of both sides, and only these benchmarks.
 
-    The pairs are recorded beside those of the programs as built; what they mean is decided from them by
-    :func:`service.domain.comparison.link_layout.confirm`. Pairs that are recorded already are not measured
-    again. Launching takes as much machine time as the measuring may, at most; building comes on top, bounded
-    by its own timeouts.
+    The pairs are recorded beside those of the programs as built, and
+    :func:`service.domain.comparison.link_layout.confirm` decides from them. Pairs that are recorded already
+    are not measured again. Launching takes at most as much machine time as the measuring may; building comes
+    on top, bounded by its own timeouts.
     """
+    spec, claimed = session.spec, session.claimed
     suspected = suspected_of_layout(spec.judged, listings, claimed.pairs())
     if not suspected or spec.base is None or spec.base.tree == spec.patch.tree:
         return Confirmation()
     claimed.enter("confirm")
-    begun = host.clock()
-    work = _Work(host, spec, claimed, suspected, long_by_suite(listings), log, progress, watch)
-    why = _hindrance(work)
+    begun = session.host.clock()
+    why = _hindrance(_Work(session, suspected, long_by_suite(listings)))
     causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
-    return Confirmation(causes, host.clock() - begun)
+    return Confirmation(causes, session.host.clock() - begun)
 
 
 def _hindrance(work: _Work) -> str:
-    """Measure the variants in turn; why that cannot confirm every suspect, empty where it can."""
-    left = work.spec.job.policy.machine_time
+    """Measure the variants in turn; why that cannot confirm every suspect, empty if it can."""
+    left = work.session.spec.job.policy.machine_time
     try:
         for variant in VARIANTS:
             left -= _measure(work, variant, left)
@@ -139,43 +121,44 @@ def _measure(work: _Work, variant: int, left: float) -> float:
     left_to_launch = MOST - pairs_with(wanted, launches)
     if not wanted or left_to_launch <= 0:
         return 0.0
-    place = f"{work.claimed.name}: relink {variant} of {len(VARIANTS)}"
-    work.progress.say(f"{place}, linking again")
+    session = work.session
+    clock, progress = session.host.clock, session.progress
+    place = f"{session.claimed.name}: relink {variant} of {len(VARIANTS)}"
+    progress.say(f"{place}, linking again")
     with ExitStack() as stack:
-        trees = {side: _tree(work, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
-        launcher = Launcher(work.host, work.spec.judged, trees, work.claimed.seed, work.watch, work.long)
-        begun = work.host.clock()
+        trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
+        launcher = Launcher(session, trees, work.long)
+        begun = clock()
         warm_up(launcher, wanted)
         for index in range(recorded, recorded + left_to_launch):
             if not wanted:
                 break
-            if work.host.clock() - begun > left:
+            if clock() - begun > left:
                 raise _Spent
-            work.progress.say(f"{place}, pair {index + 1}")
+            progress.say(f"{place}, pair {index + 1}")
             pair = number_of(variant, index)
             # As with the programs as built: a pair that is measured again keeps its coin.
             coin = number_of(variant, len(counting_pairs(pairs_of(launches), PAIRS)))
             raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
-            work.claimed.record(pair, encode(raw), facts_of(raw))
-            launches.extend(read_pair(pair, encode(raw), work.spec.job.benchmark.suites))
+            session.claimed.record(pair, encode(raw), facts_of(raw))
+            launches.extend(read_pair(pair, encode(raw), session.spec.job.benchmark.suites))
             wanted = pairs_short(work.suspected, launches)
-        return work.host.clock() - begun
+        return clock() - begun
 
 
-def _tree(work: _Work, stack: ExitStack, side: Side, variant: int) -> Path:
-    host, spec = work.host, work.spec
+def _tree(session: BuildSession, stack: ExitStack, side: Side, variant: int) -> Path:
+    spec = session.spec
     revision = spec.patch if side is Side.PATCH or spec.base is None else spec.base
     try:
-        return stack.enter_context(
-            built_tree(host, spec.project, revision, spec.job, work.claimed, work.log, work.watch, variant)
-        )
+        return stack.enter_context(built_tree(session, revision, variant))
     except CommandFailed as error:
         raise CommandFailed(f"{error.what} of the {_name(side)}", error.end, error.tail) from error
 
 
 def _recorded(work: _Work, variant: int) -> tuple[list[Launch], int]:
     """The launches of a variant so far, and how many pairs they are."""
-    pairs = [(pair, raw) for pair, raw in work.claimed.pairs() if variant_of(pair) == variant]
+    session = work.session
+    pairs = [(pair, raw) for pair, raw in session.claimed.pairs() if variant_of(pair) == variant]
     return [
-        each for pair, raw in pairs for each in read_pair(pair, raw, work.spec.job.benchmark.suites)
+        each for pair, raw in pairs for each in read_pair(pair, raw, session.spec.job.benchmark.suites)
     ], len(pairs)

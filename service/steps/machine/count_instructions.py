@@ -1,4 +1,4 @@
-"""Counts the instructions of every benchmark on both sides, within a share of the machine's time."""
+"""Instruction counts of every benchmark on both sides, taken within a share of the machine's time."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.suite import Listing
     from service.domain.measuring.instruction_counts import Counts
-    from service.ports.progress import Progress
     from service.steps.machine.launching import Launcher
 
 _TIME_SHARE: Final = 0.25  # of the budget for measuring, and beside it: counting must not eat up the pairs
 
 
-def count_instructions(launcher: Launcher, listings: Sequence[Listing], progress: Progress) -> Counts:
-    """What every benchmark of both sides executes; nothing where the job does not ask for it.
+def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Counts:
+    """The instructions that every benchmark of both sides executes; none unless the job asks for them.
 
     Whatever goes wrong with counting is a reason beside a benchmark, never a failure of the build.
-    Benchmarks with several threads are not counted: Valgrind runs one thread at a time, so that what they
-    execute while they wait for each other says nothing about a machine.
+    Benchmarks with several threads are not counted: Valgrind runs one thread at a time, so that the
+    instructions they execute while they wait for each other say nothing about a machine.
     """
     counts: Counts = {}
-    if launcher.job.benchmark.instructions is Instructions.OFF:
+    session = launcher.session
+    job = session.spec.job
+    if job.benchmark.instructions is Instructions.OFF:
         return counts
-    end = launcher.host.clock() + _TIME_SHARE * launcher.job.policy.machine_time
+    end = session.host.clock() + _TIME_SHARE * job.policy.machine_time
     chosen = [(each.suite, name) for each in listings if not each.is_same_program for name in each.common]
     for number, (suite, name) in enumerate(chosen):
-        progress.say(f"counting instructions: {number + 1} of {len(chosen)}", 0.0)
-        for side, found in zip(Side, _count_sides(launcher, suite, name, end), strict=True):
-            counts.setdefault((suite, side), {})[name] = found
+        session.progress.say(f"counting instructions: {number + 1} of {len(chosen)}", 0.0)
+        for side, counted in zip(Side, _count_sides(launcher, suite, name, end), strict=True):
+            counts.setdefault((suite, side), {})[name] = counted
     return counts
 
 
@@ -47,7 +48,7 @@ def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple
         why = Counted(why="it runs several threads")
         return why, why
     base = _count(launcher, suite, Side.BASE, name, end)
-    # What the base cannot tell, nothing compares with.
+    # Without a count of the base there is nothing to compare with.
     patch = Counted() if base.why else _count(launcher, suite, Side.PATCH, name, end)
     return base, patch
 
@@ -55,7 +56,7 @@ def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple
 def _count(launcher: Launcher, suite: str, side: Side, name: str, end: float) -> Counted:
     launches = []
     for _ in range(LAUNCHES):
-        left = end - launcher.host.clock()
+        left = end - launcher.session.host.clock()
         if left <= 0:
             return Counted(why="the time for counting was used up")
         try:

@@ -1,4 +1,4 @@
-"""Finds the suites for which both sides are the same program with the same data."""
+"""The suites for which both sides are the same program with the same data."""
 
 from __future__ import annotations
 
@@ -11,37 +11,38 @@ from service.domain.identity import RunKind, Side
 from service.steps.machine.build_sides import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from service.domain.building.spec import BuildSpec, Revision
-    from service.steps.machine.build_sides import BuildHost
+    from service.domain.building.spec import Revision
+    from service.steps.machine.session import BuildSession
 
 
-def recognise(
-    host: BuildHost, spec: BuildSpec, trees: Mapping[Side, Path], watch: Callable[[], None]
-) -> frozenset[str]:
-    """The names of those suites; a suite of which it cannot be told is not among them.
+def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -> frozenset[str]:
+    """The names of these suites; a suite that cannot be compared is not among them.
 
     Equal source trees have one program, which the binaries need not show. A calibration compares a program
     with itself to learn how often that looks like a change: it has none.
     """
+    host, spec = session.host, session.spec
     if spec.kind is RunKind.CALIBRATION or spec.base is None:
         return frozenset()
     if spec.base.tree == spec.patch.tree:
         return frozenset(suite.name for suite in spec.job.benchmark.suites)
-    if not _has_equal_data(host, spec.project, spec.base, spec.patch):
+    if not _has_equal_data(session, spec.base, spec.patch):
         return frozenset()
-    base, patch = (host.inspector.inspect(trees[side] / BUILD, watch) for side in (Side.BASE, Side.PATCH))
+    base, patch = (
+        host.inspector.inspect(trees[side] / BUILD, session.watch) for side in (Side.BASE, Side.PATCH)
+    )
     if base is None or patch is None:
         return frozenset()
     return unchanged_suites(spec.job.benchmark.suites, base, patch)
 
 
-def _has_equal_data(host: BuildHost, project: str, base: Revision, patch: Revision) -> bool:
+def _has_equal_data(session: BuildSession, base: Revision, patch: Revision) -> bool:
     """Whether a program finds the same files in both source trees, as far as programs read them."""
     try:
-        changed = host.source.changed_paths(project, base.commit, patch.commit)
+        changed = session.host.source.changed_paths(session.spec.project, base.commit, patch.commit)
     except BadInput:
         return False  # more paths than can be looked at
     return not any(map(may_be_read, changed))

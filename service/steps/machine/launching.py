@@ -1,4 +1,4 @@
-"""Launches the benchmark programs of two built trees: lists what they have, and runs what is chosen."""
+"""Launches of benchmark programs: list the benchmarks of two built trees, and run those that are chosen."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from service.domain.text import plain
 from service.steps.machine.build_sides import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.gbench.reader import GBenchRun
     from service.domain.identity import Side
     from service.domain.project.benchmark import Suite
-    from service.domain.project.job import Job
-    from service.steps.machine.build_sides import BuildHost
+    from service.steps.machine.session import BuildSession
 
 RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
@@ -38,7 +37,7 @@ _NAMED: Final = 3  # missing benchmarks that a message names
 _MAX_OUTPUT: Final = 256 << 20  # bytes: a hundred thousand rows with all their repetitions
 _PAD: Final = "BENCHGATE_PAD"
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
-# the runner says in BENCHGATE_OUT where /out is.
+# the runner names the directory of /out in BENCHGATE_OUT.
 _MEASURE: Final = f'exec "$@" --benchmark_out="${{BENCHGATE_OUT:-/out}}/{RESULT}" >/dev/null'
 _LIST: Final = f'exec "$@" >"${{BENCHGATE_OUT:-/out}}/{RESULT}"'
 DUMPS: Final = "callgrind.out"
@@ -61,28 +60,35 @@ class SideFailed(BenchgateError):
 
 
 @dataclass(frozen=True, slots=True)
+class _Invocation:
+    """One start of a program: flags in a line of shell, CPUs, environment, and the file it leaves in /out."""
+
+    line: str
+    flags: tuple[str, ...]
+    cpus: tuple[int, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    file: str = RESULT
+
+
+@dataclass(frozen=True, slots=True)
 class Launcher:
     """The programs of both sides, ready to run.
 
     Args:
-        shop: where they run.
-        job: whose suites they are.
+        session: the build that measures them.
         trees: the built tree of each side.
-        seed: of every random choice.
-        watch: called several times a second while a program runs; ends it by raising.
         long: by suite, the benchmarks that get few and long repetitions.
     """
 
-    host: BuildHost
-    job: Job
+    session: BuildSession
     trees: Mapping[Side, Path]
-    seed: str
-    watch: Callable[[], None]
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)
     suites: dict[str, Suite] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "suites", {suite.name: suite for suite in self.job.benchmark.suites})
+        object.__setattr__(
+            self, "suites", {suite.name: suite for suite in self.session.spec.job.benchmark.suites}
+        )
 
     def names(self, suite: Suite, side: Side) -> list[str]:
         """The benchmarks that a side's program lists under the suite's filter.
@@ -93,9 +99,10 @@ class Launcher:
         flags = ["--benchmark_list_tests=true"]
         if suite.filter:
             flags.append(f"--benchmark_filter={suite.filter}")
-        _, output = self._run(suite, side, flags, _LIST, self.host.cpus)
+        invocation = _Invocation(_LIST, tuple(flags), self.session.host.cpus)
+        _, output, _ = self._run(suite, side, invocation)
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
-        # that the reader would change is left out on both sides: results could not be told to be its own.
+        # that the reader would change is left out on both sides: nobody could tell that results are its own.
         names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
         if len(names) > MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
             what = f"lists more than {MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"
@@ -126,10 +133,12 @@ class Launcher:
                 of these benchmarks.
         """
         cpus = self._cpus(suite, benchmarks)
-        pad = environment_pad(self.seed, pair)
-        before = self.host.read_load()
-        done, output = self._run(suite, side, self._flags(suite, benchmarks), _MEASURE, cpus, pad)
-        after = self.host.read_load()  # before the results are read, which takes time of this process
+        env = {_PAD: "x" * environment_pad(self.session.seed, pair)}
+        invocation = _Invocation(_MEASURE, self._flags(suite, benchmarks), cpus, env)
+        read_load = self.session.host.read_load
+        before = read_load()
+        done, output, _ = self._run(suite, side, invocation)
+        after = read_load()  # before the results are read, which takes time of this process
         try:
             run = read_run(output, source=RESULT)
         except BadResults as error:
@@ -154,14 +163,15 @@ class Launcher:
         for good. Drawn anew for every pair that becomes noise, as with the environment.
 
         Returns:
-            False where they are too large to be copied for every pair.
+            False if they are too large to be copied for every pair.
 
         Raises:
             Transient: they cannot be copied.
         """
-        first, second = side_order(self.seed, coin)
+        first, second = side_order(self.session.seed, coin)
         builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
-        return self.host.packer.renew(self.host.sandbox, builds, self.watch)
+        host = self.session.host
+        return host.packer.renew(host.sandbox, builds, self.session.watch)
 
     def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
         """Run these benchmarks once; those that should get long repetitions.
@@ -170,8 +180,8 @@ class Launcher:
             SideFailed: the program did not end well, or left no result that can be read.
         """
         once = replace(suite, repetitions=1, min_time=suite.min_time or SHORT.min_time)
-        cpus = self._cpus(suite, benchmarks)
-        done, output = self._run(suite, side, self._flags(once, benchmarks), _MEASURE, cpus)
+        invocation = _Invocation(_MEASURE, self._flags(once, benchmarks), self._cpus(suite, benchmarks))
+        done, output, _ = self._run(suite, side, invocation)
         try:
             return long_ones(read_run(output, source=RESULT), benchmarks, done.seconds)
         except BadResults as error:
@@ -190,7 +200,7 @@ class Launcher:
         )
         cpus = self._cpus(suite, (benchmark,))
         flags = (*self._flags(counted, (benchmark,)), *LOGGING)
-        _, dumps, log = self._run_leaving(DUMPS, counted, side, flags, _COUNT, cpus, env)
+        _, dumps, log = self._run(counted, side, _Invocation(_COUNT, flags, cpus, env, DUMPS))
         return dumps, log
 
     def _flags(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[str, ...]:
@@ -208,66 +218,40 @@ class Launcher:
     def _cpus(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
         """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.
 
-        The last ones: interrupts and the service itself tend to the first. Where the set is too small the
+        The last ones: interrupts and the service itself tend to the first. If the set is too small, the
         whole machine is used: threads that must take turns measure the scheduler, which is worse than
         sharing with the service.
         """
         wanted = cpus_wanted(suite, benchmarks)
-        measured, everywhere = self.host.cpus, self.host.host_cpus
+        measured, everywhere = self.session.host.cpus, self.session.host.host_cpus
         return measured[-wanted:] if wanted <= len(measured) else everywhere or measured
 
-    def _run(
-        self,
-        suite: Suite,
-        side: Side,
-        flags: Sequence[str],
-        how: str,
-        cpus: tuple[int, ...],
-        pad: int | None = None,
-    ) -> tuple[Completed, bytes]:
-        """Run a program of a side; what it wrote to its result file.
-
-        ``pad`` is by how many bytes its environment is made larger for a launch that counts.
-        """
-        env = {} if pad is None else {_PAD: "x" * pad}
-        done, output, _ = self._run_leaving(RESULT, suite, side, flags, how, cpus, env)
-        return done, output
-
-    def _run_leaving(
-        self,
-        file: str,
-        suite: Suite,
-        side: Side,
-        flags: Sequence[str],
-        how: str,
-        cpus: tuple[int, ...],
-        env: Mapping[str, str],
-    ) -> tuple[Completed, bytes, bytes]:
-        """Run a program of a side in that environment: its end, the file it leaves, standard error."""
-        host = self.host
+    def _run(self, suite: Suite, side: Side, invocation: _Invocation) -> tuple[Completed, bytes, bytes]:
+        """Run a program of a side: its end, the file it leaves, standard error."""
+        host = self.session.host
         tree = self.trees[side]
         program = "./" + suite.program.removeprefix("./")
         with TemporaryDirectory(dir=host.scratch) as spare:
             out = host.scratch / spare
             command = Command(
-                ("sh", "-c", how, "sh", program, *flags, *suite.args),
+                ("sh", "-c", invocation.line, "sh", program, *invocation.flags, *suite.args),
                 mounts=(
                     Mount(tree, "/src"),
                     Mount(tree / BUILD, "/build"),
                     Mount(out, "/out", writable=True),
                 ),
                 cwd="/src",
-                env=env,
-                cpus=cpus or None,
+                env=invocation.env,
+                cpus=invocation.cpus or None,
                 aslr=False,
                 limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),
             )
             tail = BytesIO()
-            done = host.sandbox.run(command, log=tail, watch=self.watch)
+            done = host.sandbox.run(command, log=tail, watch=self.session.watch)
             if not done.is_success:
                 raise SideFailed(side, f"suite {suite.name}", _end(done, tail))
             try:
-                return done, host.packer.read_output(out / file, _MAX_OUTPUT), tail.getvalue()
+                return done, host.packer.read_output(out / invocation.file, _MAX_OUTPUT), tail.getvalue()
             except (BadResults, CommandFailed) as error:
                 raise SideFailed(side, f"suite {suite.name}", f"left no result: {error}") from None
 

@@ -26,17 +26,14 @@ from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher, SideFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.building.spec import Longer
     from service.domain.comparison.launch import Launch
     from service.domain.inference.policy import Policy
-    from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.job import Job
-    from service.ports.machine import PairLog
-    from service.ports.progress import Progress
-    from service.steps.machine.build_sides import BuildHost
+    from service.steps.machine.session import BuildSession
 
 _STRETCH: Final = 4  # times the budget, until the first look that can find a difference
 
@@ -80,78 +77,62 @@ class Extent:
 
 
 def measure(
-    host: BuildHost,
-    job: Job,
+    session: BuildSession,
     trees: Mapping[Side, Path],
-    seed: str,
-    log: PairLog,
-    progress: Progress,
-    watch: Callable[[], None],
     unchanged: Collection[str] = (),
     extent: Extent | None = None,
 ) -> Measurement:
-    """Measure pair after pair; pairs that ``log`` already holds are continued, not repeated.
+    """Measure pair after pair; pairs that the build already has are continued, not repeated.
 
-    ``unchanged`` names the suites for which both sides are the same program. ``extent`` says how far, where
-    that is not as far as the policy says.
+    ``unchanged`` names the suites for which both sides are the same program. ``extent`` says how far to
+    measure if that is not as far as the policy says.
 
     Raises:
         SideFailed: a program of one side cannot be listed or measured.
     """
-    pairs = [(pair, raw) for pair, raw in log.pairs() if not variant_of(pair)]
-    launcher, listings = _prepare(Launcher(host, job, trees, seed, watch), log, unchanged, is_new=not pairs)
+    job, clock = session.spec.judged, session.host.clock
+    pairs = [(pair, raw) for pair, raw in session.claimed.pairs() if not variant_of(pair)]
+    launcher, listings = _prepare(Launcher(session, trees), unchanged, is_new=not pairs)
     launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.benchmark.suites)]
     failure: SideFailed | None = None
     extent = extent or Extent(job.policy.max_pairs)
     # Kept with the first pair: a worker that dies before it counts again and finds the same.
     is_counted = not launches and not extent.is_fixed
-    counts = count_instructions(launcher, listings, progress) if is_counted else {}
-    begun = host.clock()
+    counts = count_instructions(launcher, listings) if is_counted else {}
+    begun = clock()
     most, last = job.policy.max_pairs, extent.pairs
     schedule = looks_of(job.benchmark.suites, listings, job.policy, last)
     family = family_size(job.benchmark.suites, listings)
-    choose = _everything if extent.is_fixed else partial(_wanted, extent=extent)
+    choose = _everything if extent.is_fixed else partial(_undecided, extent=extent)
     pair = 1 + max((launch.pair for launch in launches), default=-1)
     count = _count(launches, most)
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in schedule if n <= count), default=0)
-    wanted = choose(launcher, listings, counting_launches(launches, most, looked))
+    wanted = choose(job, listings, counting_launches(launches, most, looked))
     if pairs:
         warm_up(launcher, wanted)
     while wanted and count < last:
-        if _is_spent(job, family, count, host.clock() - begun):
+        if _is_spent(job, family, count, clock() - begun):
             break
-        progress.say(_place(pair, count, most, last), count / last)
+        session.progress.say(_place(pair, count, most, last), count / last)
         try:
             # A pair that is measured again keeps its coin: whether it was disturbed may hang on the order.
-            launches.extend(_pair(launcher, pair, count, wanted, counts, log))
+            raw = launch_pair_or_repeat(launcher, pair, wanted, count)
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
-            # The parent is no longer to be measured; what it gave before still counts.
+            # The parent can no longer be measured; its earlier results still count.
             failure = error
             break
+        record = encode(with_counts(raw, counts) if pair == 0 else raw)
+        session.claimed.record(pair, record, facts_of(raw))
+        launches.extend(read_pair(pair, record, job.benchmark.suites))
         pair += 1
         before, count = count, _count(launches, most)
         if count > before and count in schedule:
-            wanted = choose(launcher, listings, counting_launches(launches, most))
+            wanted = choose(job, listings, counting_launches(launches, most))
     counting = tuple(counting_launches(launches, most))
-    return Measurement(listings, counting, count, host.clock() - begun, failure)
-
-
-def _pair(
-    launcher: Launcher,
-    pair: int,
-    coin: int,
-    wanted: Mapping[str, Sequence[str]],
-    counts: Counts,
-    log: PairLog,
-) -> Iterable[Launch]:
-    """Measure a pair and keep it."""
-    raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
-    record = encode(with_counts(raw, counts) if pair == 0 else raw)
-    log.record(pair, record, facts_of(raw))
-    return read_pair(pair, record, launcher.job.benchmark.suites)
+    return Measurement(listings, counting, count, clock() - begun, failure)
 
 
 def _count(launches: Sequence[Launch], max_pairs: int) -> int:
@@ -171,26 +152,26 @@ def _is_spent(job: Job, family: float, pair: int, seconds: float) -> bool:
     return seconds > job.policy.machine_time * (1 if is_decisive else _STRETCH)
 
 
-def _wanted(
-    launcher: Launcher, listings: Sequence[Listing], launches: Sequence[Launch], extent: Extent
+def _undecided(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], extent: Extent
 ) -> dict[str, tuple[str, ...]]:
     """By suite, the benchmarks that are still to be measured; suites without any are left out.
 
     Of the same program no more is measured than the policy says, as evidence: its verdict is known.
     """
-    rows = compare_suites(launcher.job.benchmark.suites, listings, launches, launcher.job.policy)
-    found = {
+    rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
+    chosen = {
         listing.suite: tuple(
             name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)
         )
         for listing in listings
         if not (listing.is_same_program and extent.is_asked_for)
     }
-    return {suite: names for suite, names in found.items() if names}
+    return {suite: names for suite, names in chosen.items() if names}
 
 
 def _everything(
-    _launcher: Launcher, listings: Sequence[Listing], _launches: Sequence[Launch]
+    _job: Job, listings: Sequence[Listing], _launches: Sequence[Launch]
 ) -> dict[str, tuple[str, ...]]:
     """By suite, all benchmarks, decided or not."""
     return {listing.suite: listing.common for listing in listings if listing.common}
@@ -205,7 +186,7 @@ def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str
     found: dict[str, frozenset[str]] = {}
     for name, benchmarks in wanted.items():
         suite = launcher.suites[name]
-        for side in side_order(launcher.seed, 0):
+        for side in side_order(launcher.session.seed, 0):
             for group in launcher.groups(suite, benchmarks):
                 with suppress(SideFailed):
                     long = launcher.rehearse(suite, side, group)
@@ -234,13 +215,13 @@ def _launch_pair(
         # Group by group, so that the two launches that are compared stay next to each other.
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
-            for side in side_order(launcher.seed, coin):
+            for side in side_order(launcher.session.seed, coin):
                 raw = launcher.launch(suite, side, group, pair)
                 yield raw if is_renewed else replace(raw, facts={**raw.facts, "kept_in_place": True})
 
 
 def _prepare(
-    launcher: Launcher, log: PairLog, unchanged: Collection[str], *, is_new: bool
+    launcher: Launcher, unchanged: Collection[str], *, is_new: bool
 ) -> tuple[Launcher, tuple[Listing, ...]]:
     """What will be measured and how, fixed before the first launch that counts.
 
@@ -253,10 +234,10 @@ def _prepare(
             base=tuple(launcher.names(suite, Side.BASE)),
             is_same_program=suite.name in unchanged,
         )
-        for suite in launcher.job.benchmark.suites
+        for suite in launcher.session.spec.job.benchmark.suites
     ]
     long = warm_up(launcher, {each.suite: each.common for each in found if each.common}) if is_new else {}
-    fixed = log.fix_listing(
+    fixed = launcher.session.claimed.fix_listing(
         [replace(each, long=long.get(each.suite, frozenset())).to_mapping() for each in found]
     )
     listings = tuple(map(Listing.from_mapping, fixed))

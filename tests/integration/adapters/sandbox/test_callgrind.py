@@ -18,7 +18,7 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Instruction
 from service.domain.project.job import Job, JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
-from tests.support.build_host import MemorySandbox, MemorySource, Silence, workshop
+from tests.support.build_host import MemorySandbox, MemorySource, session_of, workshop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,8 +130,8 @@ def counted(
     scratch = root / "scratch"
     scratch.mkdir()
     host = workshop(MemorySource(), MemorySandbox(), scratch)
-    launcher = Launcher(replace(host, sandbox=BubblewrapSandbox()), JOB, trees, "seed", lambda: None)
-    return count_instructions(launcher, [listing], Silence())
+    session = session_of(replace(host, sandbox=BubblewrapSandbox()), JOB)
+    return count_instructions(Launcher(session, trees), [listing])
 
 
 @pytest.fixture(scope="module")

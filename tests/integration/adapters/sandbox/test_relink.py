@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from service.domain.project.job import Job, JobKind
 from service.steps.machine.build_sides import built_tree
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
-from tests.support.build_host import MemoryClaimed
+from tests.support.build_host import MemoryClaimed, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,11 +256,10 @@ class Builder:
         """The order of functions in each variant of the program."""
         configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
         job = Job("perf", JobKind.BENCHMARK, configuration)
+        session = replace(session_of(self.host, job, self.claimed), log=self.log)
         found = []
         for variant in variants:
-            with built_tree(
-                self.host, "kv", revision, job, self.claimed, self.log, lambda: None, variant
-            ) as tree:
+            with built_tree(session, revision, variant) as tree:
                 subprocess.run([tree / "build/bench"], check=True)
                 found.append(list(addresses(tree / "build/bench")))
         return found

@@ -18,7 +18,7 @@ from service.domain.project.job import Job, JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
-from tests.support.build_host import MemoryPairs, MemorySandbox, MemorySource, Silence, workshop
+from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, session_of, workshop
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Bench:
 
     def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH) -> None:
         self.sandbox = MemorySandbox()
-        self.log = MemoryPairs()
+        self.log = MemoryClaimed()
         self.host = workshop(MemorySource(), self.sandbox, scratch)
         self.trees = {Side.BASE: scratch / "base", Side.PATCH: scratch / "patch"}
         for side, text in ((Side.BASE, base), (Side.PATCH, patch)):
@@ -60,13 +60,13 @@ class Bench:
     def count(
         self, job: Job = JOB, *, names: tuple[str, ...] = NAMES, is_same: bool = False
     ) -> list[Comparison]:
-        launcher = Launcher(self.host, job, self.trees, "seed", lambda: None)
+        launcher = Launcher(session_of(self.host, job), self.trees)
         listings = [Listing("bench", names, names, is_same)]
-        counts = count_instructions(launcher, listings, Silence())
+        counts = count_instructions(launcher, listings)
         return list(compare_counts(listings, counts, job.policy.floor))
 
     def measure(self, job: Job = JOB) -> Measured:
-        measure(self.host, job, self.trees, "seed", self.log, Silence(), lambda: None)
+        measure(session_of(self.host, job, self.log), self.trees)
         return self.judge(job)
 
     def judge(self, job: Job = JOB) -> Measured:

@@ -13,7 +13,8 @@ from service.domain.identity import RunKind, Side
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job, JobKind
 from service.steps.machine.execute import execute_build
-from service.steps.machine.find_identical_binaries import recognise
+from service.steps.machine.find_identical_binaries import find_identical_binaries
+from service.steps.machine.session import BuildSession
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
 from tests.support.memory_files import MemoryInspector
 
@@ -62,17 +63,18 @@ class Pair:
         )
         return BuildSpec(kind, "gerrit", "kv", "master", base, patch, JOB)
 
-    def recognise(
+    def identical(
         self, spec: BuildSpec | None = None, programs: Sequence[str] = ("x", "x")
     ) -> frozenset[str]:
-        """What is recognised where the built programs of base and patch hold these texts."""
+        """The suites found if the built programs of base and patch hold these texts."""
         host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self.source.checkout("kv", side)) for side in Side}
             for tree, program in zip(trees.values(), programs, strict=True):
                 (tree / "build").mkdir()
                 (tree / "build" / "bench").write_text(program)
-            return recognise(host, spec or self.spec(), trees, lambda: None)
+            session = BuildSession(self.claimed, spec or self.spec(), host, Silence())
+            return find_identical_binaries(session, trees)
 
     def execute(self) -> Execution | None:
         host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
@@ -80,50 +82,50 @@ class Pair:
 
 
 def test_a_change_of_text_for_people_leaves_the_same_program(tmp_path: Path) -> None:
-    assert Pair(tmp_path, {"README.md": "new"}).recognise() == {"bench"}
+    assert Pair(tmp_path, {"README.md": "new"}).identical() == {"bench"}
 
 
 def test_a_program_that_differs_is_another(tmp_path: Path) -> None:
-    assert Pair(tmp_path, OTHER).recognise(programs=("x", "y")) == frozenset()
+    assert Pair(tmp_path, OTHER).identical(programs=("x", "y")) == frozenset()
 
 
 def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> None:
-    assert Pair(tmp_path, {"keys.txt": "a c"}).recognise() == frozenset()
+    assert Pair(tmp_path, {"keys.txt": "a c"}).identical() == frozenset()
 
 
 def test_where_the_programs_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
     pair = Pair(tmp_path, OTHER)
     pair.inspector.is_blind = True
 
-    assert pair.recognise() == frozenset()
+    assert pair.identical() == frozenset()
 
 
 def test_where_the_changed_files_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
     source = MuteSource(fault=BadInput("more paths than can be looked at"))
 
-    assert Pair(tmp_path, OTHER, source).recognise() == frozenset()
+    assert Pair(tmp_path, OTHER, source).identical() == frozenset()
 
 
 def test_equal_source_trees_need_no_look_at_programs_or_files(tmp_path: Path) -> None:
     pair = Pair(tmp_path, source=MuteSource(fault=Transient("nobody should ask")))
     pair.inspector.is_blind = True
 
-    assert pair.recognise(programs=("built by day", "built by night")) == {"bench"}
-    assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
+    assert pair.identical(programs=("built by day", "built by night")) == {"bench"}
+    assert pair.identical(pair.spec(RunKind.CALIBRATION)) == frozenset()
 
 
 def test_a_passing_fault_is_told(tmp_path: Path) -> None:
     pair = Pair(tmp_path, OTHER, MuteSource(fault=Transient("git took too long")))
 
     with pytest.raises(Transient):
-        pair.recognise()
+        pair.identical()
 
 
 def test_a_calibration_counts_what_looks_like_a_change(tmp_path: Path) -> None:
     pair = Pair(tmp_path, OTHER)
 
-    assert pair.recognise(pair.spec(RunKind.CALIBRATION)) == frozenset()
-    assert pair.recognise(replace(pair.spec(), kind=RunKind.POST_SUBMIT)) == {"bench"}
+    assert pair.identical(pair.spec(RunKind.CALIBRATION)) == frozenset()
+    assert pair.identical(replace(pair.spec(), kind=RunKind.POST_SUBMIT)) == {"bench"}
 
 
 @pytest.mark.parametrize(("changed", "is_same"), [("README.md", True), ("keys.txt", False)])

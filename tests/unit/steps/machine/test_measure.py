@@ -19,7 +19,15 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job, JobKind
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.measure import Extent, Measurement, measure
-from tests.support.build_host import CODE, MemoryPairs, MemorySandbox, MemorySource, Silence, code, workshop
+from tests.support.build_host import (
+    CODE,
+    MemoryClaimed,
+    MemorySandbox,
+    MemorySource,
+    code,
+    session_of,
+    workshop,
+)
 from tests.support.memory_files import MemoryPacker
 
 if TYPE_CHECKING:
@@ -50,14 +58,16 @@ class Bench:
         self.source.commit("patch", "base", {CODE: patch})
         self.scratch = scratch
         self.sandbox = MemorySandbox()
-        self.log = MemoryPairs()
+        self.log = MemoryClaimed()
         self.conditions: dict[str, Any] = {}
 
     def measure(self, job: Job = JOB, seed: str = "seed", extent: Extent | None = None) -> Measurement:
         host = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
+        self.log.seed = seed
+        session = session_of(host, job, self.log)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self._tree(side)) for side in Side}
-            return measure(host, job, trees, seed, self.log, Silence(), lambda: None, (), extent)
+            return measure(session, trees, extent=extent)
 
     @contextmanager
     def _tree(self, side: Side) -> Iterator[Path]:

@@ -1,0 +1,139 @@
+"""The work on a benchmark build: build both sides, measure them, confirm small slow-downs."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.building.compile_errors import errors_in
+from service.domain.calibration.evidence import SESSION_PAIRS
+from service.domain.comparison.identical_binaries import SAME_PROGRAM
+from service.domain.decision.execution import Execution
+from service.domain.decision.vote import Outcome
+from service.domain.errors import CommandFailed, ProgramMissing
+from service.domain.identity import RunKind, Side
+from service.domain.text import plain
+from service.steps.machine.build_sides import built_tree
+from service.steps.machine.confirm_layout import confirm_layout
+from service.steps.machine.find_identical_binaries import find_identical_binaries
+from service.steps.machine.launching import SideFailed, cpus_wanted
+from service.steps.machine.measure import Extent, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from service.domain.building.spec import BuildSpec
+    from service.domain.comparison.suite import Listing
+    from service.steps.machine.session import BuildSession
+
+
+def run_benchmark_build(session: BuildSession) -> Execution:
+    """Build, measure and confirm; the analysis decides unless a side cannot be built or measured."""
+    host, spec = session.host, session.spec
+    seconds: dict[str, float] = {}
+    conditions = {"sandbox": dict(host.sandbox.in_force()), "toolchain": host.toolchain}
+    host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
+    with ExitStack() as stack:
+        trees = _built_sides(session, stack, seconds)
+        if isinstance(trees, Execution):
+            return replace(trees, seconds=seconds, conditions=conditions)
+        session.claimed.enter("measure")
+        unchanged = find_identical_binaries(session, trees)
+        try:
+            measured = measure(session, trees, unchanged, _extent(spec))
+        except SideFailed as error:
+            is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
+            ended = _side_failed(error, is_same_program=is_same)
+            return Execution(*ended, seconds=seconds, conditions=conditions)
+    seconds["measure"] = round(measured.seconds, 3)
+    confirmed = confirm_layout(session, measured.listings)
+    if confirmed.seconds:
+        seconds["confirm"] = round(confirmed.seconds, 3)
+    causes = (
+        *confirmed.causes,
+        *_parent_failed(measured.parent_failed),
+        *_too_few_cpus(session, measured.listings),
+    )
+    return Execution(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
+
+
+def _built_sides(
+    session: BuildSession, stack: ExitStack, seconds: dict[str, float]
+) -> dict[Side, Path] | Execution:
+    """Both sides' trees, which the stack holds; or how the work ended if one does not build."""
+    spec, claimed, log = session.spec, session.claimed, session.log
+    trees: dict[Side, Path] = {}
+    missing: ProgramMissing | None = None  # of the patch; the parent shows whether that is its fault
+    # The patch first: if it does not build, that is the result, whatever the parent does.
+    for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
+        if revision is None:
+            return Execution(Outcome.NO_PARENT, ("there is no parent to compare with",))
+        claimed.enter(f"build {side}")
+        session.progress.say(f"{claimed.name}: build {side}")
+        begun, written = time.monotonic(), log.tell()
+        try:
+            trees[side] = stack.enter_context(built_tree(session, revision))
+        except ProgramMissing as error:
+            if side is Side.PATCH and spec.base is not None:
+                missing = error
+                continue
+            return Execution(*(_misconfigured(error) if missing else _build_failed(side, error)))
+        except CommandFailed as error:
+            own = log.getvalue()[written:] if side is Side.PATCH else b""
+            return Execution(*_build_failed(side, error), findings=errors_in(own, error.tree))
+        seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+    return trees if missing is None else Execution(*_build_failed(Side.PATCH, missing))
+
+
+def _extent(spec: BuildSpec) -> Extent | None:
+    if spec.kind is RunKind.CALIBRATION:
+        return Extent.fixed(SESSION_PAIRS, spec.job.policy)
+    return Extent.longer(spec.longer) if spec.longer else None
+
+
+def _misconfigured(error: ProgramMissing) -> tuple[Outcome, tuple[str, ...]]:
+    text = f"{plain(error.what)} is made by neither side: check benchgate.yaml, or rebase"
+    return Outcome.MISCONFIGURED, (text,)
+
+
+def _parent_failed(error: SideFailed | None) -> tuple[str, ...]:
+    if error is None:
+        return ()
+    return (f"measuring ended early: the parent failed ({plain(error.what)}: {plain(error.end)})",)
+
+
+def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterator[str]:
+    """Warnings about suites that ask for more CPUs than are kept for measuring."""
+    names = {listing.suite: listing.common for listing in listings}
+    measured, everywhere = len(session.host.cpus), len(session.host.host_cpus)
+    for suite in session.spec.job.benchmark.suites:
+        wanted = cpus_wanted(suite, names.get(suite.name, ()))
+        if wanted > measured and everywhere > measured:
+            # Not kept for measuring alone, but better than threads that take turns.
+            yield (
+                f"suite {suite.name} asks for {wanted} CPUs, {measured} are kept for measuring: "
+                f"it shared all {everywhere} of the machine"
+            )
+        elif suite.cpus > measured:
+            yield f"suite {suite.name} asks for {suite.cpus} CPUs, this machine measures on {measured}"
+
+
+def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:
+    if side is Side.BASE:
+        return Outcome.NO_PARENT, (
+            f"nothing to compare with: the parent does not build ({plain(str(error))})",
+        )
+    return Outcome.FAILED, (plain(str(error), 500),)
+
+
+def _side_failed(error: SideFailed, *, is_same_program: bool) -> tuple[Outcome, tuple[str, ...]]:
+    text = plain(f"{error.what}: {error.end}", 500)
+    if is_same_program:
+        cause = f"nothing to compare with: {SAME_PROGRAM}, and it does not measure ({text})"
+        return Outcome.NO_PARENT, (cause,)
+    if error.side is Side.BASE:
+        return Outcome.NO_PARENT, (f"nothing to compare with: the parent does not measure ({text})",)
+    return Outcome.MEASURED_NOTHING, (f"measured nothing: {text}",)

@@ -1,0 +1,71 @@
+"""The session of a build: the claimed build, the host that works on it, its log and its followers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from service.domain.errors import Drained
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from service.domain.building.spec import BuildSpec
+    from service.domain.machine.environment import Load
+    from service.ports.building import Artifacts, Packer, Sandbox, Source
+    from service.ports.inspection import Inspector
+    from service.ports.machine import Claimed
+    from service.ports.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class BuildHost:
+    """The tools of one machine for building and measuring.
+
+    ``toolchain`` is the fingerprint of the compilers: base and patch must share it. ``cpus`` are the CPUs
+    that measured programs may use, ``host_cpus`` all that this machine offers: nothing is measured beside
+    a build, so a build may use them. Empty means every CPU.
+    """
+
+    source: Source
+    sandbox: Sandbox
+    artifacts: Artifacts
+    packer: Packer
+    inspector: Inspector
+    toolchain: str
+    cpus: tuple[int, ...]
+    scratch: Path
+    read_load: Callable[[], Load]
+    host_cpus: tuple[int, ...] = ()
+    linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
+    clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSession:
+    """One claimed build and the host that works on it.
+
+    ``spec`` is the parsed specification of ``claimed``. ``log`` gets what the commands of the build write.
+    ``is_draining`` says whether this worker must stop.
+    """
+
+    claimed: Claimed
+    spec: BuildSpec
+    host: BuildHost
+    progress: Progress
+    log: BytesIO = field(default_factory=BytesIO)
+    is_draining: Callable[[], bool] = lambda: False
+
+    @property
+    def seed(self) -> str:
+        """The seed of every random choice of the measuring."""
+        return self.claimed.seed
+
+    def watch(self) -> None:
+        """Raise Drained, Cancelled, Overdue or LeaseLost if the work must end. Cheap."""
+        if self.is_draining():
+            raise Drained("the worker was asked to stop")
+        self.claimed.watch()
