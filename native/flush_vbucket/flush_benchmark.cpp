@@ -1,6 +1,9 @@
 /// A flush of a vbucket's mutations, to the disk and back to the vbucket: its time, and what it needs of the heap.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "flush_vbucket/flush_scenario.h"
 #include "flush_vbucket/flush_vbucket_benchmarks.h"
@@ -11,32 +14,49 @@
 namespace flush_vbucket {
 namespace {
 
+/// Pausing the timer adds about 0.23 µs to what is measured, and on a file system in memory a flush of one item takes
+/// only 1.5 µs. So several small flushes are prepared in one pause. Not many more than 16: their memory has to stay in
+/// the caches until they are flushed, as that of a single one does.
+constexpr std::size_t itemsPerPause = 16;
+
 /// Arguments: store, items, mode.
 struct FlushWorld {
     explicit FlushWorld(const benchmark::State& state)
         : kind{static_cast<StoreKind>(state.range(0))},
           mode{static_cast<Mode>(state.range(2))},
-          items{static_cast<std::size_t>(state.range(1))},
-          scenario{makeFlusher(), kind, mode, items} {}
+          items{static_cast<std::size_t>(state.range(1))} {
+        const std::size_t count = std::max<std::size_t>(1, itemsPerPause / items);
+        scenarios.reserve(count);
+        while (scenarios.size() < count) {
+            scenarios.emplace_back(makeFlusher(), kind, mode, items);
+        }
+    }
 
     StoreKind kind;
     Mode mode;
     std::size_t items;
-    FlushScenario scenario;
+    /// Prepared together, while the timer is paused; then flushed one after the other.
+    std::vector<FlushScenario> scenarios;
 };
 
 constinit benchgate::WorldOwner<FlushWorld> flushOwner;
 
 void flushVBucket(benchmark::State& state, FlushWorld& world) {
     HeapGrowth heap;
-    for ([[maybe_unused]] auto _ : state) {
+    const std::size_t flushes = world.scenarios.size();
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(flushes))) {
         state.PauseTiming();
-        world.scenario.prepare();
-        heap.start();
+        for (FlushScenario& scenario : world.scenarios) {
+            scenario.prepare();
+        }
         state.ResumeTiming();
-        const std::size_t flushed = world.scenario.flush();
-        heap.stop();
-        if (flushed != world.items) {
+        std::size_t flushed = 0;
+        for (FlushScenario& scenario : world.scenarios) {
+            heap.start();
+            flushed += scenario.flush();
+            heap.stop();
+        }
+        if (flushed != world.items * flushes) {
             benchgate::rejectTime(state, "not every item was flushed");
             break;
         }
