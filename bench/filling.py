@@ -11,9 +11,11 @@ import numpy as np
 from sqlalchemy import text
 
 from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
+from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
 from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.domain.project.job import Job
 
 BENCHMARKS: Final = 500
@@ -116,7 +118,7 @@ class Filler:
         with self.store.transaction() as tx:
             build = tx.lock_build(build_id)
             tx.store_results(build, kind, keys, results, comparisons)
-            tx.finish_build(build_id, Outcome.SLOWER, "FAILURE", _CAUSES)
+            tx.finish_build(build_id, Outcome.SLOWER, _CAUSES)
         self._decide(run_id)
         self.results += len(results)
         return Filled(len(results), seconds + time.perf_counter() - begun)
@@ -149,7 +151,7 @@ class Filler:
             tx.add_decision(
                 NewDecision(run_id, run.patch_set_id, tx.next_decision(run), -1, "Build Failed", message)
             )
-            tx.end_run(run_id, "finished")
+            tx.end_run(run_id, RunState.FINISHED)
 
     def _set_back(self, build_id: int, moment: datetime) -> None:
         with self.engine.begin() as connection:
@@ -205,12 +207,12 @@ def _comparison(
 ) -> StoredComparison:
     """One row in fifty of a table stands out."""
     verdict, reason = {
-        0: ("slower", ""),
+        0: (Verdict.SLOWER, ""),
         1: (
-            "undecided",
+            Verdict.UNDECIDED,
             "the interval is ±3.9 % wide; about 31 more pairs (2 min) would decide it",
         ),
-    }.get(position % 50, ("same", ""))
+    }.get(position % 50, (Verdict.SAME, ""))
     old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
     ratio = new / old
     return StoredComparison(

@@ -21,7 +21,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.reading.reading import PostgresReading
-from service.adapters.postgres.transaction.store import PostgresStore
+from service.adapters.postgres.store import PostgresStore
 from tests.support.web import build_app
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from service.domain.project.job import JobKind
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from service.domain.decision.vote import Outcome
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.domain.inference.verdict import Verdict
     from service.ports.queue import Task
 
 
@@ -76,7 +78,7 @@ class NewBuild:
     """
 
     job: str
-    kind: str
+    kind: JobKind
     pool: str
     priority: int
     is_voting: bool
@@ -94,7 +96,7 @@ class BuildRecord:
     id: int
     job: str
     number: int
-    kind: str
+    kind: JobKind
     state: BuildState
     attempt: int
     is_voting: bool
@@ -114,7 +116,7 @@ class BuildRecord:
     @property
     def is_external(self) -> bool:
         """Whether another CI runs it."""
-        return self.kind == JobKind.EXTERNAL
+        return self.kind is JobKind.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class StoredComparison:
     series: SeriesKey
     position: int
     pairs: int
-    verdict: str
+    verdict: Verdict
     ratio: float | None
     low: float | None
     high: float | None
@@ -157,6 +159,16 @@ class NewDecision:
 def review_key(run_id: int, decision: int) -> str:
     """The name under which the review of a decision is queued, once."""
     return f"run/{run_id}/decision/{decision}"
+
+
+class ReviewState(StrEnum):
+    """How far a review got on its way from the outbox to its server."""
+
+    PENDING = "pending"
+    SENT = "sent"
+    SUPERSEDED = "superseded"  # its change moved on before it was posted
+    REFUSED = "refused"  # by the server, for good
+    DEAD = "dead"  # the server does not show its change
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +204,13 @@ class SyncCursor:
 
     first_contact: datetime
     seen_until: datetime
+
+
+class CommentState(StrEnum):
+    """Whether a message still waits for an answer."""
+
+    PENDING = "pending"
+    DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)

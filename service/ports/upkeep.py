@@ -1,4 +1,4 @@
-"""Upkeep: what keeps the flow going when something was lost."""
+"""Upkeep: queries and updates that keep the flow going when something was lost."""
 
 from __future__ import annotations
 
@@ -10,73 +10,107 @@ if TYPE_CHECKING:
     from service.domain.calibration.schedule import IdleJob
     from service.domain.gerrit.change import InlineComment
     from service.ports.queue import Task
-    from service.ports.records import (
-        DueReview,
-        Hint,
-        StepFailure,
-    )
+    from service.ports.records import DueReview, Hint, ReviewState, StepFailure
 
 
-class Upkeep(Protocol):
-    """What keeps the flow going when something was lost."""
+class Hints(Protocol):
+    """Hints to workers that wait in the outbox."""
 
     def due_hints(self) -> Sequence[Hint]:
-        """Hints that wait in the outbox."""
+        """Return the hints that wait, oldest first."""
 
     def drop_hints(self, hint_ids: Sequence[int]) -> None:
-        """These hints were sent."""
+        """Remove hints that were sent."""
+
+
+class DueReviews(Protocol):
+    """Reviews that wait in the outbox."""
 
     def due_reviews(self) -> Sequence[DueReview]:
-        """Reviews that are due now, in the order of their decisions."""
+        """Return the reviews that are due, in the order of their decisions; only the first of each change."""
 
     def settle_review(
-        self, outbox_id: int, state: str, note: str = "", said: Sequence[InlineComment] | None = None
+        self,
+        outbox_id: int,
+        state: ReviewState,
+        note: str = "",
+        comments: Sequence[InlineComment] | None = None,
     ) -> None:
-        """A review ended: sent, superseded, refused or dead. ``said``: what was taken of its comments."""
+        """End a review; a review that has ended stays as it is.
+
+        ``comments`` are those that the server took; None leaves those that were to be posted.
+        """
 
     def postpone_review(
         self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
     ) -> None:
-        """A review could not be sent now; ``is_missing``: its change was not there."""
+        """Try a review again later; ``is_missing``: the server did not show its change."""
 
     def note_failed_post(self, outbox_id: int) -> None:
-        """A server was given a review and did not say that it took it."""
+        """Count that a server was given a review and did not confirm it."""
+
+
+class LostBuilds(Protocol):
+    """Builds that no machine works on, or that nobody wants."""
 
     def requeue_lost_builds(self, max_attempts: int) -> Sequence[int]:
-        """Builds whose machine fell silent: queued again, or given up (those are returned)."""
+        """Queue builds whose lease expired again; return those that have no attempt left.
+
+        These stay as they are, and are returned every time, until they are finished.
+        """
 
     def overdue_builds(self) -> Sequence[int]:
-        """Unfinished builds past their deadline that no machine holds."""
+        """Return the unfinished builds past their deadline that no machine holds."""
 
     def drop_unwanted_builds(self) -> None:
-        """Ask for the end of builds that no unfinished run wants, nor one that is being planned may want."""
+        """Request the end of builds that no unfinished run has, nor one being planned may adopt."""
 
     def cancelled_builds(self) -> Sequence[int]:
-        """Builds that nobody wants any more and that no machine holds."""
+        """Return the unfinished builds whose end is requested and that no machine holds."""
+
+
+class StalledWork(Protocol):
+    """Work whose hint was lost."""
 
     def stalled(self, older_than: float) -> Sequence[tuple[Task, int]]:
-        """(task, entity) of everything that waits for a step that should have come by now."""
+        """Return (task, entity) of all that has waited so many seconds for its step, longest first.
+
+        A step that failed is left out until it may be tried again.
+        """
 
     def idle_pools(self, older_than: float) -> Sequence[tuple[str, int]]:
-        """(pool, build) where builds wait and no machine of the pool is known to be busy."""
+        """Return (pool, build) of builds that waited so many seconds although a machine may be free."""
 
-    def preempt_calibrations(self) -> Sequence[int]:
-        """Cancel calibrations that a machine holds while other builds wait for it; those builds."""
+
+class Calibrations(Protocol):
+    """Calibrations of pools that have nothing else to do."""
 
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        """The benchmark jobs of branches checked within so many seconds, in pools with nothing to do."""
+        """Return the benchmark jobs of branches checked within so many seconds, in idle pools."""
 
-    def pools(self) -> Sequence[str]:
-        """The pools in which a machine was seen within the last minutes."""
+    def preempt_calibrations(self) -> Sequence[int]:
+        """Request the end of running calibrations that other builds wait for; return their ids."""
+
+
+class StepFailures(Protocol):
+    """Failures of steps, counted per task and entity."""
 
     def record_step_failure(self, task: Task, entity: int, error: str, *, max_attempts: int) -> StepFailure:
-        """A step failed; how often, and whether those were all its attempts."""
+        """Count a failure; the step waits before it is tried again, or is dead after its last attempt."""
 
     def clear_step_failure(self, task: Task, entity: int) -> None:
-        """A step succeeded."""
+        """Forget the failures of a step that succeeded."""
 
-    def ensure_partitions(self) -> None:
-        """Make the partitions of the coming months."""
+
+class Heartbeats(Protocol):
+    """Signs of life of machines and parts of the service."""
+
+    def pools(self) -> Sequence[str]:
+        """Return the pools in which a machine was seen within the last minutes."""
 
     def beat(self, part: str, note: str = "") -> None:
-        """Leave a sign of life of a part of the service."""
+        """Store a sign of life of a part of the service."""
+
+
+class Upkeep(Hints, DueReviews, LostBuilds, StalledWork, Calibrations, StepFailures, Heartbeats, Protocol):
+    """All of the upkeep; each call is a transaction of its own."""

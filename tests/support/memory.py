@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.calibration.evidence import History
 from service.domain.comparison.link_layout import BY_LAYOUT, variant_of
-from service.domain.decision.states import BuildEvent, BuildState, RunState, state_after
+from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, RunState, state_after
 from service.domain.decision.vote import LASTING, Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
@@ -18,9 +18,11 @@ from service.ports.records import (
     BuildRecord,
     ChangeRecord,
     QueuedReview,
+    ReviewState,
     RunRecord,
     review_key,
 )
+from service.ports.store import Transaction
 from tests.support.memory_comments import MemoryHearing, MemoryRemarks, MemoryRounds
 
 if TYPE_CHECKING:
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
     )
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
-UNFINISHED = (RunState.PLANNING, RunState.RUNNING)
 
 
 @dataclass
@@ -59,7 +60,7 @@ class StoredEvent:
 @dataclass
 class StoredReview:
     review: QueuedReview
-    state: str = "pending"
+    state: ReviewState = ReviewState.PENDING
     note: str = ""
     attempts: int = 0
     failed_posts: int = 0
@@ -110,7 +111,7 @@ class Memory:
     reused: set[tuple[int, int]] = field(default_factory=set)
 
 
-class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
+class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks, Transaction):
     """A unit of work on the memory."""
 
     def __init__(self, memory: Memory) -> None:
@@ -202,16 +203,16 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
         assert run.state is RunState.PLANNING
         self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
 
-    def end_run(self, run_id: int, state: str, reason: str = "") -> None:
+    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
         run = self.lock_run(run_id)
         assert run.state in UNFINISHED, "a run ends once"
-        self._m.runs[run_id - 1] = replace(run, state=RunState(state))
+        self._m.runs[run_id - 1] = replace(run, state=state)
         self._m.reasons[run_id] = reason
 
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
         if build.sequence and build.sequence not in self._m.sequences:
             self._m.sequences.append(build.sequence)
-        waiting = BuildState.RUNNING if build.kind == JobKind.EXTERNAL else BuildState.QUEUED
+        waiting = BuildState.RUNNING if build.kind is JobKind.EXTERNAL else BuildState.QUEUED
         number = len(self._m.builds) + 1
         self._m.builds.append(
             BuildRecord(
@@ -266,7 +267,7 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
         found = self._m.results.get(build_id)
         rows = found.comparisons if found else ()
-        undecided = [row for row in rows if row.verdict == Verdict.UNDECIDED]
+        undecided = [row for row in rows if row.verdict is Verdict.UNDECIDED]
         left = [row for row in undecided if not row.reason.startswith(BY_LAYOUT)]
         return sorted({row.series.benchmark for row in left if row.series.metric != "instructions"})
 
@@ -298,14 +299,12 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
         return {key: History.of(sessions) for key, sessions in found.items()}
 
     def finish_build(
-        self, build_id: int, outcome: str, result: str, causes: Sequence[str], blamed: Sequence[str] = ()
+        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
     ) -> Sequence[int]:
         build = self.lock_build(build_id)
         event = BuildEvent.REPORTED if build.external_number else BuildEvent.GIVEN_UP
         state = state_after(build.state, BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else event)
-        self._put(
-            replace(build, state=state, outcome=Outcome(outcome), causes=tuple(causes), blamed=tuple(blamed))
-        )
+        self._put(replace(build, state=state, outcome=outcome, causes=tuple(causes), blamed=tuple(blamed)))
         return self._waiting(build_id)
 
     def next_decision(self, run: RunRecord) -> int:
@@ -326,8 +325,8 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks):
         decided = [each for each in self._m.decisions if each.patch_set_id == patch_set_id]
         if decided:
             stored = self._m.reviews.get(review_key(decided[-1].run_id, decided[-1].number))
-            if stored is not None and stored.state in {"superseded", "dead"}:
-                stored.state, stored.missing_seconds = "pending", 0.0
+            if stored is not None and stored.state in {ReviewState.SUPERSEDED, ReviewState.DEAD}:
+                stored.state, stored.missing_seconds = ReviewState.PENDING, 0.0
 
     def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
         self._m.reviews.setdefault(dedup_key, StoredReview(review))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.decision.overrides import Override
-from service.domain.decision.rounds import Place
 from service.domain.decision.states import BuildState, RunState
 from service.domain.identity import RunKind
 from service.ports.records import ReviewComment, SyncCursor
@@ -36,9 +35,9 @@ class MemoryHearing:
         known = self._m.sync_cursors.get(instance, SyncCursor(seen_until, seen_until))
         self._m.sync_cursors[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
 
-    def record_comments(self, record: ChangeRecord, said: Sequence[PostedMessage]) -> Sequence[int]:
+    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
         new = []
-        for message in said:
+        for message in messages:
             key = (record.change_id, message.author.account, message.written, message.text)
             if key not in self._m.said:
                 self._m.said.add(key)
@@ -71,22 +70,22 @@ class MemoryHearing:
         self._m.comment[comment_id - 1] = replace(self._m.comment[comment_id - 1], is_pending=False)
         self._m.answers[comment_id] = text
 
-    def add_override(self, patch_set_id: int, override: NewOverride) -> int:
+    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
         number = len(self._m.overrides) + 1
         change, patch_set = self._m.patch_sets[patch_set_id - 1]
         current = self._m.changes[self._m.change_ids[change - 1]].current
         assert current.number == patch_set, "of the current patch set"
         made = Override(
             id=number,
-            kind=override.kind,
+            kind=entry.kind,
             revision=current.revision,
-            filter=override.pattern,
-            bug=override.bug,
-            reason=override.reason,
-            who=override.person,
-            account=override.account,
+            filter=entry.pattern,
+            bug=entry.bug,
+            reason=entry.reason,
+            who=entry.person,
+            account=entry.account,
             at=WRITTEN,
-            builds=frozenset(override.builds),
+            builds=frozenset(entry.builds),
         )
         self._m.overrides.append((patch_set_id, made))
         return number
@@ -110,20 +109,13 @@ class MemoryRounds:
         built = {run for run, _ in self._m.run_builds}
         return tuple((run.state, run.id in built) for run in mine)
 
-    def places(self, run_id: int) -> Sequence[Place]:
-        return [
-            Place(self._m.builds[build - 1].job, build, (run, build) in self._m.reused)
-            for run, build in self._m.run_builds
-            if run == run_id
-        ]
-
     def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
         assert previous.state is RunState.FINISHED
         self._m.runs.append(replace(previous, id=len(self._m.runs) + 1, state=RunState.RUNNING))
         return len(self._m.runs)
 
     def take_build(self, run_id: int, position: int, build_id: int) -> None:
-        assert position == len(self.places(run_id))
+        assert position == sum(run == run_id for run, _ in self._m.run_builds)
         self._m.run_builds.append((run_id, build_id))
         self._m.reused.add((run_id, build_id))
 
@@ -149,7 +141,7 @@ class MemoryRounds:
                 self._m.run_builds[index] = (run_id, build_id)
                 self._m.replaced.append((run_id, build))
                 return
-        assert position == len(self.places(run_id))
+        assert position == sum(run == run_id for run, _ in self._m.run_builds)
         self._m.run_builds.append((run_id, build_id))
 
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:

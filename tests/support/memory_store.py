@@ -7,11 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.decision.states import BuildEvent, BuildState, RunState, after_lost_lease, state_after
+from service.domain.decision.states import (
+    UNFINISHED,
+    BuildEvent,
+    BuildState,
+    RunState,
+    after_lost_lease,
+    state_after,
+)
 from service.domain.errors import Transient
 from service.ports.queue import Task
-from service.ports.records import DueReview, Hint, StepFailure
-from tests.support.memory import UNFINISHED, Memory, MemoryTransaction
+from service.ports.records import DueReview, Hint, ReviewState, StepFailure
+from service.ports.store import Store
+from service.ports.upkeep import Upkeep
+from tests.support.memory import Memory, MemoryTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from tests.support.memory import StoredReview
 
 
-class MemoryStore:
+class MemoryStore(Store, Upkeep):
     """Store and Upkeep over one memory; a transaction that fails leaves it as it was."""
 
     def __init__(self) -> None:
@@ -64,18 +73,22 @@ class MemoryStore:
     def due_reviews(self) -> Sequence[DueReview]:
         first: dict[ChangeKey, DueReview] = {}
         for number, each in enumerate(self.memory.reviews.values()):
-            if each.state == "pending":
+            if each.state is ReviewState.PENDING:
                 due = DueReview(number, each.attempts, each.missing_seconds, each.review, each.failed_posts)
                 first.setdefault(each.review.change, due)
         return list(first.values())
 
     def settle_review(
-        self, outbox_id: int, state: str, note: str = "", said: Sequence[InlineComment] | None = None
+        self,
+        outbox_id: int,
+        state: ReviewState,
+        note: str = "",
+        comments: Sequence[InlineComment] | None = None,
     ) -> None:
         review = self._review(outbox_id)
-        assert review.state == "pending", "a review ends once"
-        if said is not None:
-            review.review = replace(review.review, comments=tuple(said))
+        assert review.state is ReviewState.PENDING, "a review ends once"
+        if comments is not None:
+            review.review = replace(review.review, comments=tuple(comments))
         review.state, review.note = state, note
 
     def postpone_review(
@@ -139,9 +152,6 @@ class MemoryStore:
 
     def clear_step_failure(self, task: Task, entity: int) -> None:
         self.memory.failures.pop((task, entity), None)
-
-    def ensure_partitions(self) -> None:
-        pass
 
     def beat(self, part: str, note: str = "") -> None:
         pass

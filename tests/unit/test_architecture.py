@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from typing_extensions import get_protocol_members, is_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,8 @@ DATABASE_TOO: Final = {
 LONGEST_FILE: Final = 400
 MOST_MODULES: Final = 15  # in one folder: more names than that are not read as a list any more
 LONGEST_FUNCTION: Final = 60
+MOST_METHODS: Final = 8  # of a Protocol of its own: what one step needs, not all that an adapter can do
+LARGER: Final = {"Reading"}
 
 # What reaches outside: clocks, chance, files, the environment, other processes and machines.
 OUTSIDE: Final = frozenset(
@@ -46,9 +51,11 @@ OUTSIDE: Final = frozenset(
 OUTSIDE_CALLS: Final = frozenset({"open", "input", "print", "eval", "exec", "__import__", "breakpoint"})
 CONTROL_ONLY: Final = (
     "service.ports.store",
+    "service.ports.transaction",
     "service.ports.reviewing",
     "service.domain.gerrit",
     "service.adapters.gerrit",
+    "service.adapters.postgres.store",
     "service.adapters.postgres.transaction",
     "workers.control",
 )
@@ -213,3 +220,37 @@ def test_a_machine_worker_loads_nothing_of_the_control_plane() -> None:
 
     assert "service.steps.machine.execute" in loaded
     assert [name for name in sorted(loaded) if is_below(name, *CONTROL_ONLY)] == []
+
+
+def classes_below(package: str) -> list[type]:
+    """The classes that are defined in the modules below a package."""
+    paths = modules(package.replace(".", "/"))
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
+    loaded = [import_module(name.removesuffix(".__init__")) for name in names]
+    return [
+        each
+        for module in loaded
+        for _, each in inspect.getmembers(module, inspect.isclass)
+        if each.__module__ == module.__name__
+    ]
+
+
+PORTS: Final = [each for each in classes_below("service.ports") if is_protocol(each)]
+
+
+def test_a_protocol_has_what_one_step_needs() -> None:
+    own = {port.__name__: len(get_protocol_members(port) & vars(port).keys()) for port in PORTS}
+
+    assert {name: count for name, count in own.items() if count > MOST_METHODS and name not in LARGER} == {}
+
+
+def test_a_database_adapter_names_the_port_that_it_implements() -> None:
+    """mypy then compares the signatures where they are written, not where the adapter is passed on."""
+    nameless = [
+        f"{adapter.__name__} implements {port.__name__}"
+        for adapter in classes_below("service.adapters.postgres")
+        for port in PORTS
+        if all(hasattr(adapter, name) for name in get_protocol_members(port)) and port not in adapter.__mro__
+    ]
+
+    assert nameless == []

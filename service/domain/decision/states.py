@@ -34,6 +34,9 @@ class RunState(StrEnum):
     REFUSED = "refused"  # there is no usable project file; nothing is run
 
 
+UNFINISHED: Final = (RunState.PLANNING, RunState.RUNNING)
+
+
 class BuildEvent(StrEnum):
     """What moves a build."""
 

@@ -12,7 +12,7 @@ from service.domain.decision.execution import Execution
 from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
 from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.states import BuildState
-from service.domain.decision.vote import CONSEQUENCES, Outcome
+from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
 from service.ports.queue import Task
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Store, Transaction
+    from service.ports.transaction.builds import Evidence, Results
 
 
 def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
@@ -58,9 +59,7 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 
 def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
     """End a build and wake the runs that wait for it."""
-    result = CONSEQUENCES[judgement.outcome].result
-    causes, blamed = judgement.causes, judgement.blamed
-    for run_id in tx.finish_build(build_id, judgement.outcome, result, causes, blamed):
+    for run_id in tx.finish_build(build_id, judgement.outcome, judgement.causes, judgement.blamed):
         tx.queue_task(Task.VOTE, run_id)
 
 
@@ -86,7 +85,7 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judge
 
 
 def _withheld(
-    tx: Transaction, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
+    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
 ) -> Mapping[ComparedRow, str]:
     """Which slower rows may not vote, by what is known of their series on the build's machine."""
     policy = spec.job.policy
@@ -113,14 +112,12 @@ def _calibrate(
     return Judgement(Outcome.PASSED, causes_of(rows, sessions))
 
 
-def _keep(
-    tx: Transaction, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]
-) -> None:
+def _keep(tx: Evidence, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]) -> None:
     tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
 
 
 def _store(
-    tx: Transaction,
+    tx: Results,
     build: BuildRecord,
     spec: BuildSpec,
     rows: Sequence[Comparison],

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
+    from service.ports.transaction.decisions import Overrides
+    from service.ports.transaction.runs import Reruns
 
 ELSEWHERE: Final = "only what another CI builds failed; it has to be run again there"
 NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
@@ -75,7 +77,7 @@ def run_again(
 
 
 def _targets(
-    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
+    tx: Overrides, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
 ) -> tuple[str, ...]:
     """The jobs to run again: those that were named, all that ran, or those that keep the round from a +1."""
     if wanted.jobs:
@@ -95,7 +97,7 @@ def _targets(
 
 
 def _next_round(
-    tx: Transaction,
+    tx: Reruns,
     run: RunRecord,
     builds: Sequence[BuildRecord],
     jobs: Iterable[str],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Change, PostedMessage, Review, person_of
 from service.domain.gerrit.vote_override import is_vote_removed
-from service.ports.records import QueuedReview
+from service.ports.records import QueuedReview, ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.ports.records import DueReview
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.upkeep import DueReviews
 
 _NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
 _ENOUGH: Final = 2  # failures in a row: then it is not the change
@@ -25,7 +25,7 @@ _LEFT_OUT: Final = "left out after five failed tries: the comments on lines"
 _WITH_COMMENTS: Final = 5  # times that a server is given them
 
 
-def deliver_reviews(store: Store, upkeep: Upkeep, server: ReviewServer) -> int:
+def deliver_reviews(store: Store, upkeep: DueReviews, server: ReviewServer) -> int:
     """Post every review that is due, in the order of the decisions; how many were posted.
 
     A server that cannot be reached twice in a row is not asked again for each of the others.
@@ -47,13 +47,13 @@ def deliver_reviews(store: Store, upkeep: Upkeep, server: ReviewServer) -> int:
     return posted
 
 
-def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview) -> bool:
+def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueReview) -> bool:
     """No transaction is open while the server is talked to; the section is exclusive per change."""
     review = due.review
     try:
         change = server.change(review.change)
         if _is_superseded(change, review.revision, has_vote=bool(review.labels)):
-            upkeep.settle_review(due.outbox_id, "superseded", "the change moved on")
+            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, "the change moved on")
             return False
         said = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in said):
@@ -61,7 +61,7 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
             # Had it been one before the last, this would have been seen before the last.
             is_without = due.failed_posts > _WITH_COMMENTS
             left_out = (_LEFT_OUT, ()) if is_without else ()
-            upkeep.settle_review(due.outbox_id, "sent", *left_out)
+            upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
             return False
         labels = _votes_to_cast(change, said, review.labels, server.account)
         # Something in between may refuse a comment's words; the vote is worth more.
@@ -73,16 +73,16 @@ def _deliver(store: Store, upkeep: Upkeep, server: ReviewServer, due: DueReview)
         if due.missing_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
         else:
-            upkeep.settle_review(due.outbox_id, "dead", str(error))
+            upkeep.settle_review(due.outbox_id, ReviewState.DEAD, str(error))
         return False
     except Permanent as error:
-        upkeep.settle_review(due.outbox_id, "refused", str(error))
+        upkeep.settle_review(due.outbox_id, ReviewState.REFUSED, str(error))
         return False
     _settle(store, upkeep, due, labels, posted)
     return True
 
 
-def _post(upkeep: Upkeep, server: ReviewServer, due: DueReview, review: Review) -> Posted:
+def _post(upkeep: DueReviews, server: ReviewServer, due: DueReview, review: Review) -> Posted:
     try:
         return server.post(review)
     except Transient:
@@ -101,7 +101,9 @@ def _votes_to_cast(
     return {name: vote for name, vote in labels.items() if not is_vote_removed(said, number, name, bot)}
 
 
-def _settle(store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, int], posted: Posted) -> None:
+def _settle(
+    store: Store, upkeep: DueReviews, due: DueReview, asked: Mapping[str, int], posted: Posted
+) -> None:
     kept_back = sorted(due.review.labels.keys() - asked.keys())
     refused = sorted(name for name, value in asked.items() if posted.labels.get(name) != value)
     notes = [f"not put back after a person removed it: {name}" for name in kept_back]
@@ -111,7 +113,7 @@ def _settle(store: Store, upkeep: Upkeep, due: DueReview, asked: Mapping[str, in
     if refused:
         # Only the answer tells: so it is said after the message that should have brought the vote.
         _tell_of_refusal(store, due, refused)
-    upkeep.settle_review(due.outbox_id, "sent", "; ".join(notes), posted.comments)
+    upkeep.settle_review(due.outbox_id, ReviewState.SENT, "; ".join(notes), posted.comments)
 
 
 def _tell_of_refusal(store: Store, due: DueReview, refused: Sequence[str]) -> None:

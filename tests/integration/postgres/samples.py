@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from service.adapters.postgres.machine.worklist import MachineWorklist
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.project.job import JobKind
 from service.ports.records import NewBuild, NewRun
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
-    from service.adapters.postgres.transaction.store import PostgresStore
-    from service.adapters.postgres.transaction.unit_of_work import PostgresTransaction
+    from service.adapters.postgres.store import PostgresStore, PostgresTransaction
     from tests.support.postgres import Database
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ CLEANED = "a\ufffdb\ufffdc"
 
 BUILD = NewBuild(
     job="cv-perf",
-    kind="benchmark",
+    kind=JobKind.BENCHMARK,
     pool="perf",
     priority=5,
     is_voting=True,

@@ -11,6 +11,7 @@ from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.machine.calls import call_on
 from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
+from service.ports.machine import Lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ RETRY_SECONDS: Final = 0.5
 CLOSE_WITHIN_SECONDS: Final = 5.0
 
 
-class Renewal:
+class Renewal(Lease):
     """The renewing of one lease.
 
     Args:

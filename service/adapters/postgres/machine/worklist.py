@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.renewal import RETRY_SECONDS, Renewal
 from service.domain.errors import Transient
+from service.ports.machine import Claimed, Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +23,8 @@ LEASE_SECONDS: Final = (
 )
 
 
-class MachineWorklist:
-    """Implements the port Worklist.
+class MachineWorklist(Worklist):
+    """Builds of a pool, claimed one at a time.
 
     Args:
         engine: connections of the machines' role.
@@ -91,8 +92,8 @@ class MachineWorklist:
         call(self._engine, "see", name=self._name, obstacle=obstacle)
 
 
-class ClaimedBuild:
-    """Implements the port Claimed.
+class ClaimedBuild(Claimed):
+    """A build under a lease.
 
     Args:
         engine: connections of the machines' role.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.transaction.comments import StoredComments
+from service.adapters.postgres.transaction.overrides import PostgresOverrides
 from service.domain.decision.overrides import JudgedBuild, Override, revoked, sentence, waived_by
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
@@ -29,7 +29,7 @@ ORDER BY b.id
 
 def overrides_on(connection: Connection, patch_set_id: int) -> Sequence[Override]:
     """What people decided about a patch set, oldest first; those in force and those taken back."""
-    return StoredComments(connection).overrides(patch_set_id)
+    return PostgresOverrides(connection).overrides(patch_set_id)
 
 
 def waivers_among(

@@ -15,6 +15,7 @@ from service.adapters.postgres.reading import (
     voting_status,
 )
 from service.domain.errors import NotFound
+from service.ports.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,8 +45,8 @@ _LARGEST_INTEGER = (1 << 31) - 1
 _LARGEST_BIGINT = (1 << 63) - 1
 
 
-class PostgresReading:
-    """Implements ``Reading``; safe to call from several threads, as the engine's pool is."""
+class PostgresReading(Reading):
+    """All reading; safe to call from several threads, as the engine's pool is."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)

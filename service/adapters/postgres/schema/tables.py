@@ -32,6 +32,7 @@ from service.adapters.postgres.schema.outbox import outbox, pulse, setback
 from service.adapters.postgres.schema.results import comparison, evidence, result, series
 from service.adapters.postgres.schema.reviews import heard, replaced_build, ruling, server
 from service.adapters.postgres.storable import CleanJson, CleanText
+from service.domain.decision.states import UNFINISHED
 
 __all__ = [
     "UNFINISHED_RUN",
@@ -64,7 +65,7 @@ __all__ = [
     "setback",
 ]
 
-UNFINISHED_RUN: Final = ("planning", "running")
+UNFINISHED_RUN: Final = f"state IN {tuple(str(state) for state in UNFINISHED)}"
 
 event: Final = Table(
     "event",
@@ -146,7 +147,7 @@ run: Final = Table(
         "run_one_calibration",
         "pool",
         unique=True,
-        postgresql_where=text("kind = 'calibration' AND state IN ('planning', 'running')"),
+        postgresql_where=text(f"kind = 'calibration' AND {UNFINISHED_RUN}"),
     ),
     Index(
         "run_of_calibration",
@@ -161,7 +162,7 @@ run: Final = Table(
         "run_one_unfinished",
         "patch_set_id",
         unique=True,
-        postgresql_where=text("kind = 'check' AND state IN ('planning', 'running')"),
+        postgresql_where=text(f"kind = 'check' AND {UNFINISHED_RUN}"),
     ),
     Index(
         "run_one_post_submit",
@@ -174,7 +175,7 @@ run: Final = Table(
     ),
     Index("run_of_patch_set", "patch_set_id", "id"),
     Index("run_of_revision", "revision", postgresql_where=text("kind = 'check'")),
-    Index("run_unfinished", "id", postgresql_where=text("state IN ('planning', 'running')")),
+    Index("run_unfinished", "id", postgresql_where=text(UNFINISHED_RUN)),
 )
 
 sequence: Final = Table(

@@ -1,64 +1,31 @@
-"""Events, changes and patch sets in a unit of work."""
+"""Changes and patch sets in a unit of work."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from sqlalchemy import func, null, select, update
+from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
+from typing_extensions import override
 
+from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.schema import tables as t
-from service.adapters.postgres.transaction.connection import Connected
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord
+from service.ports.transaction.intake import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.gerrit.change import Change, Person
 
-_LARGEST_INTEGER: Final = 2**31 - 1
 
-# Built once: bursts of events come in, and building it takes longer than its execution.
-_ADD_EVENT: Final = (
-    insert(t.event)
-    .on_conflict_do_update(
-        index_elements=["instance", "digest"],
-        set_={"deliveries": t.event.c.deliveries + 1, "received_at": func.now(), "handled_at": null()},
-    )
-    .returning(t.event.c.id)
-)
+class PostgresChanges(Connected, Changes):
+    """Changes in the tables ``change`` and ``patch_set``."""
 
-
-class Changes(Connected):
-    """What the review server says."""
-
-    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
-        """Store an event; a duplicate is counted and looked at again."""
-        # The number is a stranger's word: one that no server gives is no hint, and must not stop the rest.
-        hinted = change if change is not None and 0 < change <= _LARGEST_INTEGER else None
-        event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
-        return int(self._connection.execute(_ADD_EVENT, event).scalar_one())
-
-    def event_change(self, event_id: int) -> ChangeKey | None:
-        """The change an event hints at; None where it concerns none. NotFound without such an event."""
-        row = self._one(
-            select(t.event.c.instance, t.event.c.change).where(t.event.c.id == event_id), f"event {event_id}"
-        )
-        return None if row.change is None else ChangeKey(row.instance, row.change)
-
-    def mark_handled(self, event_id: int) -> None:
-        """The event needs no more work."""
-        self._connection.execute(
-            update(t.event).where(t.event.c.id == event_id).values(handled_at=func.now())
-        )
-
+    @override
     def upsert_change(self, change: Change) -> ChangeRecord:
-        """Store a change and its current patch set unless a newer state is stored; locks the change.
-
-        Newer is the later update, and of one moment the higher patch set.
-        """
         added = self._connection.execute(
             insert(t.change)
             .values(instance=change.key.instance, number=change.key.number, **_columns(change))
@@ -69,8 +36,8 @@ class Changes(Connected):
             return ChangeRecord(added, self._patch_set(added, change), is_current=True)
         return self._update(change)
 
+    @override
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
-        """The changes of a server that were open when they were last looked at, by number."""
         numbers = self._connection.execute(
             select(t.change.c.number)
             .where(t.change.c.instance == instance, t.change.c.status == ChangeStatus.NEW.value)
@@ -98,7 +65,7 @@ class Changes(Connected):
         return ChangeRecord(stored.id, self._patch_set(stored.id, change), is_current=True)
 
     def _patch_set(self, change_id: int, change: Change) -> int:
-        """Of a locked change; a patch set never changes once it is there."""
+        """The current patch set of a locked change; a patch set that is stored never changes."""
         current = change.current
         stored = self._connection.execute(
             select(t.patch_set.c.id).where(

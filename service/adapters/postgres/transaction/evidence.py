@@ -6,10 +6,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
+from typing_extensions import override
 
-from service.adapters.postgres.transaction.connection import Connected
+from service.adapters.postgres.connection import Connected
 from service.domain.calibration.evidence import RECALLED, History, Session
 from service.domain.inference.verdict import Verdict
+from service.ports.transaction.builds import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from service.domain.identity import SeriesKey
     from service.ports.records import BuildRecord
 
-# Pairs of a sequence that another machine began are not told apart, so they stay those of the first.
+# Pairs do not say which machine measured them, so a session stays that of the first machine.
 _STORE: Final = text("""
 INSERT INTO evidence (series_id, sequence_id, machine, build_id, logs, verdict)
 SELECT id, :sequence, :machine, :build, cast(:logs AS real[]), :verdict FROM series WHERE digest = :digest
@@ -44,11 +46,11 @@ ORDER BY s.digest, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class Evidence(Connected):
-    """What programs that were compared with themselves say of series and machines."""
+class PostgresEvidence(Connected, Evidence):
+    """Sessions in the table ``evidence``."""
 
+    @override
     def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
-        """Keep the A/A sessions of a build, each of a series whose results are stored already."""
         rows = [
             {
                 "sequence": build.sequence_id,
@@ -63,8 +65,8 @@ class Evidence(Connected):
         if rows:
             self._connection.execute(_STORE, rows)
 
+    @override
     def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
-        """What is known of these series on a machine; those without a session are left out."""
         keys = {key.digest: key for key in series}
         values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
         rows = self._connection.execute(_FIND, values).all()
@@ -75,7 +77,7 @@ class Evidence(Connected):
 
 
 def history_of(rows: Iterable[Row[Any]]) -> History:
-    """The history that the rows of one series on one machine tell, newest first; at least one row."""
+    """Make the history of one series on one machine from its rows, newest first; at least one row."""
     found = list(rows)
     newest = tuple(Session(tuple(row.logs), Verdict(row.verdict)) for row in found)
     return History(newest, found[0].sessions, found[0].pairs, found[0].alarms)

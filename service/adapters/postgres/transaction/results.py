@@ -1,20 +1,26 @@
-"""Results in a unit of work: many rows at once, and the same rows when they are stored again."""
+"""Results in a unit of work: many rows at once, and the same rows if they are stored again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 import psycopg
-from sqlalchemy import delete
+from sqlalchemy import delete, select, update
+from typing_extensions import override
 
+from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.schema import tables as t
 from service.adapters.postgres.storable import clean
-from service.adapters.postgres.transaction.connection import Connected
+from service.domain.comparison.link_layout import BY_LAYOUT
 from service.domain.identity import RunKind, Side
+from service.domain.inference.verdict import Verdict
+from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
+from service.ports.transaction.builds import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from service.domain.building.findings import Finding
     from service.domain.identity import SeriesKey
     from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
@@ -40,9 +46,10 @@ _COPY_COMPARISONS: Final = (
 )
 
 
-class Results(Connected):
-    """Samples and what they were judged to mean."""
+class PostgresResults(Connected, Results):
+    """Samples in the table ``result``, verdicts in ``comparison``, findings with their build."""
 
+    @override
     def store_results(
         self,
         build: BuildRecord,
@@ -51,11 +58,6 @@ class Results(Connected):
         results: Sequence[StoredResult],
         comparisons: Sequence[StoredComparison],
     ) -> None:
-        """Replace the results of a build. ``series`` gives unit and better direction by key.
-
-        Raises:
-            KeyError: a result or comparison of a series that is not in ``series``.
-        """
         ids = self._series_ids(series)
         moment = build.created_at
         for table in (t.result, t.comparison):
@@ -71,6 +73,27 @@ class Results(Connected):
             _COPY_COMPARISONS,
             ((moment, ids[c.series], build.id, _KINDS[kind], *_judgement(c)) for c in comparisons),
         )
+
+    @override
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        found = self._connection.execute(
+            select(t.series.c.benchmark)
+            .distinct()
+            .join(t.comparison, t.comparison.c.series_id == t.series.c.id)
+            .where(
+                t.comparison.c.build_id == build_id,
+                t.comparison.c.verdict == Verdict.UNDECIDED.value,
+                ~t.comparison.c.reason.startswith(BY_LAYOUT),
+                t.series.c.metric != INSTRUCTIONS.name,
+            )
+            .order_by(t.series.c.benchmark)
+        )
+        return [row.benchmark for row in found]
+
+    @override
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        rows = [finding.to_mapping() for finding in findings]
+        self._connection.execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
 
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
@@ -119,5 +142,4 @@ def _array(samples: Sequence[float | None]) -> str:
 
 
 def _judgement(c: StoredComparison) -> tuple[object, ...]:
-    verdict, reason = clean(c.verdict), clean(c.reason)
-    return c.position, c.pairs, verdict, c.ratio, c.low, c.high, c.base, c.patch, reason
+    return c.position, c.pairs, c.verdict, c.ratio, c.low, c.high, c.base, c.patch, clean(c.reason)

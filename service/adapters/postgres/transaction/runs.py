@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, true, update
 from sqlalchemy.dialects.postgresql import insert
+from typing_extensions import override
 
+from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.schema import tables as t
-from service.adapters.postgres.transaction.connection import Connected
-from service.domain.decision.states import RunState
+from service.domain.decision.states import UNFINISHED, RunState
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import RunRecord
+from service.ports.transaction.runs import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from service.ports.records import NewRun
 
-_UNFINISHED = t.run.c.state.in_(t.UNFINISHED_RUN)
+_UNFINISHED = t.run.c.state.in_(UNFINISHED)
 RUNS = select(
     t.run,
     t.patch_set.c.ref,
@@ -29,18 +31,11 @@ RUNS = select(
 ).select_from(t.run.outerjoin(t.patch_set).outerjoin(t.change))
 
 
-class Runs(Connected):
-    """Rounds of builds."""
+class PostgresRuns(Connected, Runs):
+    """Runs in the table ``run``."""
 
-    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
-        """The runs of a patch set, oldest first."""
-        found = self._connection.execute(
-            RUNS.where(t.run.c.patch_set_id == patch_set_id).order_by(t.run.c.id)
-        )
-        return [run_record(row) for row in found]
-
+    @override
     def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
-        """Cancel unfinished check runs of a change, but for one patch set; their builds are left alone."""
         runs = self._lock_runs(change_id, keep_patch_set)
         self._connection.execute(
             update(t.run)
@@ -67,8 +62,8 @@ class Runs(Connected):
             .all()
         )
 
+    @override
     def add_run(self, run: NewRun) -> int | None:
-        """A run in state planning; None where the same one exists."""
         added = self._connection.execute(
             insert(t.run)
             .values(
@@ -88,9 +83,9 @@ class Runs(Connected):
         ).scalar()
         return None if added is None else int(added)
 
+    @override
     def lock_run(self, run_id: int) -> RunRecord:
-        """A run, locked until the transaction ends, its change before it. NotFound without such a run."""
-        # In this order everywhere: what people say locks the change first, too.
+        # In this order everywhere: comments lock the change first, too.
         self._connection.execute(
             select(t.change.c.id)
             .select_from(t.run.join(t.patch_set).join(t.change))
@@ -103,10 +98,10 @@ class Runs(Connected):
             )
         )
 
+    @override
     def start_run(
         self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
     ) -> None:
-        """The run is planned; its builds are known. One that was cancelled meanwhile stays so."""
         self._connection.execute(
             update(t.run)
             .where(t.run.c.id == run_id, t.run.c.state == RunState.PLANNING.value)
@@ -115,17 +110,25 @@ class Runs(Connected):
             )
         )
 
-    def end_run(self, run_id: int, state: str, reason: str = "") -> None:
-        """Move a run to an end state; one that has ended keeps the state it has."""
+    @override
+    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
         self._connection.execute(
             update(t.run)
             .where(t.run.c.id == run_id, _UNFINISHED)
-            .values(state=RunState(state).value, reason=reason, finished_at=func.now())
+            .values(state=state, reason=reason, finished_at=func.now())
+        )
+
+    @override
+    def cancel_check(self, run_id: int) -> None:
+        self._connection.execute(
+            update(t.run)
+            .where(t.run.c.id == run_id, _UNFINISHED)
+            .values(state=RunState.CANCELLED, finished_at=func.now(), ended_by="person")
         )
 
 
 def run_record(row: Row[Any]) -> RunRecord:
-    """A row of :data:`RUNS` as the steps know it."""
+    """A row of :data:`RUNS` as the steps use it."""
     return RunRecord(
         id=row.id,
         kind=RunKind(row.kind),

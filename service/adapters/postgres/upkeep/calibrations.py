@@ -1,19 +1,21 @@
-"""Finds pools that have time for calibrations, and ends calibrations that stand in the way."""
+"""Calibrations of pools that have nothing else to do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
+from typing_extensions import override
 
 from service.adapters.postgres.session import Session
-from service.adapters.postgres.upkeep.stalled import SEEN_WITHIN_SECONDS
+from service.adapters.postgres.upkeep.heartbeats import SEEN_WITHIN_SECONDS
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
+from service.ports.upkeep import Calibrations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MAKE_WAY: Final = text("""
+_PREEMPT: Final = text("""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
     SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
@@ -31,7 +33,7 @@ WHERE state = 'running' AND NOT cancel_requested AND id IN (
 )
 RETURNING id
 """)
-# What the series with the least evidence has, of those that the last calibration measured, on any machine.
+# Evidence is that of the series with the least of it, among those that the last calibration measured.
 _IDLE_JOBS: Final = text("""
 WITH idle AS (
     SELECT pool, array_agg(name) AS machines FROM machine
@@ -85,24 +87,20 @@ ORDER BY a.pool, a.instance, a.project, a.branch, a.job
 """)
 
 
-class Calibrations(Session):
-    """What a pool may do while nobody waits for it."""
+class PostgresCalibrations(Session, Calibrations):
+    """Calibrations of idle pools.
 
+    A pool is idle if a machine that takes work was seen lately, and no build is queued or running.
+    """
+
+    @override
     def preempt_calibrations(self) -> Sequence[int]:
-        """Cancel calibrations that a machine holds while other builds wait for it; those builds.
-
-        A build waits for a machine that calibrates where no other one of the pool is free.
-        """
         with self._begin() as connection:
-            found = connection.execute(_MAKE_WAY, {"seen_within": SEEN_WITHIN_SECONDS})
+            found = connection.execute(_PREEMPT, {"seen_within": SEEN_WITHIN_SECONDS})
             return sorted(found.scalars().all())
 
+    @override
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        """The benchmark jobs of branches checked within so many seconds, in pools with nothing to do.
-
-        A pool has nothing to do where a machine that takes work was seen lately and no build is queued or
-        running.
-        """
         values = {
             "seen_within": SEEN_WITHIN_SECONDS,
             "asked_within": asked_within,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 

@@ -30,7 +30,7 @@ from tests.integration.postgres.samples import (
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import IsolationLevel
 
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -11,15 +11,16 @@ from sqlalchemy import event
 
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.vote import CONSEQUENCES, Outcome
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
-from service.ports.records import NewDecision, NewOverride, QueuedReview, review_key
+from service.ports.records import NewDecision, NewOverride, QueuedReview, ReviewState, review_key
 from tests.integration.postgres.samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from service.ports.records import NewRun
     from tests.support.postgres import Database
@@ -49,8 +50,8 @@ class ReviewSite:
             tx.start_run(run_id, tree="t", parent="p", parent_tree="q", label="Performance")
             builds = [tx.add_build(run_id, place, named(job)) for place, job in enumerate(jobs)]
             for build in builds:
-                tx.finish_build(build, Outcome.FAILED, "FAILURE", ["it fails"])
-            tx.end_run(run_id, "finished")
+                tx.finish_build(build, Outcome.FAILED, ["it fails"])
+            tx.end_run(run_id, RunState.FINISHED)
         return run_id, *builds
 
     def slow_down(self, *benchmarks: str) -> int:
@@ -60,9 +61,8 @@ class ReviewSite:
             run_id = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
             assert run_id is not None
             build = tx.add_build(run_id, 0, named("perf"))
-            result = CONSEQUENCES[Outcome.SLOWER].result
-            tx.finish_build(build, Outcome.SLOWER, result, ["slower"], blamed=benchmarks)
-            tx.end_run(run_id, "finished")
+            tx.finish_build(build, Outcome.SLOWER, ["slower"], blamed=benchmarks)
+            tx.end_run(run_id, RunState.FINISHED)
         return run_id
 
     def rule(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
@@ -258,7 +258,7 @@ class TestReviewNotes:
     ) -> None:
         run_id = self.decide(stage)
         [due] = upkeep.due_reviews()
-        upkeep.settle_review(due.outbox_id, "sent", "label not granted: Performance")
+        upkeep.settle_review(due.outbox_id, ReviewState.SENT, "label not granted: Performance")
 
         for [decision] in (stage.reading.run(run_id).decisions, stage.reading.patch_set(7, 1).decisions):
             assert (decision.review_state, decision.review_note) == ("sent", "label not granted: Performance")
@@ -269,7 +269,7 @@ class TestReviewNotes:
         run_id = self.decide(stage)
         [waiting] = stage.reading.run(run_id).decisions
         [due] = upkeep.due_reviews()
-        upkeep.settle_review(due.outbox_id, "sent")
+        upkeep.settle_review(due.outbox_id, ReviewState.SENT)
         [sent] = stage.reading.run(run_id).decisions
 
         assert {(each.review_state, each.review_note) for each in (waiting, sent)} == {("", "")}

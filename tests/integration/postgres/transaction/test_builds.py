@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState
+from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
 from tests.integration.postgres.samples import (
     BUILD,
@@ -26,7 +27,7 @@ from tests.integration.postgres.samples import (
 )
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.ports.records import BuildRecord
     from tests.support.postgres import Database
 
@@ -39,7 +40,7 @@ def key(benchmark: str) -> SeriesKey:
     return SeriesKey("review", "kv_engine", "master", "c6i", "cv-perf", "executor", benchmark, "cpu_time")
 
 
-def compared(benchmark: str, verdict: str = "same", reason: str = "") -> StoredComparison:
+def compared(benchmark: str, verdict: Verdict = Verdict.SAME, reason: str = "") -> StoredComparison:
     return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reason)
 
 
@@ -108,10 +109,10 @@ def test_finishing_a_build_names_the_runs_that_wait_for_it(store: PostgresStore,
     with store.transaction() as tx:
         ended, waiting = start(tx, post_submit_run("a" * 40)), start(tx, post_submit_run("b" * 40))
         build = tx.add_build(waiting, 0, named("a"))
-        tx.end_run(ended, "cancelled")
+        tx.end_run(ended, RunState.CANCELLED)
     database.change("INSERT INTO run_build VALUES (:run, 'a', :build, 0)", run=ended, build=build)
     with store.transaction() as tx:
-        assert tx.finish_build(build, Outcome.SLOWER, "FAILURE", [NASTY]) == [waiting]
+        assert tx.finish_build(build, Outcome.SLOWER, [NASTY]) == [waiting]
         record = tx.lock_build(build)
     assert (record.state, record.outcome, record.causes) == (BuildState.FINISHED, Outcome.SLOWER, (CLEANED,))
 
@@ -119,8 +120,8 @@ def test_finishing_a_build_names_the_runs_that_wait_for_it(store: PostgresStore,
 def test_a_finished_build_keeps_its_outcome(store: PostgresStore) -> None:
     [build] = queue(store)
     with store.transaction() as tx:
-        tx.finish_build(build, Outcome.PASSED, "SUCCESS", [])
-        tx.finish_build(build, Outcome.INFRASTRUCTURE, "ABORTED", ["late"])
+        tx.finish_build(build, Outcome.PASSED, [])
+        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["late"])
         assert tx.lock_build(build).outcome is Outcome.PASSED
 
 
@@ -138,7 +139,11 @@ def test_results_are_stored_with_their_series(store: PostgresStore, database: Da
     ]
     with store.transaction() as tx:
         tx.store_results(
-            build, RunKind.POST_SUBMIT, {key("BM_a"): UNIT}, results, [compared("BM_a", "undecided", "why")]
+            build,
+            RunKind.POST_SUBMIT,
+            {key("BM_a"): UNIT},
+            results,
+            [compared("BM_a", Verdict.UNDECIDED, "why")],
         )
     found = "SELECT side, samples, measured_at FROM result JOIN series ON series.id = series_id ORDER BY side"
     assert database.rows(found) == [
@@ -170,7 +175,8 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
 def test_what_more_pairs_may_decide_is_named_once(store: PostgresStore) -> None:
     builds = queue(store, named("a"), named("b"))
     keys = [replace(key("BM_a"), metric="cpu_time"), replace(key("BM_a"), metric="real_time"), key("BM_b")]
-    for build_id, verdicts in zip(builds, (("undecided", "undecided", "same"), ("slower",) * 3), strict=True):
+    undecided = [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.SAME]
+    for build_id, verdicts in zip(builds, (undecided, [Verdict.SLOWER] * 3), strict=True):
         rows = [replace(compared("", verdicts[n]), series=series) for n, series in enumerate(keys)]
         with store.transaction() as tx:
             build = tx.lock_build(build_id)
@@ -184,10 +190,12 @@ def test_what_no_pairs_can_decide_is_not_named(store: PostgresStore) -> None:
     counted = replace(key("BM_counted"), metric="instructions")
     rows = [
         compared(
-            "BM_moved", "undecided", "layout: +9.9 %, −0.2 %, +0.1 % on three relinks, slower in 1 of them"
+            "BM_moved",
+            Verdict.UNDECIDED,
+            "layout: +9.9 %, −0.2 %, +0.1 % on three relinks, slower in 1 of them",
         ),
-        replace(compared("", "undecided", "not deterministic"), series=counted),
-        compared("BM_noisy", "undecided", "about 20 more pairs would decide it"),
+        replace(compared("", Verdict.UNDECIDED, "not deterministic"), series=counted),
+        compared("BM_noisy", Verdict.UNDECIDED, "about 20 more pairs would decide it"),
     ]
     with store.transaction() as tx:
         kinds = dict.fromkeys([row.series for row in rows], UNIT)

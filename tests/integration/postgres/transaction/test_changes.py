@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
@@ -25,7 +26,7 @@ from tests.integration.postgres.samples import (
 )
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
@@ -116,7 +117,7 @@ def test_texts_that_the_database_refuses_are_stored_cleaned(store: PostgresStore
         build = named("cv-perf", spec={NASTY: [NASTY, float("nan"), {"deep": NASTY}]}, causes=(NASTY,))
         tx.add_build(run, 0, build)
         tx.add_decision(NewDecision(run, record.patch_set_id, 1, None, NASTY, NASTY))
-        tx.end_run(run, "refused", NASTY)
+        tx.end_run(run, RunState.REFUSED, NASTY)
     assert database.rows("SELECT subject, message FROM patch_set") == [(CLEANED, CLEANED)]
     assert database.rows("SELECT subject, author, reason FROM run") == [(CLEANED, CLEANED, CLEANED)]
     assert database.value("SELECT spec FROM build") == {CLEANED: [CLEANED, None, {"deep": CLEANED}]}
@@ -130,7 +131,7 @@ def test_a_patch_set_has_one_unfinished_run_at_a_time(store: PostgresStore) -> N
         first = tx.add_run(check_run(patch_set))
         assert first is not None
         assert tx.add_run(check_run(patch_set)) is None
-        tx.end_run(first, "finished")
+        tx.end_run(first, RunState.FINISHED)
         assert tx.add_run(check_run(patch_set)) is not None
         assert [run.state for run in tx.runs_of(patch_set)] == [RunState.FINISHED, RunState.PLANNING]
 
@@ -151,7 +152,7 @@ def test_runs_that_are_added_at_once_become_one(store: PostgresStore) -> None:
 def test_a_merged_commit_is_measured_once(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = start(tx, post_submit_run())
-        tx.end_run(run, "finished")
+        tx.end_run(run, RunState.FINISHED)
         assert tx.add_run(post_submit_run()) is None
 
 
@@ -179,9 +180,9 @@ def test_a_run_that_ended_stays_as_it_is(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = tx.add_run(check_run(tx.upsert_change(change()).patch_set_id))
         assert run is not None
-        tx.end_run(run, "cancelled")
+        tx.end_run(run, RunState.CANCELLED)
         tx.start_run(run, tree="t", parent=None, parent_tree=None, label="Verified")
-        tx.end_run(run, "finished")
+        tx.end_run(run, RunState.FINISHED)
         assert tx.lock_run(run).state is RunState.CANCELLED
 
 
@@ -212,7 +213,7 @@ def test_builds_of_an_old_patch_set_wait_for_the_plan_of_the_new_one(
     upkeep.drop_unwanted_builds()
     with store.transaction() as tx:
         assert not tx.lock_build(build).cancel_requested
-        tx.end_run(run, "refused")
+        tx.end_run(run, RunState.REFUSED)
     upkeep.drop_unwanted_builds()
     assert upkeep.cancelled_builds() == [build]
 
@@ -233,14 +234,15 @@ class TestAdoption:
             assert tx.builds_of(run) == [adopted]
 
     @pytest.mark.parametrize(
-        ("outcome", "is_adopted"), [("slower", True), ("infrastructure failure", False), ("cancelled", False)]
+        ("outcome", "is_adopted"),
+        [(Outcome.SLOWER, True), (Outcome.INFRASTRUCTURE, False), (Outcome.CANCELLED, False)],
     )
     def test_only_what_would_come_out_again_is_reused(
-        self, store: PostgresStore, outcome: str, *, is_adopted: bool
+        self, store: PostgresStore, outcome: Outcome, *, is_adopted: bool
     ) -> None:
         [build] = queue(store, named("cv-perf", sequence="trees"))
         with store.transaction() as tx:
-            tx.finish_build(build, outcome, "FAILURE", [])
+            tx.finish_build(build, outcome, [])
             run = start(tx, check_run(tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id))
             assert (tx.adopt_build(tx.lock_run(run), 0, "trees", 60.0) is not None) == is_adopted
             assert tx.adopt_build(tx.lock_run(run), 0, "other trees", 60.0) is None
@@ -283,6 +285,6 @@ def test_decisions_are_counted_per_patch_set_and_else_per_run(store: PostgresSto
         first = tx.lock_run(start(tx, check_run(patch_set)))
         assert tx.next_decision(first) == 1
         assert tx.add_decision(NewDecision(first.id, patch_set, 1, -1, "Build Failed", "m")) == 1
-        tx.end_run(first.id, "finished")
+        tx.end_run(first.id, RunState.FINISHED)
         assert tx.next_decision(tx.lock_run(start(tx, check_run(patch_set)))) == 2
         assert tx.next_decision(tx.lock_run(start(tx, post_submit_run()))) == 1

@@ -15,7 +15,7 @@ from service.ports.records import NewOverride
 from tests.integration.postgres.samples import NOON, change
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

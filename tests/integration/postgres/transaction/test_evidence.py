@@ -11,6 +11,7 @@ from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.calibration.evidence import RECALLED, Session
 from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewRun
@@ -26,7 +27,7 @@ from tests.integration.postgres.samples import (
 )
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
@@ -67,7 +68,7 @@ def calibrate(
         build = replace(build, machine=machine)
         tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, ("s", "lower")), [], [])
         tx.store_evidence(build, sessions)
-        tx.finish_build(build.id, "passed", "SUCCESS", [])
+        tx.finish_build(build.id, Outcome.PASSED, [])
         tx.end_run(run, RunState.FINISHED)
 
 
@@ -150,7 +151,7 @@ class TestIdlePools:
         worklist(database)
         [build] = queue(store, CHECK)
         with store.transaction() as tx:
-            tx.finish_build(build, "passed", "SUCCESS", [])
+            tx.finish_build(build, Outcome.PASSED, [])
         return build
 
     def test_a_branch_that_was_checked_lately_may_be_measured(
@@ -211,7 +212,7 @@ class TestIdlePools:
         with store.transaction() as tx:
             run = start(tx, calibration_run())
             build = tx.add_build(run, 0, calibration("2"))
-            tx.finish_build(build, "cancelled", "ABORTED", [])
+            tx.finish_build(build, Outcome.CANCELLED, [])
             tx.end_run(run, RunState.FINISHED)
         newest = age + f" AND id = {run}"
         database.change(newest.format(9))

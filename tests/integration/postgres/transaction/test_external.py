@@ -10,11 +10,11 @@ import pytest
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.external import ExternalBuild, Target
-from service.domain.decision.rounds import Place
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
+from service.domain.project.job import JobKind
 from service.domain.project.project_file import parse_job
 from service.steps.deciding.cast_vote import cast_vote
 from service.steps.intake.record_external_build import (
@@ -27,7 +27,7 @@ from tests.integration.postgres.samples import change, check_run, named, queue, 
 from tests.support.memory_store import MemoryQueue
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from service.ports.records import BuildRecord, NewBuild
     from tests.support.postgres import Database
@@ -45,7 +45,7 @@ PARENT, PATCH = (
 def external(job: str) -> NewBuild:
     kind = {"kind": "external"}
     spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", PARENT, PATCH, parse_job(job, kind))
-    return named(job, kind="external", pool="", sequence="", spec=spec.to_mapping())
+    return named(job, kind=JobKind.EXTERNAL, pool="", sequence="", spec=spec.to_mapping())
 
 
 def told(job: str, number: int) -> ExternalBuild:
@@ -163,7 +163,7 @@ class TestResults:
         assert not end(store, "linux", 5, "FAILURE")
 
         with store.transaction() as tx:
-            assert tx.places(1) == [Place("linux", 3), Place("macos", builds[1])]
+            assert [build.id for build in tx.builds_of(1)] == [3, builds[1]]
             assert [each.id for each in tx.builds_of_job(tx.lock_run(1), "linux")] == [builds[0], 3]
 
     def test_another_revision_knows_nothing_of_it(self, store: PostgresStore, builds: list[int]) -> None:

@@ -9,11 +9,11 @@ import pytest
 from service.domain.building.findings import Finding
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey
-from service.ports.records import QueuedReview
+from service.ports.records import QueuedReview, ReviewState
 from tests.integration.postgres.samples import queue
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
@@ -84,13 +84,15 @@ def test_what_waits_is_said_on_its_revision_only(store: PostgresStore) -> None:
 
 def test_what_was_sent_is_said_on_the_whole_change(store: PostgresStore, upkeep: PostgresUpkeep) -> None:
     send(store, "1", REMARK)
-    upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, "sent")
+    upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, ReviewState.SENT)
     assert said(store, SECOND) == SAID
     assert said(store, SECOND, ChangeKey("review", 8)) == said(store, SECOND, ChangeKey("other", 7)) == set()
 
 
-@pytest.mark.parametrize("state", ["superseded", "refused", "dead"])
-def test_what_was_never_posted_is_not_said(store: PostgresStore, upkeep: PostgresUpkeep, state: str) -> None:
+@pytest.mark.parametrize("state", [ReviewState.SUPERSEDED, ReviewState.REFUSED, ReviewState.DEAD])
+def test_what_was_never_posted_is_not_said(
+    store: PostgresStore, upkeep: PostgresUpkeep, state: ReviewState
+) -> None:
     send(store, "1", REMARK)
     send(store, "2")
     upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.rounds import Place
 from service.domain.decision.states import BuildState, RunState
 from tests.integration.postgres.samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
@@ -40,10 +39,10 @@ def test_a_build_is_repeated_with_the_next_number_and_the_same_sequence(
 
 
 def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
-    store: PostgresStore, builds: list[int]
+    store: PostgresStore, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
-        tx.end_run(1, "finished")
+        tx.end_run(1, RunState.FINISHED)
         following = tx.follow_run(tx.lock_run(1), None)
         tx.take_build(following, 0, builds[1])
         again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
@@ -51,9 +50,10 @@ def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
         run, first = tx.lock_run(following), tx.lock_run(1)
         assert (run.revision, run.label, run.parent) == (first.revision, first.label, first.parent)
         assert run.state is RunState.RUNNING
-        assert tx.places(following) == [Place("b", builds[1], is_reused=True), Place("a", again)]
+        assert [build.id for build in tx.builds_of(following)] == [builds[1], again]
         assert first.patch_set_id is not None
         assert tx.newest_check(first.patch_set_id) == run
+    assert database.rows("SELECT build_id FROM run_build WHERE is_reused") == [(builds[1],)]
 
 
 def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
@@ -62,7 +62,7 @@ def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
     with store.transaction() as tx:
         again = tx.repeat_build(tx.lock_build(builds[0]), None, 3600.0)
         tx.put_build(1, 0, "a", again, None)
-        assert tx.places(1) == [Place("a", again), Place("b", builds[1])]
+        assert [build.id for build in tx.builds_of(1)] == [again, builds[1]]
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
     upkeep.drop_unwanted_builds()
     assert upkeep.cancelled_builds() == [builds[0]]

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.transaction.store import PostgresStore
+from service.adapters.postgres.store import PostgresStore
 from service.domain.errors import Transient
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task

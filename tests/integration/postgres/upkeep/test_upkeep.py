@@ -11,7 +11,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task
-from service.ports.records import QueuedReview
+from service.ports.records import QueuedReview, ReviewState
 from tests.integration.postgres.samples import (
     CLEANED,
     NASTY,
@@ -26,7 +26,7 @@ from tests.integration.postgres.samples import (
 )
 
 if TYPE_CHECKING:
-    from service.adapters.postgres.transaction.store import PostgresStore
+    from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
@@ -88,7 +88,7 @@ def test_reviews_of_a_change_leave_in_the_order_of_its_decisions(
     assert (first.review.message, other.review.message) == ("first", "other")
     upkeep.postpone_review(first.outbox_id, 60.0, NASTY)
     assert [due.review.message for due in upkeep.due_reviews()] == ["other"]
-    upkeep.settle_review(first.outbox_id, "superseded")
+    upkeep.settle_review(first.outbox_id, ReviewState.SUPERSEDED)
     assert [due.review.message for due in upkeep.due_reviews()] == ["second", "other"]
 
 
@@ -113,7 +113,7 @@ def test_how_often_a_server_was_given_a_review_is_remembered(
     for expected in (0, 1, 2):
         assert upkeep.due_reviews()[0].failed_posts == expected
         upkeep.note_failed_post(number)
-    upkeep.settle_review(number, "sent")
+    upkeep.settle_review(number, ReviewState.SENT)
     upkeep.note_failed_post(number)  # too late: nothing happens
 
 
@@ -123,8 +123,8 @@ def test_a_settled_review_is_kept_and_stays_settled(
     with store.transaction() as tx:
         tx.queue_review("1", review())
     outbox_id = upkeep.due_reviews()[0].outbox_id
-    upkeep.settle_review(outbox_id, "sent")
-    upkeep.settle_review(outbox_id, "dead", "late")
+    upkeep.settle_review(outbox_id, ReviewState.SENT)
+    upkeep.settle_review(outbox_id, ReviewState.DEAD, "late")
     assert upkeep.due_reviews() == []
     assert database.rows("SELECT state, sent_at IS NOT NULL, last_error FROM outbox") == [
         ("sent", True, None)
@@ -164,7 +164,7 @@ def test_a_build_that_is_given_up_is_named_until_it_is_finished(
         assert upkeep.requeue_lost_builds(2) == [build]
     with store.transaction() as tx:
         assert tx.lock_build(build).state is BuildState.RUNNING
-        tx.finish_build(build, Outcome.INFRASTRUCTURE, "ABORTED", ["its machine fell silent twice"])
+        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["its machine fell silent twice"])
     assert upkeep.requeue_lost_builds(2) == []
     assert database.value("SELECT count(*) FROM lease") == 0
 
@@ -247,10 +247,10 @@ def test_a_run_whose_builds_are_in_is_stalled_without_its_vote(
     one, two = queue(store, named("a"), named("b"))
     database.change(AGE.format(table="run", column="created_at"))
     with store.transaction() as tx:
-        [run] = tx.finish_build(one, Outcome.PASSED, "SUCCESS", [])
+        [run] = tx.finish_build(one, Outcome.PASSED, [])
     assert upkeep.stalled(30) == []
     with store.transaction() as tx:
-        tx.finish_build(two, Outcome.PASSED, "SUCCESS", [])
+        tx.finish_build(two, Outcome.PASSED, [])
     assert upkeep.stalled(30) == []
     database.change(AGE.format(table="build", column="finished_at"))
     assert upkeep.stalled(30) == [("vote", run)]

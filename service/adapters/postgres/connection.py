@@ -1,4 +1,4 @@
-"""What the parts of a unit of work share: its connection."""
+"""The connection that the parts of a unit of work share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Connected:
     """A part of a unit of work.
 
     Args:
-        connection: a connection in a transaction, which somebody else ends.
+        connection: a connection in a transaction, which the store ends.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def _one(self, statement: Executable, what: str) -> Row[Any]:
-        """The only row of a query; NotFound where there is none."""
+    def _one(self, statement: Executable, entity: str) -> Row[Any]:
+        """The only row of a query; NotFound if there is none."""
         row = self._connection.execute(statement).one_or_none()
         if row is None:
-            raise NotFound(f"there is no {what}")
+            raise NotFound(f"there is no {entity}")
         return row

@@ -1,4 +1,4 @@
-"""The outbox: what has to leave and what became of it."""
+"""Reviews that wait in the outbox."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, text
+from typing_extensions import override
 
 from service.adapters.postgres.session import Session
 from service.adapters.postgres.storable import CleanJson, CleanText
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey
-from service.ports.queue import Task
-from service.ports.records import DueReview, Hint, QueuedReview
+from service.ports.records import DueReview, QueuedReview
+from service.ports.upkeep import DueReviews
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Row
 
-BATCH: Final = 500  # more than a busy minute brings; the rest comes with the next look
+    from service.ports.records import ReviewState
 
-_HINTS = text("""
-SELECT id, payload ->> 'task' AS task, (payload ->> 'entity')::bigint AS entity,
-       coalesce(payload ->> 'pool', 'control') AS pool
-FROM outbox WHERE kind = 'task' AND state = 'pending' AND next_at <= now()
-ORDER BY id LIMIT :batch
-""")
-# A later decision on a change never overtakes an earlier one: the earlier would then have the last word.
+_BATCH: Final = 500  # more than a busy minute brings; the next call returns the rest
+
+# A later decision on a change never overtakes an earlier one, whose vote would then be the last.
 _REVIEWS = text("""
 SELECT id, attempts, payload,
        coalesce(extract(epoch FROM now() - missing_since), 0)::float8 AS missing_seconds
@@ -65,51 +62,38 @@ WHERE id = :id AND state = 'pending'
 """).bindparams(bindparam("error", type_=CleanText))
 
 
-class Relay(Session):
-    """Hints to workers and reviews to post."""
+class PostgresDueReviews(Session, DueReviews):
+    """Rows of kind ``review`` in the table ``outbox``."""
 
-    def due_hints(self) -> Sequence[Hint]:
-        """Hints that wait in the outbox, the oldest first."""
-        with self._begin() as connection:
-            found = connection.execute(_HINTS, {"batch": BATCH}).all()
-        return [Hint(row.id, Task(row.task), row.entity, row.pool) for row in found]
-
-    def drop_hints(self, hint_ids: Sequence[int]) -> None:
-        """These hints were sent."""
-        with self._begin() as connection:
-            connection.execute(
-                text("DELETE FROM outbox WHERE kind = 'task' AND id = ANY(cast(:ids AS bigint[]))"),
-                {"ids": list(hint_ids)},
-            )
-
+    @override
     def due_reviews(self) -> Sequence[DueReview]:
-        """Reviews that are due now, in the order of their decisions; of each change the first only."""
         with self._begin() as connection:
-            found = connection.execute(_REVIEWS, {"batch": BATCH}).all()
+            found = connection.execute(_REVIEWS, {"batch": _BATCH}).all()
         return [_due(row) for row in found]
 
+    @override
     def settle_review(
-        self, outbox_id: int, state: str, note: str = "", said: Sequence[InlineComment] | None = None
+        self,
+        outbox_id: int,
+        state: ReviewState,
+        note: str = "",
+        comments: Sequence[InlineComment] | None = None,
     ) -> None:
-        """A review ended: sent, superseded, refused or dead. One that has ended stays as it is.
-
-        ``said`` takes the place of the comments that were to be posted.
-        """
-        comments = None if said is None else [asdict(each) for each in said]
-        values = {"id": outbox_id, "state": state, "note": note, "comments": comments}
+        taken = None if comments is None else [asdict(comment) for comment in comments]
+        values = {"id": outbox_id, "state": state, "note": note, "comments": taken}
         with self._begin() as connection:
             connection.execute(_SETTLE, values)
 
+    @override
     def postpone_review(
         self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
     ) -> None:
-        """A review could not be sent now; ``is_missing``: its change was not there."""
         values = {"id": outbox_id, "seconds": seconds, "error": error, "is_missing": is_missing}
         with self._begin() as connection:
             connection.execute(_POSTPONE, values)
 
+    @override
     def note_failed_post(self, outbox_id: int) -> None:
-        """A server was given a review and did not say that it took it."""
         with self._begin() as connection:
             connection.execute(_NOTE_FAILED_POST, {"id": outbox_id})
 
@@ -127,6 +111,6 @@ def _due(row: Row[Any]) -> DueReview:
             message=payload["message"],
             marker=payload["marker"],
             labels=payload["labels"],
-            comments=tuple(InlineComment(**each) for each in payload.get("comments", ())),
+            comments=tuple(InlineComment(**comment) for comment in payload.get("comments", ())),
         ),
     )

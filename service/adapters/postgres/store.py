@@ -1,0 +1,91 @@
+"""The store of the control plane in PostgreSQL."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.engine import connect_apart
+from service.adapters.postgres.faults import translated
+from service.adapters.postgres.transaction.builds import PostgresBuilds
+from service.adapters.postgres.transaction.changes import PostgresChanges
+from service.adapters.postgres.transaction.decisions import PostgresDecisions
+from service.adapters.postgres.transaction.events import PostgresEvents
+from service.adapters.postgres.transaction.evidence import PostgresEvidence
+from service.adapters.postgres.transaction.outbox import PostgresOutbox
+from service.adapters.postgres.transaction.overrides import PostgresOverrides
+from service.adapters.postgres.transaction.pairs import PostgresPairs
+from service.adapters.postgres.transaction.reruns import PostgresReruns
+from service.adapters.postgres.transaction.results import PostgresResults
+from service.adapters.postgres.transaction.review_comments import PostgresReviewComments
+from service.adapters.postgres.transaction.run_history import PostgresRunHistory
+from service.adapters.postgres.transaction.runs import PostgresRuns
+from service.adapters.postgres.transaction.sync_cursors import PostgresSyncCursors
+from service.ports.store import Store, Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Engine
+
+_TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :name, 0))")
+
+
+class PostgresTransaction(
+    PostgresEvents,
+    PostgresSyncCursors,
+    PostgresChanges,
+    PostgresReviewComments,
+    PostgresRuns,
+    PostgresRunHistory,
+    PostgresReruns,
+    PostgresBuilds,
+    PostgresPairs,
+    PostgresResults,
+    PostgresEvidence,
+    PostgresOverrides,
+    PostgresDecisions,
+    PostgresOutbox,
+    Transaction,
+):
+    """A unit of work on one connection in one transaction."""
+
+
+class PostgresStore(Store):
+    """Units of work in PostgreSQL.
+
+    Args:
+        engine: connections of a role that owns the tables.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @contextmanager
+    @override
+    def transaction(self) -> Iterator[PostgresTransaction]:
+        """Open a unit of work: committed at the end, rolled back if the body raises.
+
+        Raises:
+            Transient: the connection is lost, two transactions wait for each other, or one takes
+                too long. If it is raised at the very end, the work may have been stored nevertheless.
+        """
+        with translated(), self._engine.begin() as connection:
+            yield PostgresTransaction(connection)
+
+    @contextmanager
+    @override
+    def exclusive(self, name: str) -> Iterator[bool]:
+        """Enter a section; the value is False if another process is in a section of that name. Never waits.
+
+        The section ends with the session that entered it, also if this process dies in it.
+        """
+        with translated():
+            connection = connect_apart(self._engine)
+        with connection:
+            with translated():
+                is_taken = connection.execute(_TRY_LOCK, {"name": name}).scalar_one()
+            yield bool(is_taken)
