@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
     from service.ports.store import Transaction
+    from service.ports.transaction.decisions import Outbox, Overrides
 
     _Ruled = tuple[BuildRecord, Override | None]
 
@@ -50,9 +51,7 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
         tx.queue_review(review_key(run.id, number), review)
 
 
-def overrides_on(
-    tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord]
-) -> tuple[Override | None, ...]:
+def overrides_on(tx: Overrides, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Override | None, ...]:
     """For each finished build the ruling that excuses its failure."""
     made = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
     judged = [JudgedBuild(build.id, outcome_of(build), build.blamed) for build in builds]
@@ -66,6 +65,11 @@ def outcome_of(build: BuildRecord) -> Outcome:
     return build.outcome
 
 
+def has_failed(build: BuildRecord) -> bool:
+    """Whether a finished build votes −1 unless an override waives it."""
+    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
+
+
 def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
     """The builds that the message names: where nothing was executed, none of those that were withdrawn.
 
@@ -77,19 +81,15 @@ def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
 
 
 def _remarks(
-    tx: Transaction, change: ChangeKey, revision: str, ruled: Sequence[_Ruled]
+    tx: Outbox, change: ChangeKey, revision: str, ruled: Sequence[_Ruled]
 ) -> tuple[InlineComment, ...]:
     """What failed builds found on lines, each thing once on a change, and nothing that people excused.
 
     Nothing of builds that do not vote: a comment that waits for an answer may keep a change from submit.
     """
-    failed = (build for build, override in ruled if override is None and _has_failed(build))
+    failed = (build for build, override in ruled if override is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     return remarks(named, tx.remarks_on(change, revision)) if named else ()
-
-
-def _has_failed(build: BuildRecord) -> bool:
-    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
 
 
 def _is_withdrawn(build: BuildRecord) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.ports.records import ChangeRecord, NewRun, RunRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
+    from service.ports.transaction.intake import SyncCursors
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
@@ -63,7 +64,7 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         _start(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 
-def _is_news(tx: Transaction, change: Change) -> bool:
+def _is_news(tx: SyncCursors, change: Change) -> bool:
     """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
     cursor = tx.sync_cursor(change.key.instance)
     if change.submitted is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from service.domain.decision.external import ExternalBuild, Target
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Store, Transaction
+    from service.ports.transaction.runs import RunHistory
 
 WITHDRAWN: Final = "the other CI withdrew it before it began"
 
@@ -112,7 +113,7 @@ def _place_of(tx: Transaction, target: Target, job: str) -> _Place | None:
     return _Place(run, tx.lock_build(build.id))
 
 
-def _is_news(tx: Transaction, place: _Place, told: ExternalBuild) -> bool:
+def _is_news(tx: RunHistory, place: _Place, told: ExternalBuild) -> bool:
     # Numbers grow: what is not newer than all that we know was told before, or was overtaken.
     if any(told.number <= (each.external_number or 0) for each in tx.builds_of_job(place.run, told.job)):
         return False

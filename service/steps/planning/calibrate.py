@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from service.domain.calibration.schedule import BranchKey
     from service.ports.building import Source
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.upkeep import Calibrations
 
 
-def calibrate(store: Store, upkeep: Upkeep, source: Source) -> int:
+def calibrate(store: Store, upkeep: Calibrations, source: Source) -> int:
     """Start a calibration in every idle pool that is due one; how many were started.
 
     A pool that has one unfinished gets no second one. A branch that is gone, or whose project file does not

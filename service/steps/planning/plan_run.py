@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
+    from service.ports.transaction.decisions import Outbox
 
 # A person waits for a check; nobody waits for the others.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
@@ -144,7 +145,7 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     return is_needed
 
 
-def _tell_of_start(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
+def _tell_of_start(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
     """Of a branch's builds nobody waits for a vote: who reads the merged change shall know of them."""
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
+    from service.ports.transaction.builds import Pairs, Results
 
 MOST_PAIRS: Final = 1000  # of a sequence, as of a policy: what they cannot tell is less than layout does
 NOT_FOR_WANT_OF_PAIRS: Final = "it is decided, or undecided for another reason, which its row tells"
@@ -53,11 +54,11 @@ def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, co
     return "; ".join(refused)
 
 
-def _has_unresolved(tx: Transaction, build: BuildRecord, wanted: MorePairsCommand) -> bool:
+def _has_unresolved(tx: Results, build: BuildRecord, wanted: MorePairsCommand) -> bool:
     return any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
 
 
-def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
+def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
     """What measures longer, in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
     most = spec.job.policy.max_pairs
@@ -66,7 +67,7 @@ def _longer(tx: Transaction, build: BuildRecord, wanted: MorePairsCommand) -> Bu
     return replace(spec, longer=Longer(wanted.filter, look_from(so_far + (wanted.count or most))))
 
 
-def _why_not_longer(tx: Transaction, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
+def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
     if any(build.state is not BuildState.FINISHED for build in builds):
         return "it is still running"
     chosen = {

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.decision.overrides import OverrideKind, active_overrides
 from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.decision.vote import Outcome
 from service.domain.text import plain
 from service.ports.records import NewOverride
-from service.steps.deciding.decide import decide, outcome_of
+from service.steps.deciding.decide import decide, has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports.records import BuildRecord, ReviewComment, RunRecord
     from service.ports.store import Transaction
+    from service.ports.transaction.builds import Builds
 
 
 def override_builds(
@@ -28,7 +29,7 @@ def override_builds(
 
     Builds that start later are not covered: who overrides has seen what failed.
     """
-    failed = [each for each in _finished(tx, run) if _has_failed(each) and command.job in {"", each.job}]
+    failed = [each for each in _finished(tx, run) if has_failed(each) and command.job in {"", each.job}]
     if run is None or not failed:
         return "nothing failed that could be overridden"
     override = NewOverride(
@@ -82,10 +83,6 @@ def _add_override(
     return ""
 
 
-def _finished(tx: Transaction, run: RunRecord | None) -> Sequence[BuildRecord]:
+def _finished(tx: Builds, run: RunRecord | None) -> Sequence[BuildRecord]:
     builds = () if run is None else tx.builds_of(run.id)
     return [build for build in builds if build.state is BuildState.FINISHED]
-
-
-def _has_failed(build: BuildRecord) -> bool:
-    return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL

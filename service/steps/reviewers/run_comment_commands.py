@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from service.ports.records import ReviewComment, RunRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
+    from service.ports.transaction.runs import Runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> s
     return _recheck(tx, request, run, RecheckCommand())
 
 
-def _cancel(tx: Transaction, run: RunRecord | None) -> str:
+def _cancel(tx: Runs, run: RunRecord | None) -> str:
     if run is None or run.state not in {RunState.PLANNING, RunState.RUNNING}:
         return "nothing is running"
     tx.cancel_check(run.id)

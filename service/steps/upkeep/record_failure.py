@@ -14,7 +14,7 @@ from service.steps.reviewers.run_comment_commands import answer
 if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.upkeep import StepFailures
 
 # About eight minutes, since each wait is twice as long as the one before: a defect will go on failing.
 DEFECT_ATTEMPTS: Final = 8
@@ -23,7 +23,7 @@ TRANSIENT_ATTEMPTS: Final = 200
 
 
 def record_failure(
-    store: Store, upkeep: Upkeep, links: Links, task: Task, entity: int, error: Exception
+    store: Store, upkeep: StepFailures, links: Links, task: Task, entity: int, error: Exception
 ) -> bool:
     """Store the failure; True where the step is given up for good and what waited for it has ended."""
     text = f"{type(error).__name__}: {error}"[:2000]

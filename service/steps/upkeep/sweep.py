@@ -11,7 +11,7 @@ from service.steps.deciding.analyse import give_up
 if TYPE_CHECKING:
     from service.ports.queue import Queue
     from service.ports.store import Store
-    from service.ports.upkeep import Upkeep
+    from service.ports.upkeep import Heartbeats, Hints, Upkeep
 
 CONTROL: Final = "control"
 NO_MACHINE: Final = "no machine finished it before its deadline"
@@ -19,7 +19,7 @@ NO_RESULT: Final = "no result came from the other CI"
 STALLED_AFTER: Final = 5.0  # seconds; a hint that arrives at all arrives within a fraction of one
 
 
-def relay_hints(upkeep: Upkeep, queue: Queue) -> int:
+def relay_hints(upkeep: Hints, queue: Queue) -> int:
     """Send the hints that wait in the outbox; a hint that is sent twice does no harm."""
     hints = upkeep.due_hints()
     for hint in hints:
@@ -53,7 +53,7 @@ def _give_up_overdue(store: Store, build_id: int) -> None:
     give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
 
 
-def ask_for_heartbeats(upkeep: Upkeep, queue: Queue) -> None:
+def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
     """Ask every pool's machines to show themselves: the answer takes the way that work takes."""
     for pool in upkeep.pools():
         queue.send(Task.HEARTBEAT, 0, pool)
