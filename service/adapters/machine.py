@@ -1,4 +1,4 @@
-"""Reads what a Linux machine is and how busy it is from ``/proc`` and ``/sys``."""
+"""Properties and load of a Linux machine, read from ``/proc`` and ``/sys``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 CPU: Final = "sys/devices/system/cpu"
-# Both turn turbo off, and ask opposite questions: the file, and its text when turbo is on.
+# The files that turn turbo off, each with its text while turbo is on.
 TURBO_SWITCHES: Final = ((f"{CPU}/intel_pstate/no_turbo", "0"), (f"{CPU}/cpufreq/boost", "1"))
 CACHE_LETTERS: Final = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
 def read_environment(root: Path = Path("/")) -> MachineEnvironment:
-    """What this machine is; None for whatever it does not show."""
+    """Read the properties of this machine; None for a property that it does not show."""
     processor = _pairs(root / "proc/cpuinfo")
     online = _numbers(_text(root / CPU / "online"))
     is_virtualised = _is_virtualised(root, processor)
@@ -46,7 +46,7 @@ def read_environment(root: Path = Path("/")) -> MachineEnvironment:
 
 
 def read_load(root: Path = Path("/")) -> Load:
-    """How busy this machine is now.
+    """Read the current load of this machine.
 
     Raises:
         OSError: ``/proc`` is not mounted.
@@ -56,7 +56,7 @@ def read_load(root: Path = Path("/")) -> Load:
     for line in (root / "proc/stat").read_text().splitlines():
         name, *counts = line.split()
         if name.startswith("cpu") and name[3:].isdecimal():
-            # user nice system idle iowait irq softirq steal; guest time is part of user's.
+            # user nice system idle iowait irq softirq steal; guest time is part of user time.
             user, nice, system, rest, waiting, hard, soft, stolen = map(int, [*counts, *["0"] * 8][:8])
             cpu = int(name[3:])
             busy[cpu] = user + nice + system + hard + soft
@@ -80,7 +80,7 @@ def read_load(root: Path = Path("/")) -> Load:
 
 
 def keep_off(cpus: Iterable[int]) -> None:
-    """Keep this process, and what it starts, off these CPUs while others remain.
+    """Keep this process and its children off these CPUs, unless no other CPU remains.
 
     Raises:
         OSError: the kernel refuses.
@@ -93,7 +93,7 @@ def keep_off(cpus: Iterable[int]) -> None:
 def _model(processor: Mapping[str, str]) -> str | None:
     if name := processor.get("model name"):
         return name
-    # Arm's kernel gives numbers only; they name the model as well.
+    # On Arm the kernel shows only numbers, which identify the model as well.
     maker, part = processor.get("CPU implementer"), processor.get("CPU part")
     return f"implementer {maker} part {part}" if maker and part else None
 
@@ -101,7 +101,7 @@ def _model(processor: Mapping[str, str]) -> str | None:
 def _is_virtualised(root: Path, processor: Mapping[str, str]) -> bool | None:
     if (root / "sys/hypervisor/type").exists():
         return True
-    flags = processor.get("flags")  # x86 only; elsewhere nothing tells for sure
+    flags = processor.get("flags")  # x86 only; on other processors nothing is certain
     return None if flags is None else "hypervisor" in flags.split()
 
 
@@ -110,8 +110,8 @@ def _topology(root: Path, cpu: int, name: str) -> str | None:
 
 
 def _cores(root: Path, online: tuple[int, ...]) -> int | None:
-    found = {(_topology(root, cpu, "physical_package_id"), _topology(root, cpu, "core_id")) for cpu in online}
-    return len(found) if found and all(None not in core for core in found) else None
+    cores = {(_topology(root, cpu, "physical_package_id"), _topology(root, cpu, "core_id")) for cpu in online}
+    return len(cores) if cores and all(None not in core for core in cores) else None
 
 
 def _threads_per_core(root: Path, online: tuple[int, ...]) -> int | None:
@@ -130,8 +130,8 @@ def _caches(root: Path) -> tuple[str, ...]:
 
 
 def _governor(root: Path, online: tuple[int, ...]) -> str | None:
-    found = {_text(root / CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
-    return ", ".join(sorted(filter(None, found))) or None
+    governors = {_text(root / CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
+    return ", ".join(sorted(filter(None, governors))) or None
 
 
 def _turbo(root: Path) -> tuple[bool | None, str | None]:
@@ -145,35 +145,35 @@ def _smt(root: Path, *, is_virtualised: bool | None) -> bool | None:
     active = _text(root / CPU / "smt/active")
     if active == "1":
         return True
-    # A guest with one thread per core says nothing of the cores below it.
+    # A guest with one thread per core may share its host's cores with other guests.
     return None if active is None or is_virtualised else False
 
 
 def _text(path: Path) -> str | None:
-    """The text of a small file without its end of line; None if there is none or it is empty."""
+    """Read a small file without its end of line; None if it is missing or empty."""
     with suppress(OSError, UnicodeDecodeError):
         return path.read_text().strip() or None
     return None
 
 
 def _pairs(path: Path) -> dict[str, str]:
-    """The first value of every key of a file with lines ``key : value``."""
-    found: dict[str, str] = {}
+    """Read the first value of every key of a file with lines ``key : value``."""
+    pairs: dict[str, str] = {}
     for line in (_text(path) or "").splitlines():
         key, separator, value = line.partition(":")
         if separator:
-            found.setdefault(key.strip(), value.strip())
-    return found
+            pairs.setdefault(key.strip(), value.strip())
+    return pairs
 
 
 def _numbers(text: str | None) -> tuple[int, ...]:
-    """CPU numbers of a list such as ``0-3,8``."""
-    found: list[int] = []
+    """Parse a list of CPU numbers such as ``0-3,8``."""
+    numbers: list[int] = []
     for part in (text or "").split(","):
         first, _, last = part.partition("-")
         if first.isdecimal():
-            found += range(int(first), int(last if last.isdecimal() else first) + 1)
-    return tuple(found)
+            numbers += range(int(first), int(last if last.isdecimal() else first) + 1)
+    return tuple(numbers)
 
 
 def _number(text: str | None) -> int | None:
@@ -181,12 +181,12 @@ def _number(text: str | None) -> int | None:
 
 
 def _kilobytes(text: str | None) -> int | None:
-    """Bytes of a value such as ``2048 kB``."""
+    """Convert a value such as ``2048 kB`` to bytes."""
     amount = _number((text or "").partition(" ")[0])
     return None if amount is None else amount * 1024
 
 
 def _chosen(text: str | None) -> str | None:
-    """The choice in brackets of a line such as ``always [madvise] never``."""
+    """Extract the choice in brackets of a line such as ``always [madvise] never``."""
     before, bracket, rest = (text or "").partition("[")
     return rest.partition("]")[0] if bracket else (before.strip() or None)

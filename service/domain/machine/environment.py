@@ -1,4 +1,4 @@
-"""A machine as far as it bears on measuring: what it is, how busy it is, what disturbs."""
+"""The properties and load of a machine that affect measurements."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ UNKNOWN: Final = "unknown"
 
 # One CPU that is half used by others already shows in the median of a launch.
 LOAD_WARN: Final = 0.5
-# A launch lasts about a second: one hundredth of it stolen is the size of the effects looked for.
+# A launch lasts about a second, and effects of 1 % matter: stealing a hundredth of it is as large.
 STEAL_WARN: Final = 0.01
 STEAL_BAD: Final = 0.05
-# All CPUs busy with other work, but for what a reading of a second may miss: no launch would be left alone.
+# Other work on all CPUs would disturb every launch; a reading over one second may miss a twentieth of it.
 FOREIGN_BAD: Final = 0.95
 # Below a tenth the kernel starts to reclaim pages, which stalls programs at random.
 MEMORY_WARN: Final = 0.10
 MEMORY_BAD: Final = 0.03
-# Read without a system call; the others cost a trap or an access to a slow bus with each reading.
+# The kernel reads these without a system call; each reading of another clock traps or uses a slow bus.
 FAST_CLOCKS: Final = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"})
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEnvironment:
-    """What a machine is. None stands for what it does not show; nothing is guessed.
+    """The properties of a machine; None if the machine does not show one. Nothing is guessed.
 
     Args:
-        cpu_model: as the processor names itself.
+        cpu_model: the name that the processor reports.
         cores: physical cores that are online.
         threads_per_core: hardware threads of a core.
         online_cpus: CPU numbers, in order.
@@ -41,13 +41,13 @@ class MachineEnvironment:
         governor: of all online CPUs; several are joined by a comma.
         turbo: whether the clock may exceed its nominal rate.
         turbo_switch: the file that turns it off.
-        smt: whether several threads share a core. A guest does not see its host's answer.
+        smt: whether several threads share a core; a guest cannot know it for its host.
         aslr: ``kernel.randomize_va_space``.
         thp: transparent huge pages: ``always``, ``madvise`` or ``never``.
         kernel: release.
-        clocksource: what the kernel reads the time from.
-        is_virtualised: whether a hypervisor lies below.
-        memory_bytes: all memory.
+        clocksource: the kernel's source of time.
+        is_virtualised: whether a hypervisor runs the machine.
+        memory_bytes: total memory.
     """
 
     cpu_model: str | None
@@ -68,17 +68,17 @@ class MachineEnvironment:
     memory_bytes: int | None
 
     def to_mapping(self) -> dict[str, object]:
-        """For JSON: plain values, with ``unknown`` for what the machine does not show."""
+        """Convert it to plain values for JSON; ``unknown`` for a property that the machine does not show."""
         values = asdict(self)
         for name in ("online_cpus", "caches"):
             values[name] = list(values[name]) or None
         return {name: UNKNOWN if value is None else value for name, value in values.items()}
 
     def fingerprint(self, in_force: Mapping[str, str]) -> str:
-        """Equal for results that may be compared, as far as the machine decides it.
+        """Compute a digest that is equal for machines whose results may be compared.
 
         Args:
-            in_force: what isolates and limits the programs (``Sandbox.in_force``).
+            in_force: the isolation and limits of the programs (``Sandbox.in_force``).
         """
         deciding = {
             "cpu_model": self.cpu_model,
@@ -95,19 +95,19 @@ class MachineEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy a machine was at one moment.
+    """The load of a machine at one moment.
 
     Args:
-        at: seconds of a clock that only runs forward.
-        load1: the kernel's average of runnable tasks over a minute.
-        running: tasks runnable at the moment, this reader among them.
-        busy_ticks: per CPU, ticks of work since boot, without waiting and without steal.
+        at: seconds of a monotonic clock.
+        load1: the kernel's one-minute average of runnable tasks.
+        running: tasks that are runnable now, including the reader of this value.
+        busy_ticks: per CPU, ticks of work since boot, without waiting and steal.
         idle_ticks: per CPU, ticks without work.
-        steal_ticks: per CPU, ticks that the hypervisor gave to another guest.
-        ticks_per_second: length of a tick.
-        available_bytes: memory that programs can still get; None: not shown.
-        swapped_bytes: memory moved to disk; None: not shown.
-        throttles: how often a CPU was slowed down to cool, since boot; None: not shown.
+        steal_ticks: per CPU, ticks that the hypervisor gave to other guests.
+        ticks_per_second: the kernel's unit of CPU time.
+        available_bytes: memory that programs can still allocate; None: not shown.
+        swapped_bytes: memory in swap; None: not shown.
+        throttles: number of times since boot that a CPU was slowed down to cool; None: not shown.
     """
 
     at: float
@@ -123,7 +123,7 @@ class Load:
 
     @property
     def steal_share(self) -> float | None:
-        """Share of all CPU time since boot that was stolen; None before any time was counted."""
+        """The share of CPU time since boot that the hypervisor stole; None if no time was counted."""
         stolen = sum(self.steal_ticks.values())
         total = stolen + sum(self.busy_ticks.values()) + sum(self.idle_ticks.values())
         return stolen / total if total else None
@@ -131,14 +131,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What happened on some CPUs besides the program that was measured there.
+    """Activity on some CPUs besides the program that was measured there.
 
     Args:
-        steal_share: part of the CPUs' time that the hypervisor took, 0 to 1.
-        foreign_share: part of their time spent on other work, 0 to 1; None: the program's own part
-            is not known.
-        throttles: how often a CPU was slowed down to cool; None: the machine does not show it.
-        elsewhere_share: part of the time of the machine's other CPUs spent on any work, 0 to 1.
+        steal_share: share of the CPUs' time that the hypervisor stole, 0 to 1.
+        foreign_share: share of their time spent on other work, 0 to 1; None: the program's own share
+            is unknown.
+        throttles: number of times that a CPU was slowed down to cool; None: not shown.
+        elsewhere_share: share of the time that the machine's other CPUs spent on any work, 0 to 1.
     """
 
     steal_share: float
@@ -150,17 +150,17 @@ class Disturbance:
 def load_between(
     before: Load, after: Load, cpus: Iterable[int], own_cpu_seconds: float | None
 ) -> Disturbance:
-    """What disturbed a program that ran on ``cpus`` between two readings.
+    """Compute the disturbance of a program that ran on ``cpus`` between two readings.
 
-    The kernel counts in ticks, so over a short time the shares are coarse. What is not told from none
-    counts as none: one stolen tick on each CPU, and two foreign ones, for work is the sum of several
-    rounded counters, and starting the program takes some milliseconds that are not its own.
+    The kernel counts in ticks, so the shares are coarse over a short time. Values within the counting error
+    become zero: up to one stolen tick per CPU, and up to two ticks of other work, because work is the sum
+    of several rounded counters and starting the program takes some milliseconds that are not its own.
 
     Args:
-        before: read before the program started.
-        after: read after it ended.
-        cpus: the CPUs it was confined to.
-        own_cpu_seconds: processor time of the program itself; None: not known.
+        before: a reading before the program started.
+        after: a reading after it ended.
+        cpus: the CPUs that the program was pinned to.
+        own_cpu_seconds: CPU time of the program itself; None: unknown.
     """
     chosen = [cpu for cpu in cpus if cpu in before.busy_ticks and cpu in after.busy_ticks]
     capacity = (after.at - before.at) * len(chosen)
@@ -194,7 +194,7 @@ def _grown(before: int | None, after: int | None) -> int | None:
 
 
 class State(StrEnum):
-    """How a finding bears on measuring."""
+    """The effect of a machine's property on measurements."""
 
     OK = "ok"
     WARN = "warn"
@@ -204,7 +204,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One property of a machine, judged. ``remedy`` is a command or a sentence; empty when none is due."""
+    """The judgement of one property of a machine. ``remedy`` is a command, a sentence or empty."""
 
     name: str
     state: State

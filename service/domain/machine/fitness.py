@@ -1,4 +1,4 @@
-"""Judges how fit a machine is for measuring, and names what mends it."""
+"""The fitness of a machine for measuring: findings, each with its remedy."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from service.domain.machine.environment import Disturbance, Load, MachineEnvironment
 
 CPU_FILES = "/sys/devices/system/cpu"
-_COOLING: Final = "the processor grows too hot: check fans and air, or lower its clock"
+_COOLING: Final = "the processor gets too hot; check fans and air flow, or lower its clock rate"
+_ON_HOST: Final = "the host of this virtual machine decides it; ask the host's operator"
 
 
 def findings(
     environment: MachineEnvironment, load: Load, recent: Disturbance | None = None
 ) -> tuple[Finding, ...]:
-    """What disturbs measuring on a machine, in the order in which it is worth mending.
+    """Judge each property that adds measurement noise, the most worthwhile to fix first.
 
     Args:
-        environment: what the machine is.
-        load: how busy it is now.
-        recent: what was seen over the last seconds; None: steal is judged since boot.
+        environment: the machine's properties.
+        load: its load now.
+        recent: the disturbance of the last seconds; None: judge steal since boot.
     """
     return (
         _governor(environment),
@@ -53,24 +54,24 @@ def findings(
 
 
 def obstacles(recent: Disturbance) -> tuple[Finding, ...]:
-    """What disturbs so much at this moment that nothing should be measured; empty on a quiet machine.
+    """List the disturbances that are too large to measure now; none on a quiet machine.
 
     Args:
-        recent: what was seen over some time in which this machine measured nothing of its own.
+        recent: the disturbance over some time in which this machine measured nothing.
     """
     foreign = recent.foreign_share or 0.0
-    found = []
+    large = []
     if recent.steal_share >= STEAL_BAD:
         value = f"{recent.steal_share:.0%} of its CPU time is stolen by its host"
-        found.append(Finding("steal", State.BAD, value))
+        large.append(Finding("steal", State.BAD, value))
     if foreign >= FOREIGN_BAD:
-        found.append(Finding("load", State.BAD, f"other work takes {foreign:.0%} of its CPUs"))
-    return tuple(found)
+        large.append(Finding("load", State.BAD, f"other work takes {foreign:.0%} of its CPUs"))
+    return tuple(large)
 
 
 def _governor(environment: MachineEnvironment) -> Finding:
     if environment.governor is None:
-        return _hidden("governor", "the host of a virtual machine decides it; ask who runs it")
+        return _hidden("governor", _ON_HOST)
     if environment.governor == "performance":
         return Finding("governor", State.OK, environment.governor)
     remedy = f"echo performance | sudo tee {CPU_FILES}/cpu*/cpufreq/scaling_governor"
@@ -79,10 +80,10 @@ def _governor(environment: MachineEnvironment) -> Finding:
 
 def _turbo(environment: MachineEnvironment) -> Finding:
     if environment.turbo is None:
-        return _hidden("turbo", "the host of a virtual machine decides it; ask who runs it")
+        return _hidden("turbo", _ON_HOST)
     if not environment.turbo:
         return Finding("turbo", State.OK, "off")
-    # The two drivers ask opposite questions.
+    # One driver's file says that turbo is off, the other's that it is on.
     off = "1" if (environment.turbo_switch or "").endswith("no_turbo") else "0"
     remedy = f"echo {off} | sudo tee {environment.turbo_switch}"
     return Finding("turbo", State.WARN, "on", remedy)
@@ -90,7 +91,7 @@ def _turbo(environment: MachineEnvironment) -> Finding:
 
 def _smt(environment: MachineEnvironment) -> Finding:
     if environment.smt is None:
-        return _hidden("smt", "the host of a virtual machine decides it; ask who runs it")
+        return _hidden("smt", _ON_HOST)
     if not environment.smt:
         return Finding("smt", State.OK, "off")
     return Finding("smt", State.WARN, "on", f"echo off | sudo tee {CPU_FILES}/smt/control")
@@ -99,7 +100,7 @@ def _smt(environment: MachineEnvironment) -> Finding:
 def _aslr(environment: MachineEnvironment) -> Finding:
     if environment.aslr is None:
         return _hidden("aslr", "")
-    # Launches turn it off for themselves; the host need not change.
+    # Each launch turns it off for itself; the host need not change.
     value = "off" if environment.aslr == 0 else "on; measured programs run without it"
     return Finding("aslr", State.OK, value)
 
@@ -128,7 +129,7 @@ def _virtualised(environment: MachineEnvironment) -> Finding:
         return _hidden("virtual machine", "")
     if not environment.is_virtualised:
         return Finding("virtual machine", State.OK, "no")
-    remedy = "other guests of its host disturb unseen; measure on a machine of its own where you can"
+    remedy = "other guests of its host add noise that it cannot see; use a physical machine if you can"
     return Finding("virtual machine", State.WARN, "yes", remedy)
 
 
@@ -137,7 +138,7 @@ def _cpus(environment: MachineEnvironment) -> Finding:
     if count == 0:
         return _hidden("cpus", "")
     if count == 1:
-        remedy = "the service and the measured program share it; give the machine a second CPU"
+        remedy = "the service and the measured program share one CPU; add a second one"
         return Finding("cpus", State.BAD, "1 online", remedy)
     return Finding("cpus", State.OK, f"{count} online")
 
@@ -145,18 +146,18 @@ def _cpus(environment: MachineEnvironment) -> Finding:
 def _memory_nodes(environment: MachineEnvironment) -> Finding:
     nodes = environment.numa_nodes
     if nodes is None or (nodes == 1 and environment.is_virtualised):
-        return _hidden("memory nodes", "the host of a virtual machine decides it; ask who runs it")
+        return _hidden("memory nodes", _ON_HOST)
     if nodes == 1:
         return Finding("memory nodes", State.OK, "1")
-    remedy = "measure on CPUs of one node: name them in BENCHGATE_CPUS; lscpu says which they are"
+    remedy = "measure on the CPUs of one node: set BENCHGATE_CPUS; lscpu lists the CPUs of each node"
     return Finding("memory nodes", State.WARN, str(nodes), remedy)
 
 
 def _throttling(environment: MachineEnvironment, load: Load, recent: Disturbance | None) -> Finding:
     just_now = None if recent is None else recent.throttles
-    # A guest whose counters stand still may be slowed down all the same.
+    # A host may slow its guest down although the guest's counters stay at zero.
     if load.throttles is None or (not load.throttles and environment.is_virtualised):
-        return _hidden("throttling", "the host of a virtual machine decides it; ask who runs it")
+        return _hidden("throttling", _ON_HOST)
     if just_now:
         return Finding("throttling", State.BAD, f"{just_now} times just now", _COOLING)
     if load.throttles:
@@ -169,7 +170,9 @@ def _load(environment: MachineEnvironment, load: Load) -> Finding:
     if load.load1 < LOAD_WARN:
         return Finding("load", State.OK, value)
     state = State.BAD if load.load1 >= max(1, len(environment.online_cpus)) else State.WARN
-    return Finding("load", state, value, "see what runs: ps -eo pcpu,pid,user,args --sort=-pcpu | head")
+    return Finding(
+        "load", state, value, "stop other work; list it: ps -eo pcpu,pid,user,args --sort=-pcpu | head"
+    )
 
 
 def _steal(load: Load, recent: Disturbance | None) -> Finding:
@@ -180,7 +183,7 @@ def _steal(load: Load, recent: Disturbance | None) -> Finding:
     if share < STEAL_WARN:
         return Finding("steal", State.OK, value)
     state = State.BAD if share >= STEAL_BAD else State.WARN
-    return Finding("steal", state, value, "the host is overbooked; ask for CPUs of its own")
+    return Finding("steal", state, value, "the host is overcommitted; ask its operator for dedicated CPUs")
 
 
 def _memory(environment: MachineEnvironment, load: Load) -> Finding:
@@ -192,7 +195,10 @@ def _memory(environment: MachineEnvironment, load: Load) -> Finding:
         return Finding("free memory", State.OK, value)
     state = State.BAD if share < MEMORY_BAD else State.WARN
     return Finding(
-        "free memory", state, value, "see what uses it: ps -eo rss,pid,user,args --sort=-rss | head"
+        "free memory",
+        state,
+        value,
+        "free some memory; list users: ps -eo rss,pid,user,args --sort=-rss | head",
     )
 
 

@@ -1,4 +1,4 @@
-"""What disturbs measuring, and what is said about it."""
+"""Findings about a machine, and disturbances between two readings."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ IDLE = Load(
 )
 
 
-def test_nothing_is_to_be_mended_on_a_quiet_machine() -> None:
-    found = findings(QUIET, IDLE)
+def test_a_quiet_machine_needs_no_fix() -> None:
+    results = findings(QUIET, IDLE)
 
-    assert {finding.state for finding in found} == {State.OK}
-    assert {finding.remedy for finding in found} == {""}
+    assert {finding.state for finding in results} == {State.OK}
+    assert {finding.remedy for finding in results} == {""}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_nothing_is_to_be_mended_on_a_quiet_machine() -> None:
             replace(QUIET, numa_nodes=2),
             "memory nodes",
             State.WARN,
-            "measure on CPUs of one node: name them in BENCHGATE_CPUS; lscpu says which they are",
+            "measure on the CPUs of one node: set BENCHGATE_CPUS; lscpu lists the CPUs of each node",
         ),
         (
             replace(QUIET, clocksource="hpet"),
@@ -95,7 +95,7 @@ def test_nothing_is_to_be_mended_on_a_quiet_machine() -> None:
         ),
     ],
 )
-def test_a_disturbance_is_named_with_the_command_that_mends_it(
+def test_a_source_of_noise_is_named_with_the_command_that_fixes_it(
     environment: MachineEnvironment, name: str, state: State, remedy: str
 ) -> None:
     disturbing = [finding for finding in findings(environment, IDLE) if finding.state is not State.OK]
@@ -118,14 +118,14 @@ def test_a_disturbance_is_named_with_the_command_that_mends_it(
         (replace(IDLE, swapped_bytes=1 << 30), "swap", State.WARN),
     ],
 )
-def test_a_busy_machine_is_told_apart_from_a_quiet_one(load: Load, name: str, state: State) -> None:
+def test_a_busy_machine_is_distinguished_from_a_quiet_one(load: Load, name: str, state: State) -> None:
     disturbing = [finding for finding in findings(QUIET, load) if finding.state is not State.OK]
 
     assert [(finding.name, finding.state) for finding in disturbing] == [(name, state)]
     assert disturbing[0].remedy
 
 
-def test_what_a_guest_cannot_see_is_unknown_and_not_ok() -> None:
+def test_a_property_that_a_guest_cannot_see_is_unknown_and_not_ok() -> None:
     guest = replace(QUIET, governor=None, turbo=None, smt=None, is_virtualised=True)
     states = {finding.name: finding.state for finding in findings(guest, IDLE)}
 
@@ -135,21 +135,21 @@ def test_what_a_guest_cannot_see_is_unknown_and_not_ok() -> None:
 
 
 def test_steal_of_the_last_seconds_counts_more_than_steal_since_boot() -> None:
-    found = {finding.name: finding for finding in findings(QUIET, IDLE, Disturbance(0.06, 0.0))}
+    results = {finding.name: finding for finding in findings(QUIET, IDLE, Disturbance(0.06, 0.0))}
 
-    assert (found["steal"].state, found["steal"].value) == (State.BAD, "6.0% just now")
+    assert (results["steal"].state, results["steal"].value) == (State.BAD, "6.0% just now")
 
 
-def test_throttling_that_goes_on_is_worse_than_an_old_one() -> None:
+def test_throttling_now_is_worse_than_throttling_since_boot() -> None:
     before, after = replace(IDLE, throttles=3), replace(IDLE, at=102.0, throttles=5)
-    found = findings(QUIET, after, load_between(before, after, [0, 1], None))
-    throttling = next(each for each in found if each.name == "throttling")
+    results = findings(QUIET, after, load_between(before, after, [0, 1], None))
+    throttling = next(finding for finding in results if finding.name == "throttling")
 
     assert (throttling.state, throttling.value) == (State.BAD, "2 times just now")
 
 
 @pytest.mark.parametrize(
-    ("recent", "said"),
+    ("recent", "values"),
     [
         (Disturbance(0.0, None), []),
         (Disturbance(0.049, 0.94), []),
@@ -161,10 +161,10 @@ def test_throttling_that_goes_on_is_worse_than_an_old_one() -> None:
         ),
     ],
 )
-def test_only_what_would_spoil_any_launch_keeps_a_machine_from_measuring(
-    recent: Disturbance, said: list[str]
+def test_only_a_disturbance_of_every_launch_keeps_a_machine_from_measuring(
+    recent: Disturbance, values: list[str]
 ) -> None:
-    assert [finding.value for finding in obstacles(recent)] == said
+    assert [finding.value for finding in obstacles(recent)] == values
 
 
 def _later(seconds: float, busy: int, steal: int = 0) -> Load:
@@ -176,7 +176,7 @@ def _later(seconds: float, busy: int, steal: int = 0) -> Load:
     )
 
 
-def test_a_programs_own_time_is_not_foreign() -> None:
+def test_the_programs_own_time_is_not_foreign() -> None:
     assert load_between(IDLE, _later(10, busy=900), [0], 9.0) == Disturbance(0.0, 0.0, 0, 0.5)
 
 
@@ -184,30 +184,30 @@ def test_foreign_time_and_steal_are_shares_of_the_chosen_cpus() -> None:
     assert load_between(IDLE, _later(10, busy=900, steal=50), [0], 4.0) == Disturbance(0.05, 0.5, 0, 0.5)
 
 
-def test_one_tick_is_not_told_from_none() -> None:
+def test_one_tick_of_other_work_counts_as_none() -> None:
     assert load_between(IDLE, _later(0.1, busy=10), [0], 0.091).foreign_share == 0.0
 
 
 @pytest.mark.parametrize(("busy", "foreign"), [(50, 0.0), (52, 0.0), (53, 0.029)])
-def test_two_ticks_of_other_work_are_what_counting_and_starting_explain(busy: int, foreign: float) -> None:
-    seen = load_between(IDLE, _later(1.0, busy=busy), [0], 0.501)
+def test_two_ticks_of_other_work_are_within_the_counting_error(busy: int, foreign: float) -> None:
+    disturbance = load_between(IDLE, _later(1.0, busy=busy), [0], 0.501)
 
-    assert seen.foreign_share == pytest.approx(foreign)
+    assert disturbance.foreign_share == pytest.approx(foreign)
 
 
-def test_one_stolen_tick_is_not_told_from_none_either() -> None:
+def test_one_stolen_tick_counts_as_none() -> None:
     assert load_between(IDLE, _later(0.1, busy=9, steal=1), [0], 0.09).steal_share == 0.0
     assert load_between(IDLE, _later(0.1, busy=8, steal=2), [0], 0.09).steal_share == pytest.approx(0.2)
 
 
-def test_foreign_time_is_unknown_when_the_programs_own_is() -> None:
+def test_foreign_time_is_unknown_if_the_programs_own_time_is_unknown() -> None:
     assert load_between(IDLE, _later(10, busy=900), [0], None).foreign_share is None
 
 
-def test_other_cpus_may_be_threads_of_the_same_cores() -> None:
+def test_work_on_the_other_cpus_is_a_share_of_its_own() -> None:
     assert load_between(IDLE, _later(10, busy=900), [0], 9.0).elsewhere_share == 0.5
     assert load_between(IDLE, _later(10, busy=900), [0, 1], 9.0).elsewhere_share == 0.0
 
 
-def test_no_time_says_nothing() -> None:
+def test_a_reading_over_no_time_shows_no_disturbance() -> None:
     assert load_between(IDLE, IDLE, [0], 0.0) == Disturbance(0.0, None)
