@@ -1,1 +1,1 @@
-"""Gerrit: changes, events, comment commands and the wording that Gerrit itself uses."""
+"""Gerrit: changes, events, comment commands, and the text of Gerrit's own messages."""

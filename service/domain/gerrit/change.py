@@ -1,4 +1,4 @@
-"""What the flow reads from a review server and posts to it, whichever server that is."""
+"""Changes, messages and reviews: the values that Benchgate exchanges with a review server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ChangeStatus(StrEnum):
-    """Where a change stands, in Gerrit's words."""
+    """The status of a change, in Gerrit's terms."""
 
     NEW = "NEW"
     MERGED = "MERGED"
@@ -26,26 +26,27 @@ class ChangeStatus(StrEnum):
 class Person:
     """An author, uploader or commenter; every part may be empty.
 
-    ``account`` is what the server knows the person by, never shown: names change, and two may share one.
+    ``account`` is the server's account ID. It identifies the person and is never shown: a name can change,
+    and two people may have the same name.
     """
 
     name: str = ""
     email: str = ""
     username: str = ""
     account: str = ""
-    is_service: bool = False  # a program's account
+    is_service: bool = False  # the account of a program
 
     @property
     def shown(self) -> str:
-        """What to call the person."""
+        """The name to show for the person."""
         return self.name or self.username or self.email
 
 
 @dataclass(frozen=True, slots=True)
 class PatchSet:
-    """One patch set of a change. ``parents`` are commit ids, first parent first.
+    """One patch set of a change. ``parents`` are commit IDs, first parent first.
 
-    ``author`` wrote the commit, ``uploader`` brought it to the server and answers for it being run.
+    ``author`` wrote the commit. ``uploader`` pushed it to the server and is responsible for running it.
     """
 
     number: int
@@ -59,10 +60,11 @@ class PatchSet:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change as its server holds it now.
+    """The current state of a change on its server.
 
-    ``merged_as`` is the commit on the branch once merged, at the time ``submitted`` (None: the server does
-    not say). ``votes`` are those on the current patch set, by label and account, without zeros.
+    ``merged_as`` is the commit on the branch after the change was merged, at the time ``submitted`` (None:
+    the server does not report it). ``votes`` are the non-zero votes on the current patch set, by label and
+    account.
     """
 
     key: ChangeKey
@@ -89,10 +91,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """A message on a change, by anybody.
+    """A message on a change, by any author.
 
-    ``text`` begins with what the server adds (``Patch Set 3: Verified+1``) and ends with the comments on the
-    patch set as a whole that came with it. ``id`` is unique on its change.
+    ``text`` begins with the server's own words (``Patch Set 3: Verified+1``) and ends with the comments on
+    the whole patch set that were posted with it. ``id`` is unique within the change.
     """
 
     id: str
@@ -110,7 +112,7 @@ class PostedMessage:
 
 @dataclass(frozen=True, slots=True)
 class InlineComment:
-    """A remark on a line of a file of the revision, counted from 1."""
+    """A comment on a line of a file; lines count from 1."""
 
     path: str
     line: int
@@ -119,7 +121,7 @@ class InlineComment:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What to post on one revision: a message, the labels to set (empty: none) and remarks on lines."""
+    """A review to post on one revision: a message, the labels to set (empty: none) and inline comments."""
 
     change: ChangeKey
     revision: str
@@ -130,12 +132,12 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What a server took of a review beside its message: the labels that are now set, and the remarks."""
+    """The parts of a review that the server accepted: the labels now set, and the inline comments."""
 
     labels: Mapping[str, int]
     comments: tuple[InlineComment, ...] = ()
 
 
-def person_of(account: str, said: Sequence[PostedMessage]) -> Person | None:
-    """An account as the server shows it, by what it said; None where it never said anything."""
-    return next((each.author for each in reversed(said) if each.author.account == account), None)
+def person_of(account: str, messages: Sequence[PostedMessage]) -> Person | None:
+    """Find the owner of an account as the author of its latest message; None if it wrote no message."""
+    return next((m.author for m in reversed(messages) if m.author.account == account), None)

@@ -1,7 +1,7 @@
-"""A Gerrit event, read from either of the dialects in which servers send them.
+"""Gerrit events, in the form of the event stream and in that of the webhooks plugin.
 
-An event is a hint: of all it says only the kind, the project and the change's number are used, and the
-truth is then fetched from the configured server.
+An event is only a hint. Benchgate reads its type, project and change number, and then fetches the change
+from the configured server.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from service.domain.errors import BadEvent
 
-MAX_BYTES: Final = 256 << 10  # a push with a very long commit message stays far below
-# After these a change may stand differently; everything else is stored and counted only.
+MAX_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
+# These events may change the state of a change. Benchgate only stores and counts all others.
 ABOUT_CHANGES: Final = frozenset(
     {
         "patchset-created",
@@ -31,7 +31,7 @@ ABOUT_CHANGES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an event hints at. ``change`` is None where it concerns no change."""
+    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change."""
 
     type: str
     project: str = ""
@@ -39,12 +39,12 @@ class Event:
 
     @property
     def is_about_change(self) -> bool:
-        """Whether the change it names should be looked at."""
+        """Whether Benchgate must fetch the change that the event names."""
         return self.change is not None and self.type in ABOUT_CHANGES
 
 
 def parse_event(body: bytes | str) -> Event:
-    """Read the body of an event; unknown types are accepted, since servers grow new ones.
+    """Parse the body of an event; unknown types are accepted, because new servers add some.
 
     Raises:
         BadEvent: not a JSON object with a type.
@@ -59,7 +59,7 @@ def parse_event(body: bytes | str) -> Event:
 
 
 def parse_document(body: bytes | str) -> dict[str, Any]:
-    """The JSON object of an event's body.
+    """Parse the JSON object in an event's body.
 
     Raises:
         BadEvent: too large, or not a JSON object.
@@ -76,24 +76,24 @@ def parse_document(body: bytes | str) -> dict[str, Any]:
 
 
 def _project(document: dict[str, Any]) -> str:
-    # The stream gives a text, the webhooks plugin an object; some events only carry it in the change.
+    # The stream sends a string, the webhooks plugin an object. Some events have it only in the change.
     for holder in (document, document.get("change"), document.get("refUpdate")):
-        found = holder.get("project") if isinstance(holder, dict) else None
-        name = found.get("name") if isinstance(found, dict) else found
+        project = holder.get("project") if isinstance(holder, dict) else None
+        name = project.get("name") if isinstance(project, dict) else project
         if isinstance(name, str):
             return name
     return ""
 
 
-def _number(found: object) -> int | None:
-    # Old servers send the number as text.
-    if isinstance(found, str) and found.isascii() and found.isdigit() and len(found) < 10:  # noqa: PLR2004
-        found = int(found)
-    if isinstance(found, int) and not isinstance(found, bool) and 0 < found < 1 << 31:
-        return found
+def _number(value: object) -> int | None:
+    # Old servers send the number as a string.
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:  # noqa: PLR2004
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 31:
+        return value
     return None
 
 
 def _is_name(kind: str) -> bool:
-    # The longest known has 22 characters. Not every character can be stored.
+    # The longest known name has 22 characters. PostgreSQL cannot store every character.
     return 0 < len(kind) <= 100 and kind.isascii() and kind.isprintable()  # noqa: PLR2004

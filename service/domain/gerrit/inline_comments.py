@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
 
-_MOST_ON_CHANGE: Final = 100  # whatever its patch sets and rounds are
-_AFTER_JOB: Final = ": "  # no name of a job holds it
+_MOST_ON_CHANGE: Final = 100  # over all its patch sets and runs
+_AFTER_JOB: Final = ": "  # no job name contains it
 
 
 def remarks(
-    named: Iterable[tuple[str, Finding]], said: Collection[tuple[str, str]]
+    named: Iterable[tuple[str, Finding]], posted: Collection[tuple[str, str]]
 ) -> tuple[InlineComment, ...]:
-    """What to write on lines of what jobs found, each remark beginning with its job.
+    """Compose inline comments from the findings of jobs; each comment begins with the job's name.
 
-    At most :data:`MOST` at once, and no more once a change has a hundred. What several jobs find alike, the
-    first of them says.
+    Returns at most :data:`MOST` comments, and none if the change already has a hundred. If several jobs
+    report the same finding, only the first gets a comment.
 
     Args:
-        named: jobs and what they found.
-        said: path and text of what was written before. A line may have moved since, and another job be the
-            first to find it; it is not told again.
+        named: jobs with their findings.
+        posted: path and text of earlier comments. A finding with the same path and text is not repeated,
+            even if its line has moved or another job reports it first.
     """
     first: dict[Finding, str] = {}
     for job, finding in named:
         first.setdefault(finding, job)
-    known = {(path, remark.partition(_AFTER_JOB)[2]) for path, remark in said}
-    told = (
-        InlineComment(each.path, each.line, f"{plain(job)}{_AFTER_JOB}{each.text}")
-        for each, job in first.items()
-        if (each.path, each.text) not in known
+    known = {(path, remark.partition(_AFTER_JOB)[2]) for path, remark in posted}
+    comments = (
+        InlineComment(finding.path, finding.line, f"{plain(job)}{_AFTER_JOB}{finding.text}")
+        for finding, job in first.items()
+        if (finding.path, finding.text) not in known
     )
-    return tuple(islice(told, max(0, min(MOST, _MOST_ON_CHANGE - len(said)))))
+    return tuple(islice(comments, max(0, min(MOST, _MOST_ON_CHANGE - len(posted)))))

@@ -196,7 +196,7 @@ def test_a_word_that_may_be_a_name_is_one_only_where_no_sentence_surrounds_it() 
         ("cancel!\r\n", "cancel!", "`cancel` alone"),
         ("override MB-1", "override MB-1", "`override BUG-ID REASON`"),
         ("override nojob MB-1 flaky", "override nojob MB-1 flaky", "the jobs are "),
-        ("accept insert known", "accept insert known", 'as "WORD"'),
+        ("accept insert known", "accept insert known", 'quote it: "WORD"'),
         ("ok-to-test now", "ok-to-test now", "`ok-to-test` alone"),
     ],
 )
