@@ -11,7 +11,7 @@ from service.config import ControlSettings
 from service.domain.health import LISTEN
 from service.logs import log_as_json
 from service.ports.queue import Task
-from service.steps.intake.listen import listen
+from service.steps.intake.listen import Actions, Timing, listen
 from service.steps.intake.receive_event import receive_event
 from service.wiring.control import build_control, build_stream
 
@@ -28,11 +28,9 @@ def command() -> None:
     settings = ControlSettings()
     stream = build_stream(settings)
     with closing(build_control(settings)) as plane, stop_on_signals() as stop:
-        listen(
-            stream,
+        actions = Actions(
             receive=lambda body: receive_event(plane.store, settings.instance, body),
-            ask_to_reconcile=lambda: plane.queue.send(Task.RECONCILE, 0, ""),
-            stop=stop,
+            request_reconciliation=lambda: plane.queue.send(Task.RECONCILE, 0, ""),
             beat=lambda note: plane.upkeep.beat(LISTEN, note),
-            sleep=stop.wait,
         )
+        listen(stream, actions, stop, Timing(stop.wait))

@@ -1,4 +1,4 @@
-"""Turns what a machine measured into stored results, verdicts and the build's outcome."""
+"""The analysis of an executed build: stored results, verdicts and the build's outcome."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
-    """Finish a build that a machine executed; any other build is left alone."""
+    """Finish a build that a machine executed; do nothing for any other build."""
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
         if build.state is not BuildState.EXECUTED or build.execution is None:
             return
         execution = Execution.from_mapping(build.execution)
         if execution.outcome is None:
-            found = _compare(tx, artifacts, build)
-            judgement = replace(found, causes=(*found.causes, *execution.causes))
+            judgement = _compare(tx, artifacts, build)
+            judgement = replace(judgement, causes=(*judgement.causes, *execution.causes))
         else:
             judgement = Judgement(execution.outcome, execution.causes)
         if execution.findings:
@@ -49,7 +49,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
 
 
 def give_up(store: Store, build_id: int, cause: str) -> None:
-    """Finish a build that no machine could finish: an infrastructure failure, never the change's fault."""
+    """Finish a build that no machine could finish, as an infrastructure failure or as cancelled."""
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
         if build.state is not BuildState.FINISHED:
@@ -58,7 +58,7 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 
 
 def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
-    """End a build and wake the runs that wait for it."""
+    """Finish a build, and queue the vote of each run that waits for it."""
     for run_id in tx.finish_build(build_id, judgement.outcome, judgement.causes, judgement.blamed):
         tx.queue_task(Task.VOTE, run_id)
 
@@ -70,30 +70,30 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judge
         return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
     records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
     listing = tx.listing(sequence)
-    found = judge_measured(
+    measured = judge_measured(
         spec.judged, listing, records, build.machine, lambda rows: _withheld(tx, build, spec, rows)
     )
     if spec.kind is RunKind.CALIBRATION:
-        return _calibrate(tx, build, spec, listing, found)
-    _store(tx, build, spec, found.comparisons, found.launches)
+        return _calibrate(tx, build, spec, listing, measured)
+    _store(tx, build, spec, measured.comparisons, measured.launches)
     if suites := same_program_suites(listing):
-        rows = rule_verdicts(spec.judged, listing, found.launches)
-        _keep(tx, build, spec, sessions_of(rows, found.launches, suites))
-    is_without_history = spec.job.policy.probation == 0 and found.judgement.outcome is Outcome.SLOWER
-    said = (WITHOUT_HISTORY,) if is_without_history else ()
-    return replace(found.judgement, causes=(*found.judgement.causes, *said))
+        rows = rule_verdicts(spec.judged, listing, measured.launches)
+        _store_evidence(tx, build, spec, sessions_of(rows, measured.launches, suites))
+    is_without_history = spec.job.policy.probation == 0 and measured.judgement.outcome is Outcome.SLOWER
+    remarks = (WITHOUT_HISTORY,) if is_without_history else ()
+    return replace(measured.judgement, causes=(*measured.judgement.causes, *remarks))
 
 
 def _withheld(
     tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
 ) -> Mapping[ComparedRow, str]:
-    """Which slower rows may not vote, by what is known of their series on the build's machine."""
+    """Map each slower row that may not vote to the reason, by the evidence on the build's machine."""
     policy = spec.job.policy
     slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
     if not policy.probation or not slower:
         return {}
-    known = tx.evidence(build.machine, list(slower.values()))
-    statuses = {row: voting_status_of(known.get(key, History()), policy) for row, key in slower.items()}
+    histories = tx.evidence(build.machine, list(slower.values()))
+    statuses = {row: voting_status_of(histories.get(key, History()), policy) for row, key in slower.items()}
     return {row: status.why_not for row, status in statuses.items() if not status.may_vote}
 
 
@@ -102,17 +102,20 @@ def _calibrate(
     build: BuildRecord,
     spec: BuildSpec,
     listing: Sequence[Mapping[str, Any]],
-    found: Measured,
+    measured: Measured,
 ) -> Judgement:
-    """Keep what a branch measured against itself; an alarm is a fact about the machine, not a failure."""
-    rows = rule_verdicts(spec.judged, listing, found.launches)
-    sessions = sessions_of(rows, found.launches, frozenset(suite.name for suite in spec.job.benchmark.suites))
-    _store(tx, build, spec, rows, found.launches)
-    _keep(tx, build, spec, sessions)
+    """Store the results of a calibration; a false alarm is evidence about the machine, not a failure."""
+    rows = rule_verdicts(spec.judged, listing, measured.launches)
+    suites = frozenset(suite.name for suite in spec.job.benchmark.suites)
+    sessions = sessions_of(rows, measured.launches, suites)
+    _store(tx, build, spec, rows, measured.launches)
+    _store_evidence(tx, build, spec, sessions)
     return Judgement(Outcome.PASSED, causes_of(rows, sessions))
 
 
-def _keep(tx: Evidence, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]) -> None:
+def _store_evidence(
+    tx: Evidence, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]
+) -> None:
     tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
 
 
@@ -164,8 +167,8 @@ def _series(spec: BuildSpec, row: ComparedRow) -> SeriesKey:
 
 
 def _samples(key: SeriesKey, side: Side, launches: Sequence[Launch]) -> tuple[float | None, ...]:
-    found: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
+    samples: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
     for launch in launches:
         if launch.side is side and launch.suite == key.suite:
-            found[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
-    return tuple(found)
+            samples[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
+    return tuple(samples)

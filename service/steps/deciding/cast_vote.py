@@ -1,4 +1,4 @@
-"""Ends a round: when all its builds are in, it is decided."""
+"""The end of a run: when all its builds are finished, its vote is decided."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def cast_vote(store: Store, links: Links, run_id: int) -> None:
-    """Decide a run whose builds are all finished; any other run is left alone."""
+    """Decide and finish a run whose builds are all finished; do nothing for any other run."""
     with store.transaction() as tx:
         run = tx.lock_run(run_id)
         if run.state is not RunState.RUNNING:
@@ -22,6 +22,6 @@ def cast_vote(store: Store, links: Links, run_id: int) -> None:
         builds = tx.builds_of(run_id)
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
-        if run.kind is not RunKind.CALIBRATION:  # there is nothing to decide about a branch and itself
+        if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
             decide(tx, run, builds, links)
         tx.end_run(run_id, RunState.FINISHED)

@@ -1,4 +1,4 @@
-"""Makes the decision of a round whose builds are all in: the vote, and the message that says why."""
+"""The decision of a finished run: the vote, and the message with its reasons."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from service.ports.store import Transaction
     from service.ports.transaction.decisions import Outbox, Overrides
 
-    _Ruled = tuple[BuildRecord, Override | None]
+    _BuildAndOverride = tuple[BuildRecord, Override | None]
 
 
 def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
-    """Store the decision of a run and queue its review; called anew when people decided otherwise."""
+    """Store the decision of a run and queue its review; called again after each override."""
     outcomes = [outcome_of(build) for build in builds]
     overrides = overrides_on(tx, run, builds)
     ballots = [
@@ -34,32 +34,32 @@ def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links
         for outcome, build, override in zip(outcomes, builds, overrides, strict=True)
     ]
     vote = vote_of(ballots, _on_nothing_to_build(builds))
-    ruled = list(zip(builds, overrides, strict=True))
-    told = _told(ruled)
-    header = header_of(vote, [outcome_of(build) for build, _ in told])
+    judged = list(zip(builds, overrides, strict=True))
+    reported = _reported(judged)
+    header = header_of(vote, [outcome_of(build) for build, _ in reported])
     if run.kind is not RunKind.CHECK:
-        vote = None  # it measures the branch; there is nothing left to vote on
+        vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
     marker = links.decision(run.id, number)
-    reports = [_report(build, override, links.build) for build, override in told]
+    reports = [_report(build, override, links.build) for build, override in reported]
     message = compose(header, reports, marker)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
         labels = {} if vote is None else {run.label: vote}
-        comments = _remarks(tx, run.change, run.revision, ruled)
+        comments = _remarks(tx, run.change, run.revision, judged)
         review = QueuedReview(run.change, run.revision, message, marker, labels, comments)
         tx.queue_review(review_key(run.id, number), review)
 
 
 def overrides_on(tx: Overrides, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Override | None, ...]:
-    """For each finished build the ruling that excuses its failure."""
-    made = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
+    """Find the override that waives each finished build's failure; None for a build without one."""
+    overrides = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
     judged = [JudgedBuild(build.id, outcome_of(build), build.blamed) for build in builds]
-    return waived_by(judged, made, run.revision)
+    return waived_by(judged, overrides, run.revision)
 
 
 def outcome_of(build: BuildRecord) -> Outcome:
-    """The outcome of a finished build."""
+    """Return the outcome of a finished build."""
     if build.outcome is None:
         raise ValueError(f"build {build.job}/{build.number} is finished without an outcome")
     return build.outcome
@@ -70,35 +70,35 @@ def has_failed(build: BuildRecord) -> bool:
     return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
 
 
-def _told(ruled: Sequence[_Ruled]) -> Sequence[_Ruled]:
-    """The builds that the message names: where nothing was executed, none of those that were withdrawn.
+def _reported(judged: Sequence[_BuildAndOverride]) -> Sequence[_BuildAndOverride]:
+    """Select the builds for the message: withdrawn builds only if another build was executed.
 
-    Beside others a withdrawn one is named: it keeps the round from a +1, and people shall see why.
+    Such a withdrawn build prevents a +1, and the message must show why.
     """
-    begun = [(build, override) for build, override in ruled if not _is_withdrawn(build)]
+    begun = [(build, override) for build, override in judged if not _is_withdrawn(build)]
     is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
-    return begun if is_nothing_executed else ruled
+    return begun if is_nothing_executed else judged
 
 
 def _remarks(
-    tx: Outbox, change: ChangeKey, revision: str, ruled: Sequence[_Ruled]
+    tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndOverride]
 ) -> tuple[InlineComment, ...]:
-    """What failed builds found on lines, each thing once on a change, and nothing that people excused.
+    """Compose inline comments from the findings of failed builds, each finding once per change.
 
-    Nothing of builds that do not vote: a comment that waits for an answer may keep a change from submit.
+    Overridden builds and builds that do not vote get none: an unresolved comment may block the submit.
     """
-    failed = (build for build, override in ruled if override is None and has_failed(build))
+    failed = (build for build, override in judged if override is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     return remarks(named, tx.remarks_on(change, revision)) if named else ()
 
 
 def _is_withdrawn(build: BuildRecord) -> bool:
-    # Of a round that is decided nothing else cancels another CI's build.
+    # In a decided run, only a withdrawal cancels the build of another CI.
     return build.is_external and build.outcome is Outcome.CANCELLED
 
 
 def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> VoteWhen:
-    """The jobs' answer; one that wants no vote is enough."""
+    """Combine the setting of all voting jobs; one job with ``none`` is enough to withhold the vote."""
     policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
     withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
     return VoteWhen.NONE if withheld else VoteWhen.PASS

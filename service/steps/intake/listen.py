@@ -1,9 +1,10 @@
-"""Feeds the lines of an event stream into the service, and asks for what the stream cannot have told."""
+"""The listener of an event stream: it stores each event, and requests what the stream missed."""
 
 from __future__ import annotations
 
 import random
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
@@ -17,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-TICK: Final = 1.0  # seconds in which a request to stop is noticed
-BEAT_EVERY: Final = 10.0  # seconds; 15 are promised
-PROBE_EVERY: Final = 2.0  # seconds between looks whether the database is back
-ASK_EVERY: Final = 5.0  # seconds; a server that drops events drops many, and one look finds them all
+TICK: Final = 1.0  # seconds within which a request to stop is noticed
+BEAT_EVERY: Final = 10.0  # seconds; at least every 15 is promised
+PROBE_EVERY: Final = 2.0  # seconds between two checks whether the database is back
+REQUEST_EVERY: Final = 5.0  # seconds; a server drops many events at a time, and one reconciliation finds all
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 _LOG = structlog.get_logger(__name__)
 
 
 class Line(Protocol):
-    """A line of the stream; one that is not whole is longer than an event may be."""
+    """A line of the stream; an incomplete line is longer than an event can be."""
 
     @property
     def body(self) -> bytes:
@@ -35,7 +36,7 @@ class Line(Protocol):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all that was sent."""
+        """Whether the line is complete."""
 
 
 class Lines(Protocol):
@@ -43,73 +44,83 @@ class Lines(Protocol):
 
     @property
     def is_connected(self) -> bool:
-        """Whether everything that happens from now on will be told."""
+        """Whether the server sends everything that happens from now on."""
 
     def next_line(self, seconds: float) -> Line | None:
-        """The next line, None when none came within so many seconds; Transient when the connection ended."""
+        """Wait for the next line; None after the given seconds. Raises Transient if the connection ended."""
 
 
 class Stream(Protocol):
-    """Where events come from."""
+    """A source of events."""
 
     def lines(self) -> AbstractContextManager[Lines]:
-        """A new connection, closed at the end; Transient where none can be made."""
+        """Open a connection, closed at the end of the block. Raises Transient if it cannot be opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The effects of the listener; each may raise Transient.
+
+    Args:
+        receive: stores an event's body; may also raise BadEvent.
+        request_reconciliation: queues a comparison of the server's changes with the stored ones.
+        beat: stores a heartbeat with a note, at least every 15 s.
+    """
+
+    receive: Callable[[bytes], object]
+    request_reconciliation: Callable[[], object]
+    beat: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The clock of the listener.
+
+    Args:
+        sleep: waits for the given seconds, or until the listener must stop.
+        silence: seconds without a line after which a reconciliation is requested. Such a connection may
+            still be alive: on a quiet server, hours can pass without an event.
+        clock: monotonic seconds.
+        chance: random numbers between 0 and 1.
+    """
+
+    sleep: Callable[[float], object]
+    silence: float = 600.0
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
 
 
 def pause(failures: int, chance: float) -> float:
-    """Seconds until the next try after so many failures in a row.
+    """Compute the seconds until the next attempt after this many failures in a row.
 
-    ``chance`` between 0 and 1 keeps listeners apart that a server's restart cut off together.
+    ``chance`` between 0 and 1 spreads the attempts of listeners that lost their connections together.
     """
     longest = min(2.0 ** min(failures, 10), LONGEST_PAUSE)
     return max(SHORTEST_PAUSE, longest * (0.5 + chance / 2))
 
 
 def failures_after(failures: int, connected_seconds: float) -> int:
-    """Failures in a row, now that a connection ended: one that lasted begins a new row."""
+    """Count the failures in a row when a connection ends; a long connection starts the count again."""
     return 1 if connected_seconds >= LONGEST_PAUSE else failures + 1
 
 
-def tells_of_loss(line: Line) -> bool:
-    """Whether events were lost that the stream will not tell again.
+def is_loss(line: Line) -> bool:
+    """Whether the line shows that events were lost, which the stream does not repeat.
 
     Raises:
-        BadEvent: the line is no event.
+        BadEvent: the line is not an event.
     """
     return not line.is_whole or parse_event(line.body).type == "dropped-output"
 
 
-def listen(
-    stream: Stream,
-    receive: Callable[[bytes], object],
-    ask_to_reconcile: Callable[[], object],
-    stop: threading.Event,
-    beat: Callable[[str], object],
-    sleep: Callable[[float], object],
-    *,
-    silence: float = 600.0,
-    clock: Callable[[], float] = time.monotonic,
-    chance: Callable[[], float] = random.random,
-) -> None:
-    """Listen until ``stop`` is set, whatever happens to the connection and to the database.
+def listen(stream: Stream, actions: Actions, stop: threading.Event, timing: Timing) -> None:
+    """Listen until ``stop`` is set, also through failures of the connection and the database.
 
-    Nothing is replayed to a new connection, so a reconciliation is asked for after each one was made, and
-    whenever a line was lost: dropped by the server, too long, unreadable, or told while it could not be
-    stored.
-
-    Args:
-        stream: where events come from.
-        receive: stores an event's body; may raise BadEvent and Transient.
-        ask_to_reconcile: has the server's changes compared with ours soon; may raise Transient.
-        stop: set when the listening is to end, which it does within about a second.
-        beat: stores a sign of life with a note at least every 15 s; may raise Transient.
-        sleep: waits so many seconds, or until ``stop`` is set.
-        silence: seconds without a line after which a reconciliation is asked for. The connection is
-            alive then as far as it can tell: on a quiet server nothing happens for hours.
-        clock: seconds from any start.
-        chance: numbers between 0 and 1.
+    The server does not repeat events for a new connection. The listener therefore requests a reconciliation
+    after each connection, and for each line that was lost: dropped by the server, too long, unreadable, or
+    received while the database was away. It ends within about a second of ``stop``.
     """
-    state = StreamState(receive, ask_to_reconcile, beat, silence, clock)
+    state = StreamState(actions, timing)
     failures = 0
     while not stop.is_set():
         state.tick()
@@ -118,10 +129,10 @@ def listen(
         except Transient as error:
             failures = failures_after(failures, state.connected_seconds)
             state.disconnect(plain(str(error), 300))
-            until = clock() + pause(failures, chance())
-            while not stop.is_set() and (left := until - clock()) > 0:
+            until = timing.clock() + pause(failures, timing.chance())
+            while not stop.is_set() and (left := until - timing.clock()) > 0:
                 state.tick()
-                sleep(min(left, TICK))
+                timing.sleep(min(left, TICK))
 
 
 def _consume(stream: Stream, state: StreamState, stop: threading.Event) -> None:
@@ -136,44 +147,35 @@ def _consume(stream: Stream, state: StreamState, stop: threading.Event) -> None:
 
 
 class StreamState:
-    """What is known of the listening, and what it still owes."""
+    """The state of the listener: its connection, its database, and the reconciliation that is due."""
 
-    def __init__(
-        self,
-        receive: Callable[[bytes], object],
-        ask: Callable[[], object],
-        beat: Callable[[str], object],
-        silence: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._receive = receive
-        self._ask = ask
-        self._beat = beat
-        self._silence = silence
-        self._clock = clock
+    def __init__(self, actions: Actions, timing: Timing) -> None:
+        self._actions = actions
+        self._silence = timing.silence
+        self._clock = timing.clock
         self._is_connected = False
-        self._since = self._heard_at = self._beat_at = self._ask_at = clock()
+        self._since = self._received_at = self._beat_at = self._request_at = timing.clock()
         self._why = "no connection was made yet"
-        self._is_stored = True  # whether the database took what it was last given
-        self._is_owed = False
+        self._is_stored = True  # whether the last write to the database succeeded
+        self._is_due = False  # a reconciliation
         self._events = self._lost = 0
 
     @property
     def connected_seconds(self) -> float:
-        """For how long there has been a connection."""
+        """The age of the connection; 0 without one."""
         return self._clock() - self._since if self._is_connected else 0.0
 
     def connect(self) -> None:
-        """There is a connection."""
+        """Note that there is a connection."""
         if not self._is_connected:
             self._is_connected = True
-            self._since = self._heard_at = self._beat_at = self._clock()
+            self._since = self._received_at = self._beat_at = self._clock()
             self._events = self._lost = 0
             _LOG.info("stream.connected")
-            self._owe("connected")
+            self._require("connected")
 
     def disconnect(self, why: str) -> None:
-        """There is none (still)."""
+        """Note that there is no connection."""
         if self._is_connected:
             self._is_connected = False
             self._since = self._clock()
@@ -183,9 +185,9 @@ class StreamState:
 
     def take(self, line: Line) -> None:
         """Store an event, or note that it was lost."""
-        self._heard_at = self._clock()
+        self._received_at = self._clock()
         try:
-            if tells_of_loss(line):
+            if is_loss(line):
                 self._lose("dropped" if line.is_whole else "too long")
             if line.is_whole:
                 self._store(line.body)
@@ -194,24 +196,24 @@ class StreamState:
             self._lose("unreadable")
 
     def tick(self) -> None:
-        """Leave a sign of life and ask for what is owed, when it is time."""
+        """Store a heartbeat and request a due reconciliation, each at its time."""
         now = self._clock()
-        if self._is_connected and now >= self._heard_at + self._silence:
-            self._heard_at = now
-            self._owe("silent")
+        if self._is_connected and now >= self._received_at + self._silence:
+            self._received_at = now
+            self._require("silent")
         if now >= self._beat_at:
-            self._say()
-        # A database that is away could not be reconciled either, and the request might be gone by then.
-        if self._is_owed and self._is_stored and now >= self._ask_at:
-            self._settle()
+            self._store_heartbeat()
+        # Without the database a reconciliation would fail, and its request might be lost.
+        if self._is_due and self._is_stored and now >= self._request_at:
+            self._request()
 
     def _store(self, body: bytes) -> None:
-        # While the database is away each try might take its full timeout; the server would drop events.
+        # Without the database, each attempt may take its full timeout, and the server would drop events.
         if not self._is_stored:
             self._lose("not stored")
             return
         try:
-            self._receive(body)
+            self._actions.receive(body)
             self._events += 1
         except Transient as error:
             _LOG.warning("stream.not_stored", error=str(error))
@@ -221,16 +223,16 @@ class StreamState:
 
     def _lose(self, why: str) -> None:
         self._lost += 1
-        self._owe(why)
+        self._require(why)
 
-    def _owe(self, why: str) -> None:
-        if not self._is_owed:
-            _LOG.info("reconciliation.owed", why=why)
-        self._is_owed = True
+    def _require(self, why: str) -> None:
+        if not self._is_due:
+            _LOG.info("reconciliation.due", why=why)
+        self._is_due = True
 
-    def _say(self) -> None:
+    def _store_heartbeat(self) -> None:
         try:
-            self._beat(self._note())
+            self._actions.beat(self._note())
             self._is_stored = True
         except Transient as error:
             if self._is_stored:
@@ -241,13 +243,13 @@ class StreamState:
     def _note(self) -> str:
         lasting = duration(self._clock() - self._since)
         if self._is_connected:
-            return f"connected for {lasting}: {self._events} heard, {self._lost} lost"
+            return f"connected for {lasting}: {self._events} received, {self._lost} lost"
         return f"disconnected for {lasting}: {self._why}"
 
-    def _settle(self) -> None:
+    def _request(self) -> None:
         try:
-            self._ask()
-            self._is_owed = False
+            self._actions.request_reconciliation()
+            self._is_due = False
         except Transient as error:
-            _LOG.warning("reconciliation.not_asked", error=str(error))
-        self._ask_at = self._clock() + ASK_EVERY
+            _LOG.warning("reconciliation.not_requested", error=str(error))
+        self._request_at = self._clock() + REQUEST_EVERY

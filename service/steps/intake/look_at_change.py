@@ -1,4 +1,4 @@
-"""Fetches the truth about a change and sees to it that its current revision has a run."""
+"""The check of a change: its current state is fetched, and its current revision gets a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
-    """Look at the change that a stored event hints at."""
+    """Look at the change that a stored event names."""
     with store.transaction() as tx:
         key = tx.event_change(event_id)
     if key is not None:
@@ -31,25 +31,25 @@ def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
 
 
 def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
-    """Bring runs in line with the change as its server holds it now; doing it twice changes nothing.
+    """Start and cancel runs to match the current state of the change; a second call changes nothing.
 
-    A change that the server does not show (deleted, or not for our account) is left alone.
+    A change that the server does not show (deleted, or hidden from Benchgate's account) is ignored.
     """
     try:
         change = server.change(key)
-        # After the change: what is said about a patch set is read with it, or with the next look.
-        said = server.messages(key) if change.is_open else ()
+        # Read after the change, so that no message on the fetched patch set is missing.
+        messages = server.messages(key) if change.is_open else ()
         account = server.account
     except NotFound:
         return
     with store.transaction() as tx:
         record = tx.upsert_change(change)
         if record.is_current:
-            _follow(tx, change, record)
-            record_comments(tx, change, record, said, account)
+            _update_runs(tx, change, record)
+            record_comments(tx, change, record, messages, account)
 
 
-def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
+def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
         is_wanted = not (change.is_wip or change.is_private)
@@ -60,12 +60,12 @@ def _follow(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         return
     tx.cancel_runs(record.change_id, keep_patch_set=None)
     if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx, change):
-        # Kept apart from the patch set: it measures the branch, and casts no vote.
+        # A run of its own kind: it measures the branch, and casts no vote.
         _start(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 
 def _is_news(tx: SyncCursors, change: Change) -> bool:
-    """Whether it was merged since we know its server: a word on an old change must not measure its branch."""
+    """Whether the change was merged after the first contact; a comment on an older one starts no run."""
     cursor = tx.sync_cursor(change.key.instance)
     if change.submitted is None:
         return True
@@ -73,8 +73,8 @@ def _is_news(tx: SyncCursors, change: Change) -> bool:
 
 
 def _is_check(run: RunRecord) -> bool:
-    # A check that was cancelled when the change was abandoned is made anew once it is restored; one that a
-    # person called off is not.
+    # A check that ended because the change was abandoned starts again when the change is restored; a check
+    # that a person cancelled does not.
     return run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
 
 

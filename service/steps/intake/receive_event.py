@@ -1,4 +1,4 @@
-"""Stores events and has them looked at; the body of one is only a hint."""
+"""The receipt of events: each is stored, and a look at its change is queued."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def receive_event(store: Store, instance: str, body: bytes) -> int:
-    """Store the event and queue the look at its change; the number under which it is stored.
+    """Store an event, queue the look at its change, and return the event's ID.
 
     Raises:
-        BadEvent: the body is no Gerrit event; nothing is stored.
+        BadEvent: the body is not a Gerrit event; nothing is stored.
     """
     return _keep(store, instance, [(body, parse_event(body))])[0]
 
 
 def receive_events(store: Store, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
-    """Store events as one does, in one transaction; the number of each, None where it is no Gerrit event."""
+    """Store events in one transaction, and return their IDs; None for a body that is not a Gerrit event."""
     events = [_event_of(body) for body in bodies]
     readable = [(body, event) for body, event in zip(bodies, events, strict=True) if event is not None]
     numbers = iter(_keep(store, instance, readable))
@@ -45,7 +45,7 @@ def _keep(store: Store, instance: str, events: Sequence[tuple[bytes, Event]]) ->
     numbers = [0] * len(events)
     to_look_at: list[int] = []
     with store.transaction() as tx:
-        # In the order of their digests: two transactions with the same events cannot wait for each other.
+        # In the order of their digests, so that two transactions with the same events cannot deadlock.
         for place in sorted(range(len(events)), key=digests.__getitem__):
             body, event = events[place]
             change = event.change if event.is_about_change else None

@@ -1,4 +1,4 @@
-"""Reads from the review server which changes moved: what no event told is found here."""
+"""Reconciliation: changes that were updated without an event are found on the review server."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
 
-# Of the server's clock. A server that shows a change in its lists later than this is caught up with by the
-# look at everything.
+# By the server's clock. If a change appears in the server's lists even later, the next full reconciliation
+# finds it.
 OVERLAP: Final = timedelta(minutes=5)
 KIND: Final = "reconciled"
 
 
 def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | None:
-    """Store a hint for every change that moved since the last time; how many. None: another is at it.
+    """Queue a look at every change that was updated since the last call, and return how many.
 
-    ``is_full``, and where nobody knows how far the server was read: also for all that are open, there or as
-    we know them, since one that was merged or abandoned unheard is open only here. How far the server was
-    read is stored with the hints, by the server's own clock, and only when its list was read to the end.
+    Returns None if another process is reconciling. With ``is_full``, and on first contact, also look at all
+    changes that are open on the server or in the database: a change may be merged or abandoned without an
+    event. The new position, by the server's clock, is stored with the tasks, after the whole list was read.
     """
     with store.exclusive("reconcile") as is_ours:
         if not is_ours:
@@ -36,22 +36,22 @@ def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | Non
         with store.transaction() as tx:
             cursor = tx.sync_cursor(server.instance)
         since = None if cursor is None else cursor.seen_until - OVERLAP
-        moved: dict[ChangeKey, datetime] = {each.key: each.updated for each in server.changes_since(since)}
-        seen = dict(moved)
+        updated = {change.key: change.updated for change in server.changes_since(since)}
+        listed: dict[ChangeKey, datetime] = dict(updated)
         if is_full and since is not None:
-            seen |= {each.key: each.updated for each in server.changes_since(None)}
+            listed |= {change.key: change.updated for change in server.changes_since(None)}
         with store.transaction() as tx:
             if is_full or since is None:
-                seen = dict.fromkeys(tx.open_changes(server.instance), now) | seen
-            _hint(tx, seen)
-            # Only what was asked for by time says up to when everything is known.
-            tx.move_sync_cursor(server.instance, max(moved.values(), default=now) if cursor else now)
-    return len(seen)
+                listed = dict.fromkeys(tx.open_changes(server.instance), now) | listed
+            _queue(tx, listed)
+            # Only the query by time is complete up to its newest change.
+            tx.move_sync_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
+    return len(listed)
 
 
-def _hint(tx: Transaction, seen: Mapping[ChangeKey, datetime]) -> None:
-    for key, updated in seen.items():
-        # The same state of a change is one hint, looked at again.
+def _queue(tx: Transaction, listed: Mapping[ChangeKey, datetime]) -> None:
+    for key, updated in listed.items():
+        # The same state of a change is one event, which is handled again.
         digest = hashlib.sha256(f"{KIND} {key.number} {updated.isoformat()}".encode()).digest()
         event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
         tx.queue_task(Task.HANDLE_EVENT, event_id)

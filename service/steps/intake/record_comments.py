@@ -1,4 +1,4 @@
-"""Keeps what people said on a change: commands, each to be obeyed once, and their own overrides."""
+"""The record of people's comments on a change: commands, and overrides by hand."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from service.ports.records import ChangeRecord, SyncCursor
     from service.ports.store import Transaction
 
-# Beyond, nobody waits for an answer: after a long outage yesterday's words must not stop today's run.
+# After a long outage, a command from yesterday must not stop a run of today.
 TOO_OLD: Final = timedelta(hours=24)
 
 
 def record_comments(
-    tx: Transaction, change: Change, record: ChangeRecord, said: Sequence[PostedMessage], account: str
+    tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
-    """Store what may be a command on the current patch set of a locked change; note a person's override."""
+    """Store possible commands on the current patch set of a locked change, and overrides by hand."""
     cursor = tx.sync_cursor(change.key.instance)
     if cursor is None:
-        return  # nobody knows yet what was said before we came; the first look at everything tells
-    commands = [m for m in said if _is_for_us(m, change, account, cursor)]
+        return  # the first reconciliation sets the time of first contact; older comments are ignored
+    commands = [m for m in messages if _may_be_command(m, change, account, cursor)]
     tx.queue_task(Task.RUN_COMMENT_COMMANDS, *tx.record_comments(record, commands))
-    _note_person_overrides(tx, change, record, said, account)
+    _record_person_overrides(tx, change, record, messages, account)
 
 
-def _is_for_us(message: PostedMessage, change: Change, account: str, cursor: SyncCursor) -> bool:
+def _may_be_command(message: PostedMessage, change: Change, account: str, cursor: SyncCursor) -> bool:
     return (
         message.patch_set == change.current.number
         and not message.is_by_machine
@@ -46,19 +46,17 @@ def _is_for_us(message: PostedMessage, change: Change, account: str, cursor: Syn
     )
 
 
-def _note_person_overrides(
-    tx: Transaction, change: Change, record: ChangeRecord, said: Sequence[PostedMessage], account: str
+def _record_person_overrides(
+    tx: Transaction, change: Change, record: ChangeRecord, messages: Sequence[PostedMessage], account: str
 ) -> None:
-    bot = person_of(account, said)
+    bot = person_of(account, messages)
     run = tx.newest_check(record.patch_set_id)
     if bot is None or run is None:
         return
-    known = {
-        each.account for each in tx.overrides(record.patch_set_id) if each.kind is OverrideKind.PERSON_VOTE
-    }
-    for found in person_overrides(said, change.current.number, run.label, bot):
-        if found.account not in known:
+    known = {o.account for o in tx.overrides(record.patch_set_id) if o.kind is OverrideKind.PERSON_VOTE}
+    for by_hand in person_overrides(messages, change.current.number, run.label, bot):
+        if by_hand.account not in known:
             override = NewOverride(
-                OverrideKind.PERSON_VOTE, found.account, found.who, bug=found.bug, reason=found.reason
+                OverrideKind.PERSON_VOTE, by_hand.account, by_hand.who, bug=by_hand.bug, reason=by_hand.reason
             )
             tx.add_override(record.patch_set_id, override)

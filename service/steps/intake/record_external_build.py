@@ -1,4 +1,4 @@
-"""Takes in what another CI tells of its builds: begun, ended, or withdrawn before they began."""
+"""Reports of another CI about its builds: started, finished, or withdrawn before the start."""
 
 from __future__ import annotations
 
@@ -22,52 +22,54 @@ if TYPE_CHECKING:
     from service.ports.store import Store, Transaction
     from service.ports.transaction.runs import RunHistory
 
-WITHDRAWN: Final = "the other CI withdrew it before it began"
+WITHDRAWN: Final = "the other CI withdrew the build before it started"
 
 
-def announce_external(store: Store, target: Target, begun: ExternalBuild) -> bool:
-    """Another CI runs a job, or runs it again; False where that is no news.
+def announce_external(store: Store, target: Target, started: ExternalBuild) -> bool:
+    """Record that another CI started a build; return False if the report changes nothing.
 
-    After a finished round this opens the next one, in which only that job runs again; in a running one it
-    takes the place of what stood there. The same or an older build, told again, changes nothing.
+    After a finished run this starts the next run, in which only that job runs again; in a running run, the
+    build replaces the job's previous build. A repeated report, or one of an older build, changes nothing.
 
     Raises:
-        BadInput: the job is not another CI's.
+        BadInput: the job is not of kind ``external``.
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
     with store.transaction() as tx:
-        place = _place_of(tx, target, begun.job)
-        if place is None or not _is_news(tx, place, begun):
+        place = _place_of(tx, target, started.job)
+        if place is None or not _is_news(tx, place, started):
             return False
-        _take_in(tx, place, begun)
+        _adopt(tx, place, started)
         return True
 
 
 def record_external_build(
-    store: Store, target: Target, ended: ExternalBuild, result: str, causes: Sequence[str] = ()
+    store: Store, target: Target, finished: ExternalBuild, result: str, causes: Sequence[str] = ()
 ) -> bool:
-    """Another CI's build has ended; False where that is no news. One that was not announced is, by this.
+    """Record the result of another CI's build, also of one that was not announced.
+
+    Returns False if the report changes nothing.
 
     Raises:
-        BadInput: the job is not another CI's, or the result is no known word.
+        BadInput: the job is not of kind ``external``, or the result is unknown.
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
     judgement = Judgement(outcome_of(result), causes_of(causes))
     with store.transaction() as tx:
-        place = _place_of(tx, target, ended.job)
-        if place is None or not (place.awaits(ended) or _is_news(tx, place, ended)):
+        place = _place_of(tx, target, finished.job)
+        if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
             return False
-        finish(tx, place.build.id if place.awaits(ended) else _take_in(tx, place, ended), judgement)
+        finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), judgement)
         return True
 
 
 def withdraw_external(store: Store, target: Target, job: str) -> bool:
-    """Another CI dropped a job from its queue before it began; False where it is not waited for.
+    """Record that another CI dropped a job before its start; return False if no build waits for it.
 
     Raises:
-        BadInput: the job is not another CI's.
+        BadInput: the job is not of kind ``external``.
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
@@ -81,23 +83,23 @@ def withdraw_external(store: Store, target: Target, job: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The build of a job in the newest round of a revision."""
+    """The build of a job in the newest run of a revision."""
 
     run: RunRecord
     build: BuildRecord
 
     @property
     def awaits_any(self) -> bool:
-        """Whether it waits for a build of the other CI that has not begun."""
+        """Whether it waits for a build that the other CI has not started."""
         return self.build.state is not BuildState.FINISHED and self.build.external_number is None
 
-    def awaits(self, told: ExternalBuild) -> bool:
-        """Whether it waits for the end of exactly that build."""
-        return self.build.state is not BuildState.FINISHED and self.build.external_number == told.number
+    def awaits(self, reported: ExternalBuild) -> bool:
+        """Whether it waits for the result of exactly that build."""
+        return self.build.state is not BuildState.FINISHED and self.build.external_number == reported.number
 
 
 def _place_of(tx: Transaction, target: Target, job: str) -> _Place | None:
-    """The place of another CI's job, all of it locked; None where the round has ended without a decision."""
+    """Find and lock the build of another CI's job; None if the run ended without a decision."""
     run = tx.newest_run(target.change, target.kind, target.revision)
     if run is None:
         raise NotFound(f"there is no {target.kind} run of {target.revision} on change {target.change.number}")
@@ -105,7 +107,7 @@ def _place_of(tx: Transaction, target: Target, job: str) -> _Place | None:
         raise Transient(f"run {run.id} is not planned yet")
     if run.state not in {RunState.RUNNING, RunState.FINISHED}:
         return None
-    build = next((each for each in tx.builds_of(run.id) if each.job == job), None)
+    build = next((build for build in tx.builds_of(run.id) if build.job == job), None)
     if build is None:
         raise NotFound(f"run {run.id} has no job {job}")
     if not build.is_external:
@@ -113,20 +115,21 @@ def _place_of(tx: Transaction, target: Target, job: str) -> _Place | None:
     return _Place(run, tx.lock_build(build.id))
 
 
-def _is_news(tx: RunHistory, place: _Place, told: ExternalBuild) -> bool:
-    # Numbers grow: what is not newer than all that we know was told before, or was overtaken.
-    if any(told.number <= (each.external_number or 0) for each in tx.builds_of_job(place.run, told.job)):
+def _is_news(tx: RunHistory, place: _Place, reported: ExternalBuild) -> bool:
+    # Numbers grow: an equal or smaller number is a repeated report, or one of an older build.
+    builds = tx.builds_of_job(place.run, reported.job)
+    if any(reported.number <= (build.external_number or 0) for build in builds):
         return False
     if place.build.outcome is Outcome.NOT_BUILT and place.build.external_number is None:
-        return False  # none of its paths is touched, whatever the other CI makes of it
+        return False  # no matching files changed, even if the other CI builds it
     # A branch is measured once.
     return place.run.kind is RunKind.CHECK or place.run.state is RunState.RUNNING
 
 
-def _take_in(tx: Transaction, place: _Place, told: ExternalBuild) -> int:
-    """Our build that is the told one from now on."""
+def _adopt(tx: Transaction, place: _Place, reported: ExternalBuild) -> int:
+    """Link the reported build to a stored build, and return the ID of the latter."""
     build_id = place.build.id
     if not place.awaits_any:
-        (build_id,) = run_again(tx, place.run, {told.job: None})
-    tx.name_build(build_id, told.number, told.url)
+        (build_id,) = run_again(tx, place.run, {reported.job: None})
+    tx.name_build(build_id, reported.number, reported.url)
     return build_id

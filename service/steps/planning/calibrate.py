@@ -1,4 +1,4 @@
-"""Gives pools with nothing to do a branch to measure against itself."""
+"""Calibration: an idle pool measures a branch against itself."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def calibrate(store: Store, upkeep: Calibrations, source: Source) -> int:
-    """Start a calibration in every idle pool that is due one; how many were started.
+    """Start a calibration in every idle pool that needs one, and return how many were started.
 
-    A pool that has one unfinished gets no second one. A branch that is gone, or whose project file does not
-    ask for it any more, is left to the pool's next one.
+    A pool has at most one unfinished calibration. If a branch is gone, or its project file no longer asks for
+    a calibration, the pool's next branch gets its turn.
 
     Raises:
-        Transient: a branch could not be fetched; all others were looked at.
+        Transient: a branch could not be fetched; all other branches were processed.
     """
     served: set[str] = set()
     started = 0
@@ -51,7 +51,7 @@ def calibrate(store: Store, upkeep: Calibrations, source: Source) -> int:
 
 
 def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
-    """The commit to measure; None where the branch, or all that these jobs asked for, is gone."""
+    """Return the commit to measure; None if the branch is gone or its jobs no longer need a calibration."""
     with suppress(NotFound, BadInput):
         source.fetch(key.project, f"refs/heads/{key.branch}")
         head = source.head(key.project, key.branch)

@@ -1,4 +1,4 @@
-"""The run that a change needs: a check of its patch set, or a measurement of what was merged."""
+"""The run that a change needs: a check of its patch set, or a measurement of the merged commit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def check_of(change: Change, patch_set_id: int) -> NewRun:
-    """The check of a change's current patch set."""
+    """Make the check of a change's current patch set."""
     return run_of(change, RunKind.CHECK, patch_set_id, change.current.revision)
 
 
 def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> NewRun:
-    """A run of that kind on a revision of the change."""
+    """Make a run of the given kind on a revision of the change."""
     return NewRun(
         kind=kind,
         patch_set_id=patch_set_id,

@@ -1,4 +1,4 @@
-"""Turns a run into numbered builds, by the project file of the target branch."""
+"""Planning of a run: the project file of the target branch turns it into numbered builds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.domain.text import plain
 from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
-from service.steps.planning.trust import why_held
+from service.steps.planning.trust import reason_to_hold
 
 if TYPE_CHECKING:
     from service.ports.building import Source
@@ -27,17 +27,14 @@ if TYPE_CHECKING:
     from service.ports.store import Store, Transaction
     from service.ports.transaction.decisions import Outbox
 
-# A person waits for a check; nobody waits for the others.
+# A person waits for a check; no person waits for the other kinds.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
-# Waiting for a machine included; beyond, the change should hear that nothing came of it.
+# Includes the wait for a machine. After it, Benchgate must report on the change that the build failed.
 DEADLINE: Final = 24 * 3600.0
 
 
 def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, run_url: str) -> None:
-    """Plan a run that is still to be planned; any other run is left alone.
-
-    ``run_url`` is where the run's page will be.
-    """
+    """Plan a run, unless it is already planned or cancelled. ``run_url`` is the address of its page."""
     with store.transaction() as tx:
         run = tx.lock_run(run_id)
     if run.state is not RunState.PLANNING:
@@ -46,36 +43,37 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     try:
         plan = _plan(source, run)
     except NoProjectFile as error:
-        _refuse(store, run, error.what, run_url, is_told=False)
+        _refuse(store, run, error.what, run_url, is_posted=False)
         return
-    except BadInput as error:  # also a project file that is no text, or far too large
-        _refuse(store, run, str(error), run_url, is_told=True)
+    except BadInput as error:  # also a project file that is not text, or far too large
+        _refuse(store, run, str(error), run_url, is_posted=True)
         return
     is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
-    if is_gated and (held := why_held(store, server, run, plan.base, plan.trusted)):
-        _hold(store, run, held, run_url)
+    if is_gated and (reason := reason_to_hold(store, server, run, plan.base, plan.trusted)):
+        _hold(store, run, reason, run_url)
         return
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
             _store(tx, run, plan)
-            _tell_of_start(tx, run, plan, run_url)
+            _announce(tx, run, plan, run_url)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a run compares, and by which builds."""
+    """The revisions that a run compares, and its builds."""
 
     label: str
-    trusted: str  # the group whose code may run; empty: everybody's
+    trusted: str  # the group whose code may run at once; empty: any code may
     base: Revision | None
     patch: Revision
     builds: tuple[PlannedBuild, ...]
 
     @property
     def voters(self) -> int:
-        """How many of the builds share the patch set's false alarms: the benchmarks that can vote."""
+        """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
         return sum(
-            each.is_needed and each.job.voting and each.job.kind is JobKind.BENCHMARK for each in self.builds
+            build.is_needed and build.job.voting and build.job.kind is JobKind.BENCHMARK
+            for build in self.builds
         )
 
 
@@ -85,8 +83,8 @@ def _plan(source: Source, run: RunRecord) -> _Plan:
     base, patch = _revisions(source, run)
     if run.kind is RunKind.CALIBRATION:
         planned = plan_builds(project_file, None)
-        chosen = tuple(each for each in planned if is_calibrated(each.job, run.pool))
-        return _Plan(project_file.label, trusted, base, patch, chosen)
+        calibrated = tuple(build for build in planned if is_calibrated(build.job, run.pool))
+        return _Plan(project_file.label, trusted, base, patch, calibrated)
     paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
     return _Plan(project_file.label, trusted, base, patch, plan_builds(project_file, paths))
 
@@ -103,9 +101,9 @@ def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revisio
     parent = source.parent(run.project, run.revision)
     if parent is None:
         return None, patch
-    # A parent that is itself under review must not serve as one that was reviewed.
+    # A parent that is still under review does not count as reviewed.
     is_merged = source.is_merged(run.project, parent, run.branch)
-    # The patch set's own ref brings its parents along.
+    # Fetching the patch set's own ref also fetches its parents.
     return revision(parent, ref, "reviewed" if is_merged else "unreviewed"), patch
 
 
@@ -120,19 +118,19 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
     waits = False
-    for position, each in enumerate(plan.builds):
+    for position, build in enumerate(plan.builds):
         spec = BuildSpec(
-            run.kind, run.instance, run.project, run.branch, base, plan.patch, each.job, plan.voters, session
+            run.kind, run.instance, run.project, run.branch, base, plan.patch, build.job, plan.voters, session
         )
-        waits |= _place(tx, run, position, spec, is_needed=each.is_needed)
+        waits |= _place(tx, run, position, spec, is_needed=build.is_needed)
     if not waits:
         tx.queue_task(Task.VOTE, run.id)
 
 
 def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
-    """Adopt or queue the build of a place; whether it is still to come to an end.
+    """Adopt or queue the build at a position of the run; return whether the run must wait for it.
 
-    Another CI's builds wait for their results: each belongs to its own run, and no machine is told.
+    A build of another CI belongs to one run and waits for its result; no machine executes it.
     """
     is_external = spec.job.kind is JobKind.EXTERNAL
     if is_needed and run.kind is RunKind.CHECK and not is_external:
@@ -145,11 +143,11 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     return is_needed
 
 
-def _tell_of_start(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
-    """Of a branch's builds nobody waits for a vote: who reads the merged change shall know of them."""
+def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
+    """Post the start of a merged change's builds on the change, because no vote will show them."""
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return
-    if any(each.is_needed for each in plan.builds):
+    if any(build.is_needed for build in plan.builds):
         started = f"Build Started {run_url}"
         tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
 
@@ -165,31 +163,31 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         sequence="" if spec.job.kind is JobKind.EXTERNAL else spec.sequence,
         deadline_seconds=DEADLINE,
         outcome=None if is_needed else Outcome.NOT_BUILT,
-        causes=() if is_needed else ("none of its paths is touched",),
+        causes=() if is_needed else ("no matching files changed",),
     )
 
 
-def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_told: bool) -> None:
+def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_posted: bool) -> None:
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
-            refuse(tx, run, reason, run_url, header="No Builds Executed", is_told=is_told)
+            refuse(tx, run, reason, run_url, header="No Builds Executed", is_posted=is_posted)
 
 
 def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is not RunState.PLANNING or run.patch_set_id is None:
             return
-        if any(each.kind is OverrideKind.TRUST for each in tx.overrides(run.patch_set_id)):
-            tx.queue_task(Task.PLAN, run.id)  # it was said while this was found out
+        if any(override.kind is OverrideKind.TRUST for override in tx.overrides(run.patch_set_id)):
+            tx.queue_task(Task.PLAN, run.id)  # somebody allowed it in the meantime
             return
         refuse(tx, run, reason, run_url, header="No Builds Executed")
 
 
 def refuse(
-    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: str, is_told: bool = True
+    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: str, is_posted: bool = True
 ) -> None:
-    """End a run that cannot be planned; the change is told why, without a vote."""
+    """End a run that cannot be planned, and post the reason on the change, without a vote."""
     tx.end_run(run.id, RunState.REFUSED, reason)
-    if is_told and run.change is not None and run.kind is RunKind.CHECK:
+    if is_posted and run.change is not None and run.kind is RunKind.CHECK:
         message = compose(header, (), f"{plain(reason, 2000)}\n\n{run_url}")
         tx.queue_review(f"run/{run.id}/refused", QueuedReview(run.change, run.revision, message, run_url))

@@ -1,4 +1,4 @@
-"""Reads a project's benchgate.yaml as the target branch has it."""
+"""The reader of a project's benchgate.yaml on the target branch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ PROJECT_FILE: Final = "benchgate.yaml"
 
 
 class NoProjectFile(BadProjectFile):
-    """The branch has none: the project is not ours to test."""
+    """The branch has no benchgate.yaml: Benchgate does not test this project."""
 
 
 def read_project_file(source: Source, project: str, branch: str) -> ProjectFile:
-    """The project file of a branch that was fetched.
+    """Read the project file of a branch that was fetched.
 
     Raises:
-        NoProjectFile: there is none.
-        BadInput: it cannot be used.
+        NoProjectFile: the branch has no project file.
+        BadInput: the file cannot be used.
     """
     text = source.read(project, f"refs/heads/{branch}", PROJECT_FILE)
     if text is None:

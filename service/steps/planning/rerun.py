@@ -1,4 +1,4 @@
-"""Runs builds of a revision again because a person or another CI asked for it."""
+"""Reruns: builds of a revision run again because a person or another CI requested it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from service.ports.transaction.decisions import Overrides
     from service.ports.transaction.runs import Reruns
 
-ELSEWHERE: Final = "only what another CI builds failed; it has to be run again there"
-NOTHING_FAILED: Final = "nothing failed; `recheck all` runs everything again"
+ELSEWHERE: Final = "only builds of another CI failed; run them again there"
+NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
 
 
 def recheck(
     tx: Transaction, run: RunRecord, wanted: RecheckCommand, comment_id: int, project_file: ProjectFile
 ) -> str:
-    """Run builds of a running or finished round again; what to answer, empty where the runs themselves do.
+    """Run builds of a running or finished run again, and return the reply; empty if new builds were started.
 
-    A build that is still on its way is left to arrive. Each is configured as ``project_file`` has it now.
+    Unfinished builds go on. New builds use the current configuration in ``project_file``.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
@@ -48,22 +48,22 @@ def recheck(
 
 def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord]) -> str:
     if len(finished) < len(builds):
-        return "it is still running"
-    is_elsewhere = any(each.is_external and each.outcome is Outcome.FAILED for each in finished)
+        return "a build is still running; try again when it has finished"
+    is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
     return ELSEWHERE if is_elsewhere else NOTHING_FAILED
 
 
 def run_again(
     tx: Transaction, run: RunRecord, jobs: Mapping[str, BuildSpec | None], comment_id: int | None = None
 ) -> Sequence[int]:
-    """Make new builds of jobs that have places in a running or finished round; these builds.
+    """Make new builds of jobs in a running or finished run, and return their IDs.
 
-    ``jobs`` says what each does; None: what the one that stands there did. In a finished round they open the
-    next one, which reuses the other builds; in a running one they take the places of those that stood there.
+    ``jobs`` maps each job to its new spec; None: the spec of its last build. After a finished run, the new
+    builds form the next run together with the other builds; in a running run they replace the old builds.
     """
     builds = tx.builds_of(run.id)
     by_job = {build.job: build for build in builds}
-    # In the order of their names: two that repeat the same jobs then wait for each other.
+    # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
         return _next_round(tx, run, builds, jobs, new, comment_id)
@@ -79,11 +79,11 @@ def run_again(
 def _targets(
     tx: Overrides, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
 ) -> tuple[str, ...]:
-    """The jobs to run again: those that were named, all that ran, or those that keep the round from a +1."""
+    """List the jobs to run again: the named jobs, all jobs, or those that prevent a +1."""
     if wanted.jobs:
         there = {build.job for build in finished}
         return tuple(job for job in wanted.jobs if job in there)
-    # What another CI builds is run again there; who names it here says that it is.
+    # Only the other CI can run its builds again. Naming such a job here means that it does.
     ours = [build for build in finished if not build.is_external]
     if wanted.is_all:
         return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
@@ -105,18 +105,18 @@ def _next_round(
     comment_id: int | None,
 ) -> Sequence[int]:
     following = tx.follow_run(run, comment_id)
-    made = []
-    for position, place in enumerate(next_round([Place(each.job, each.id) for each in builds], [*jobs])):
+    new_ids = []
+    for position, place in enumerate(next_round([Place(build.job, build.id) for build in builds], [*jobs])):
         if place.build_id is not None:
             tx.take_build(following, position, place.build_id)
         else:
             tx.put_build(following, position, place.job, new[place.job], comment_id)
-            made.append(new[place.job])
-    return made
+            new_ids.append(new[place.job])
+    return new_ids
 
 
 def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
-    """What the job has become since, without what a person asked of the build alone; None: nothing new."""
+    """Make the spec with the job's current configuration and without extra pairs; None: no difference."""
     spec = BuildSpec.from_mapping(build.spec)
     if job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash:
         return replace(spec, job=job, longer=None)
@@ -124,7 +124,7 @@ def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
 
 
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
-    again = tx.repeat_build(build, spec, DEADLINE)
-    if not build.is_external:  # its CI runs it without being told by us
-        tx.queue_task(Task.EXECUTE, again)
-    return again
+    build_id = tx.repeat_build(build, spec, DEADLINE)
+    if not build.is_external:  # the other CI starts its own builds
+        tx.queue_task(Task.EXECUTE, build_id)
+    return build_id

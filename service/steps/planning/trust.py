@@ -1,4 +1,4 @@
-"""Tells whether the code of a patch set may be run, or has to wait for a person's word."""
+"""Trust: the code of a patch set runs at once, or only after a trusted person allows it."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ if TYPE_CHECKING:
     from service.ports.store import Store
 
 
-def why_held(store: Store, server: ReviewServer, run: RunRecord, base: Revision | None, group: str) -> str:
-    """Why the code of a check may not run; empty: it may.
+def reason_to_hold(
+    store: Store, server: ReviewServer, run: RunRecord, base: Revision | None, group: str
+) -> str:
+    """Return the reason why the code of a check may not run; empty if it may.
 
-    It may where owner and uploader of the change are in the group, and a parent that is not merged was
-    allowed to run itself; or where one of the group said ``ok-to-test`` on exactly this patch set.
+    It may run if a member of the group commented ``ok-to-test`` on exactly this patch set. It may also run if
+    owner and uploader of the change are members, and an unmerged parent was itself allowed to run.
 
     Raises:
-        Transient: the parent's own check is still to be planned, or there is a newer patch set.
+        Transient: the parent's own check is not planned yet, or there is a newer patch set.
     """
     if run.change is None or run.patch_set_id is None:
         return ""
     with store.transaction() as tx:
-        if any(each.kind is OverrideKind.TRUST for each in tx.overrides(run.patch_set_id)):
+        if any(override.kind is OverrideKind.TRUST for override in tx.overrides(run.patch_set_id)):
             return ""
         parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
     change = server.change(run.change)
     if change.current.revision != run.revision:
-        raise Transient("a newer patch set is there, which is looked at first")
-    # Who rebases somebody's change becomes its uploader, and answers for no line of it.
+        raise Transient("there is a newer patch set, which comes first")
+    # The uploader alone proves nothing: rebasing somebody else's change makes a person its uploader.
     for person in (change.owner, change.current.uploader):
         try:
-            may = server.is_member(person.account, group)
+            is_member = server.is_member(person.account, group)
         except Permanent as error:
-            return f"nobody's code runs: {error}"
-        if not may:
-            return _held(f"{plain(person.shown) or 'its uploader'} is not in the group {group}", group)
+            return f"untrusted code is not run: {error}"
+        if not is_member:
+            return _held(f"{plain(person.shown) or 'its uploader'} is not a member of {group}", group)
     return "" if parents is None else _of_parent(parents, group)
 
 
@@ -49,9 +51,9 @@ def _of_parent(checks: tuple[tuple[RunState, bool], ...], group: str) -> str:
     if any(was_planned for _, was_planned in checks):
         return ""
     if any(state is RunState.PLANNING for state, _ in checks):
-        raise Transient("the check of the parent is still to be planned")
+        raise Transient("the check of the parent is not planned yet")
     return _held("its parent is not merged and was not allowed to run", group)
 
 
 def _held(why: str, group: str) -> str:
-    return f"nothing runs yet: {why}; one of {group} allows it by the comment `ok-to-test`"
+    return f"untrusted code is not run: {why}; a member of {group} can approve it with `ok-to-test`"

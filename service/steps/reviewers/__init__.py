@@ -1,1 +1,1 @@
-"""Reviewers: comment commands, overrides and delivery of reviews."""
+"""Communication with reviewers: comment commands, overrides and delivery of reviews."""

@@ -1,4 +1,4 @@
-"""Posts a due review: on the right revision, once, whatever happened to earlier tries."""
+"""Delivery of queued reviews: each is posted once, on its own revision, also after failed attempts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from service.ports.store import Store
     from service.ports.upkeep import DueReviews
 
-_NOT_YET: Final = 60.0  # seconds that a server may need until it shows what was just pushed
-_ENOUGH: Final = 2  # failures in a row: then it is not the change
-_LONGEST: Final = 300.0  # seconds between two tries
-_LEFT_OUT: Final = "left out after five failed tries: the comments on lines"
-_WITH_COMMENTS: Final = 5  # times that a server is given them
+_NOT_YET: Final = 60.0  # seconds until a server must show a patch set that was just pushed
+_ENOUGH: Final = 2  # failures in a row: then the server fails, not a single change
+_LONGEST: Final = 300.0  # seconds between two attempts
+_LEFT_OUT: Final = "posted without inline comments after five failed attempts with them"
+_WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
 
 def deliver_reviews(store: Store, upkeep: DueReviews, server: ReviewServer) -> int:
-    """Post every review that is due, in the order of the decisions; how many were posted.
+    """Post every due review in the order of the decisions, and return the number of posted reviews.
 
-    A server that cannot be reached twice in a row is not asked again for each of the others.
+    After two failures in a row, the remaining reviews wait for the next call.
     """
     posted, failures = 0, 0
     for due in upkeep.due_reviews():
@@ -48,23 +48,24 @@ def deliver_reviews(store: Store, upkeep: DueReviews, server: ReviewServer) -> i
 
 
 def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueReview) -> bool:
-    """No transaction is open while the server is talked to; the section is exclusive per change."""
+    """Post one review. The caller holds the change's lock; no transaction is open during server calls."""
     review = due.review
     try:
         change = server.change(review.change)
         if _is_superseded(change, review.revision, has_vote=bool(review.labels)):
-            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, "the change moved on")
+            note = "the patch set is outdated or its change is closed"
+            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
             return False
-        said = server.messages(review.change)
-        if any(_is_ours(message, review.marker, server) for message in said):
-            # An earlier try was applied although its answer never arrived.
-            # Had it been one before the last, this would have been seen before the last.
+        messages = server.messages(review.change)
+        if any(_is_ours(message, review.marker, server) for message in messages):
+            # The last attempt succeeded but its response was lost. (After an earlier success, the last
+            # attempt would have found the message here.)
             is_without = due.failed_posts > _WITH_COMMENTS
             left_out = (_LEFT_OUT, ()) if is_without else ()
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
             return False
-        labels = _votes_to_cast(change, said, review.labels, server.account)
-        # Something in between may refuse a comment's words; the vote is worth more.
+        labels = _votes_to_cast(change, messages, review.labels, server.account)
+        # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
         posted = _post(
             upkeep, server, due, Review(review.change, review.revision, review.message, labels, comments)
@@ -91,49 +92,49 @@ def _post(upkeep: DueReviews, server: ReviewServer, due: DueReview, review: Revi
 
 
 def _votes_to_cast(
-    change: Change, said: Sequence[PostedMessage], labels: Mapping[str, int], account: str
+    change: Change, messages: Sequence[PostedMessage], labels: Mapping[str, int], account: str
 ) -> Mapping[str, int]:
-    """The votes but for those that a person removed from this patch set: these are never put back."""
-    bot = person_of(account, said)
+    """Drop the votes that a person removed from this patch set: Benchgate never casts them again."""
+    bot = person_of(account, messages)
     if bot is None:
         return labels
     number = change.current.number
-    return {name: vote for name, vote in labels.items() if not is_vote_removed(said, number, name, bot)}
+    return {name: vote for name, vote in labels.items() if not is_vote_removed(messages, number, name, bot)}
 
 
 def _settle(
-    store: Store, upkeep: DueReviews, due: DueReview, asked: Mapping[str, int], posted: Posted
+    store: Store, upkeep: DueReviews, due: DueReview, cast: Mapping[str, int], posted: Posted
 ) -> None:
-    kept_back = sorted(due.review.labels.keys() - asked.keys())
-    refused = sorted(name for name, value in asked.items() if posted.labels.get(name) != value)
-    notes = [f"not put back after a person removed it: {name}" for name in kept_back]
+    withheld = sorted(due.review.labels.keys() - cast.keys())
+    refused = sorted(name for name, value in cast.items() if posted.labels.get(name) != value)
+    notes = [f"not cast again because a person removed it: {name}" for name in withheld]
     notes += [f"label not granted: {name}" for name in refused]
     if due.review.comments and due.failed_posts >= _WITH_COMMENTS:
         notes.append(_LEFT_OUT)
     if refused:
-        # Only the answer tells: so it is said after the message that should have brought the vote.
-        _tell_of_refusal(store, due, refused)
+        # Only the server's response shows it, so a second message must report it.
+        _report_refused_votes(store, due, refused)
     upkeep.settle_review(due.outbox_id, ReviewState.SENT, "; ".join(notes), posted.comments)
 
 
-def _tell_of_refusal(store: Store, due: DueReview, refused: Sequence[str]) -> None:
+def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) -> None:
     review = due.review
     marker = f"{review.marker}-not-granted"
     votes = ", ".join(f"{name}{review.labels[name]:+}" for name in refused)
     text = (
-        f"The server did not take the vote {votes}: it has no such label or value here, or this account may "
-        f"not use it.\n\n{marker}"
+        f"The review server rejected the vote {votes}: this project has no such label or value, or "
+        f"Benchgate's account has no permission to use it.\n\n{marker}"
     )
     with store.transaction() as tx:
         tx.queue_review(marker, QueuedReview(review.change, review.revision, text, marker))
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
-    """By account, since anybody may paste our link; by a whole line, since run 5 is a part of run 51."""
+    """Whether Benchgate posted the message; the marker is a whole line: "run 5" is a part of "run 51"."""
     return message.author.account == server.account and marker in message.text.splitlines()
 
 
 def _is_superseded(change: Change, revision: str, *, has_vote: bool) -> bool:
-    """Servers accept votes on outdated patch sets, so the check is ours."""
+    """Whether the review is outdated; servers accept votes on outdated patch sets."""
     is_outdated = change.current.revision != revision
     return is_outdated or (has_vote and not change.is_open)

@@ -1,4 +1,4 @@
-"""Measures undecided benchmarks longer because a person asked for it."""
+"""The command `benchmark`: more pairs for undecided benchmarks."""
 
 from __future__ import annotations
 
@@ -23,30 +23,33 @@ if TYPE_CHECKING:
     from service.ports.store import Transaction
     from service.ports.transaction.builds import Pairs, Results
 
-MOST_PAIRS: Final = 1000  # of a sequence, as of a policy: what they cannot tell is less than layout does
-NOT_FOR_WANT_OF_PAIRS: Final = "it is decided, or undecided for another reason, which its row tells"
-OVERRIDDEN: Final = "what failed there is overridden, which would not hold for a new build"
+# In a sequence, as in a policy. A change that 1000 pairs cannot show is smaller than effects of code layout.
+MOST_PAIRS: Final = 1000
+NO_PAIRS_NEEDED: Final = (
+    "no selected benchmark needs more pairs: each is decided, or undecided for the other reason in its row"
+)
+OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 
 
 def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, comment_id: int) -> str:
-    """Continue the pairs of undecided benchmarks of a running or finished round, beyond the policy's number.
+    """Measure more pairs of undecided benchmarks in a running or finished run, beyond the policy's limit.
 
     Returns:
-        What to answer; empty where the runs themselves do.
+        The reply; empty if new builds were started for all of them.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
-    found = [build for build in finished if _has_unresolved(tx, build, wanted)]
-    if not found:
+    undecided = [build for build in finished if _has_unresolved(tx, build, wanted)]
+    if not undecided:
         return _why_not_longer(tx, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
-    for build, override in zip(found, overrides_on(tx, run, found), strict=True):
+    for build, override in zip(undecided, overrides_on(tx, run, undecided), strict=True):
         spec = _longer(tx, build, wanted)
         if override is not None and override.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
-            refused.append(f"{build.job}: {MOST_PAIRS} pairs are the most of a sequence")
+            refused.append(f"{build.job}: a benchmark can have at most {MOST_PAIRS} pairs")
         else:
             specs[build.job] = spec
     if specs:
@@ -59,7 +62,7 @@ def _has_unresolved(tx: Results, build: BuildRecord, wanted: MorePairsCommand) -
 
 
 def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
-    """What measures longer, in the same configuration."""
+    """Make the spec of a build that measures more pairs in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
     most = spec.job.policy.max_pairs
     launched = {} if build.sequence_id is None else tx.disturbed_pairs(build.sequence_id)
@@ -69,8 +72,8 @@ def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpe
 
 def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
     if any(build.state is not BuildState.FINISHED for build in builds):
-        return "it is still running"
-    chosen = {
+        return "a build is still running; try again when it has finished"
+    selected = {
         name
         for build in builds
         if build.sequence_id is not None
@@ -78,6 +81,4 @@ def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsC
         for name in (*listing["patch"], *listing["base"])
         if is_chosen(wanted.filter, name)
     }
-    if not chosen:
-        return f"no benchmark that was measured is like {plain(wanted.filter)}"
-    return f"more pairs would change nothing of what it chooses: {NOT_FOR_WANT_OF_PAIRS}"
+    return NO_PAIRS_NEEDED if selected else f"the filter {plain(wanted.filter)} matches no measured benchmark"

@@ -1,4 +1,4 @@
-"""Writes down what a person decided about the builds of a patch set, and decides anew."""
+"""The commands `override`, `override undo` and `accept`: each is recorded, and the vote is decided again."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def override_builds(
     tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: OverrideCommand, links: Links
 ) -> str:
-    """The failed builds that there are now do not count any more; what to answer, empty where a vote does.
+    """Override the builds that have failed so far, and return the reply; empty if a new vote is the reply.
 
-    Builds that start later are not covered: who overrides has seen what failed.
+    Builds that start later are not covered: the person overrides only failures that they can see.
     """
-    failed = [each for each in _finished(tx, run) if has_failed(each) and command.job in {"", each.job}]
+    failed = [build for build in _finished(tx, run) if has_failed(build) and command.job in {"", build.job}]
     if run is None or not failed:
-        return "nothing failed that could be overridden"
+        return f"there is no failed build{f' of {command.job}' if command.job else ''} to override"
     override = NewOverride(
         OverrideKind.OVERRIDE,
         comment.account,
@@ -47,11 +47,12 @@ def override_builds(
 def accept_slower(
     tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: AcceptCommand, links: Links
 ) -> str:
-    """The slow-downs that a filter chooses are wanted on this patch set; what to answer, as above."""
-    blamed = [name for each in _finished(tx, run) if each.outcome is Outcome.SLOWER for name in each.blamed]
+    """Accept the slow-downs that match a filter on this patch set, and return the reply, as above."""
+    slower_builds = [build for build in _finished(tx, run) if build.outcome is Outcome.SLOWER]
+    blamed = [name for build in slower_builds for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
-        slower = f"; slower are {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
-        return f"it chooses nothing that is slower{slower}"
+        slower = f"; slower: {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
+        return f"the filter matches no slower benchmark{slower}"
     override = NewOverride(
         OverrideKind.ACCEPT,
         comment.account,
@@ -64,11 +65,10 @@ def accept_slower(
 
 
 def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewComment, links: Links) -> str:
-    """Every override and acceptance of this patch set is taken back."""
-    in_force = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
-    is_overridden = any(each.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for each in in_force)
-    if run is None or not is_overridden:
-        return "nothing is overridden"
+    """Revoke every override and acceptance of this patch set, and return the reply, as above."""
+    active = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
+    if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
+        return "there is no override to undo"
     override = NewOverride(OverrideKind.UNDO, comment.account, comment.person, comment_id=comment.id)
     return _add_override(tx, run, comment, override, links)
 
@@ -78,7 +78,7 @@ def _add_override(
 ) -> str:
     tx.add_override(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
-        return "noted; it counts once the round is finished"
+        return "recorded; it takes effect when the run finishes"
     decide(tx, run, tx.builds_of(run.id), links)
     return ""
 

@@ -1,4 +1,4 @@
-"""Does what a person's message asks for, once, if the person may."""
+"""Execution of comment commands: each runs once, if its author has permission."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """How a command is called, and the key of `commands` that names the group which may use it."""
+    """A command's name in replies, and the key of `commands` that names the group which may use it."""
 
     word: str
     right: str
@@ -66,7 +66,7 @@ _USES: Final[Mapping[type, _Use]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """A message with its change as it stands, and the project file that says who may do what."""
+    """A comment with the current state of its change, and the project file that grants permissions."""
 
     comment: ReviewComment
     change: Change
@@ -77,19 +77,19 @@ class CommandRequest:
 def run_comment_commands(
     store: Store, server: ReviewServer, source: Source, links: Links, comment_id: int
 ) -> None:
-    """Obey a message and all that were said on its change before it and are not obeyed yet, in their order.
+    """Run the commands of a comment, after those of all earlier pending comments on its change, in order.
 
-    Who may do what is asked at that moment. No transaction is open while the server is talked to.
+    Permissions are those at the time of the call. No transaction is open during server calls.
     """
     with store.transaction() as tx:
         key = tx.lock_comment(comment_id).change
     with store.exclusive(f"comments {key.instance}/{key.number}") as is_ours:
         if not is_ours:
-            return  # what is still to be obeyed then is hinted at again
+            return  # the sweep queues a comment again if it is still pending later
         with store.transaction() as tx:
-            waiting = tx.pending_until(comment_id)
-        for each in waiting:
-            _run_commands(store, server, source, links, each)
+            pending = tx.pending_until(comment_id)
+        for comment in pending:
+            _run_commands(store, server, source, links, comment)
 
 
 def _run_commands(
@@ -107,17 +107,18 @@ def _run_commands(
         return
     request = CommandRequest(comment, change, project_file, links)
     commands = commands_in(comment.text, [job.name for job in project_file.jobs])
-    refusals = [_refusal(server, project_file, comment, each) for each in commands]
+    refusals = [_refusal(server, project_file, comment, command) for command in commands]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
-            said = [
-                refusal or _do(tx, request, each) for each, refusal in zip(commands, refusals, strict=True)
+            replies = [
+                refusal or _run(tx, request, command)
+                for command, refusal in zip(commands, refusals, strict=True)
             ]
-            _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, said)))
+            _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, replies)))
 
 
 def answer(store: Store, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
-    """End a message that is not obeyed, with an answer unless it is empty."""
+    """Settle a comment without running its commands, with a reply unless the text is empty."""
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
             _reply(tx, comment, revision, links, text)
@@ -128,38 +129,36 @@ def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links,
     if text:
         marker = links.reply(comment.change.number, comment.id)
         review = QueuedReview(comment.change, revision, f"{text}\n\n{marker}", marker)
-        tx.queue_review(f"heard/{comment.id}", review)
+        tx.queue_review(f"reply/{comment.id}", review)
 
 
 def _refusal(
     server: ReviewServer, project_file: ProjectFile, comment: ReviewComment, command: ReviewCommand | Misspelt
 ) -> str:
-    """Why a person may not; empty: may."""
+    """Return the reason to refuse a command; empty if its author has permission."""
     if isinstance(command, Misspelt):
         return f"{command.line}: {command.expected}"
     use = _USES[type(command)]
     group = project_file.commands.get(use.right)
     if group is None:
-        return (
-            f"`{use.word}`: benchgate.yaml names no group that may; `commands: {{{use.right}: GROUP}}` does"
-        )
+        return f"`{use.word}`: not enabled: set `commands: {{{use.right}: GROUP}}` in benchgate.yaml"
     try:
-        may = server.is_member(comment.account, group)
+        is_member = server.is_member(comment.account, group)
     except Permanent as error:
-        return f"`{use.word}`: refused, {error}"
-    return "" if may else f"`{use.word}`: refused, {plain(comment.person)} is not in the group {group}"
+        return f"`{use.word}`: refused: {error}"
+    return "" if is_member else f"`{use.word}`: refused: {plain(comment.person)} is not a member of {group}"
 
 
-def _do(tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt) -> str:
-    """Obey one command; what to answer, empty where what follows speaks for itself."""
+def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt) -> str:
+    """Run one command and return the reply; empty if its effect is visible on the change anyway."""
     change, comment, word = request.change, request.comment, _USES[type(command)].word
     if change.current.number != comment.patch_set or not change.is_open:
-        return f"`{word}`: patch set {comment.patch_set} is not open any more"
-    reply = _act(tx, request, command, tx.newest_check(comment.patch_set_id))
+        return f"`{word}`: patch set {comment.patch_set} is outdated or its change is closed"
+    reply = _dispatch(tx, request, command, tx.newest_check(comment.patch_set_id))
     return f"`{word}`: {reply}" if reply else ""
 
 
-def _act(
+def _dispatch(
     tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt, run: RunRecord | None
 ) -> str:
     comment, links = request.comment, request.links
@@ -190,7 +189,7 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
             tx.queue_task(Task.PLAN, run_id)
         return ""
     if run.state is RunState.PLANNING:
-        return ""  # about to run, all of it
+        return ""  # all of its builds are about to start
     return recheck(tx, run, command, request.comment.id, request.project_file)
 
 
@@ -198,12 +197,12 @@ def _measure_longer(
     tx: Transaction, request: CommandRequest, run: RunRecord | None, command: MorePairsCommand
 ) -> str:
     if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
-        return "nothing is measured yet"
+        return "no benchmark has been measured yet"
     return measure_longer(tx, run, command, request.comment.id)
 
 
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
-    """Let the code of exactly this patch set run."""
+    """Allow the code of exactly this patch set to run."""
     comment = request.comment
     override = NewOverride(OverrideKind.TRUST, comment.account, comment.person, comment_id=comment.id)
     tx.add_override(comment.patch_set_id, override)
@@ -214,6 +213,6 @@ def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> s
 
 def _cancel(tx: Runs, run: RunRecord | None) -> str:
     if run is None or run.state not in {RunState.PLANNING, RunState.RUNNING}:
-        return "nothing is running"
+        return "no run is in progress"
     tx.cancel_check(run.id)
     return ""

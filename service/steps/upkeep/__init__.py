@@ -1,1 +1,1 @@
-"""Upkeep: lost hints, silent machines and failed steps."""
+"""Upkeep: lost tasks, unresponsive machines and failed steps."""

@@ -1,4 +1,4 @@
-"""Notes that a step failed, and ends what it was about when it failed for the last time."""
+"""Failures of steps: each is recorded, and after the last attempt its build, run or comment ends."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from service.ports.store import Store
     from service.ports.upkeep import StepFailures
 
-# About eight minutes, since each wait is twice as long as the one before: a defect will go on failing.
+# About eight minutes, because each wait is twice as long as the one before. A defect does not heal.
 DEFECT_ATTEMPTS: Final = 8
-# A wait is 300 s at most, so about 16 hours: the night in which nobody restarts the review server.
+# A wait is at most 300 s, so about 16 hours: a night in which no operator restarts the review server.
 TRANSIENT_ATTEMPTS: Final = 200
 
 
 def record_failure(
     store: Store, upkeep: StepFailures, links: Links, task: Task, entity: int, error: Exception
 ) -> bool:
-    """Store the failure; True where the step is given up for good and what waited for it has ended."""
+    """Store the failure; after the last attempt, end the build, run or comment, and return True."""
     text = f"{type(error).__name__}: {error}"[:2000]
     max_attempts = TRANSIENT_ATTEMPTS if isinstance(error, Transient) else DEFECT_ATTEMPTS
     if not upkeep.record_step_failure(task, entity, text, max_attempts=max_attempts).is_dead:
         return False
     if task is Task.ANALYSE:
-        give_up(store, entity, "its results could not be analysed; the operators were told")
+        give_up(store, entity, "the results could not be analysed; the operators have been notified")
     if task is Task.RUN_COMMENT_COMMANDS:
-        _tell(store, links, entity)
+        _answer_failed_command(store, links, entity)
     if task is Task.PLAN:
         with store.transaction() as tx:
             run = tx.lock_run(entity)
             if run.state is RunState.PLANNING:
-                reason = f"could not be planned: {text}"
+                reason = f"the run could not be planned: {text}"
                 refuse(tx, run, reason, links.run(run.id), header="Build Aborted")
     return True
 
 
-def _tell(store: Store, links: Links, comment_id: int) -> None:
-    """Who said it waits for an answer."""
+def _answer_failed_command(store: Store, links: Links, comment_id: int) -> None:
     with store.transaction() as tx:
         comment = tx.lock_comment(comment_id)
-    # On the revision it was said about: where that is outdated by now, nobody waits any more.
-    answer(store, comment, comment.revision, links, "this could not be obeyed; the operators were told")
+    # On the comment's own revision: if that is outdated by now, no person waits for the reply.
+    text = "this command failed; the operators have been notified"
+    answer(store, comment, comment.revision, links, text)

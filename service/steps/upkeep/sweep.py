@@ -1,4 +1,4 @@
-"""Wakes everything that nothing woke: lost hints, silent machines, reviews that are due."""
+"""The sweep: stalled steps, unresponsive machines and overdue builds are found and handled."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 CONTROL: Final = "control"
 NO_MACHINE: Final = "no machine finished it before its deadline"
-NO_RESULT: Final = "no result came from the other CI"
-STALLED_AFTER: Final = 5.0  # seconds; a hint that arrives at all arrives within a fraction of one
+NO_RESULT: Final = "the other CI reported no result before the deadline"
+STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one
 
 
 def relay_hints(upkeep: Hints, queue: Queue) -> int:
-    """Send the hints that wait in the outbox; a hint that is sent twice does no harm."""
+    """Publish the tasks in the outbox, and return how many; publishing a task twice does no harm."""
     hints = upkeep.due_hints()
     for hint in hints:
         queue.send(hint.task, hint.entity, hint.pool)
@@ -29,12 +29,12 @@ def relay_hints(upkeep: Hints, queue: Queue) -> int:
 
 
 def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX_ATTEMPTS) -> None:
-    """Compare what is stored with what should have happened by now, and set it going again."""
+    """Requeue builds of lost machines, end overdue and unwanted builds, and publish stalled tasks again."""
     with store.exclusive("sweep") as is_ours:
         if not is_ours:
             return
         for build_id in upkeep.requeue_lost_builds(max_attempts):
-            give_up(store, build_id, f"its machine fell silent {max_attempts} times")
+            give_up(store, build_id, f"its machine stopped responding {max_attempts} times")
         for build_id in upkeep.overdue_builds():
             _give_up_overdue(store, build_id)
         upkeep.preempt_calibrations()
@@ -54,6 +54,6 @@ def _give_up_overdue(store: Store, build_id: int) -> None:
 
 
 def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
-    """Ask every pool's machines to show themselves: the answer takes the way that work takes."""
+    """Request a heartbeat from every pool's machines, through the same queue as their builds."""
     for pool in upkeep.pools():
         queue.send(Task.HEARTBEAT, 0, pool)

@@ -70,13 +70,11 @@ def test_a_build_is_stored_as_it_was_planned(store: PostgresStore) -> None:
 
 
 def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
-    [build_id] = queue(
-        store, named("lint", outcome=Outcome.NOT_BUILT, causes=("none of its paths is touched",))
-    )
+    [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
-    assert build.causes == ("none of its paths is touched",)
+    assert build.causes == ("no matching files changed",)
     assert database.value("SELECT result FROM build") == "NOT_BUILT"
 
 

@@ -57,13 +57,13 @@ EXAMPLES = {
     "no_parent": message_of(
         (PERF, Outcome.NO_PARENT, ("nothing to compare with: the parent does not build (exit code 2)",))
     ),
-    "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, ("its machine fell silent 3 times",))),
-    "not_built": message_of((PERF, Outcome.NOT_BUILT, ("none of its paths is touched",))),
+    "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, ("its machine stopped responding 3 times",))),
+    "not_built": message_of((PERF, Outcome.NOT_BUILT, ("no matching files changed",))),
     "several_builds": message_of(
         ("kv_engine.linux/2038", Outcome.FAILED, ("Failure of a CTest test 54/208 Test #54: ep_dcp",)),
         ("clang_format/24767", Outcome.PASSED, ()),
         benchmark(PERF, slower("HashTableBench/Insert", 1.5), SAME),
-        ("kv_engine.macos/1154", Outcome.NOT_BUILT, ("none of its paths is touched",)),
+        ("kv_engine.macos/1154", Outcome.NOT_BUILT, ("no matching files changed",)),
         ("kv_engine.tsan/2073", Outcome.INFRASTRUCTURE, ("the machine is unfit: no sandbox",)),
     ),
     "hostile": message_of(

@@ -119,10 +119,10 @@ def test_benchmarks_may_come_and_go(
 
 class TestGivingUp:
     def test_a_build_that_no_machine_finished_is_an_infrastructure_failure(self, farm: Farm) -> None:
-        give_up(farm.service.store, 1, "its machine fell silent")
+        give_up(farm.service.store, 1, "its machine stopped responding")
         (build,) = farm.service.store.memory.builds
 
-        assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("its machine fell silent",))
+        assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("its machine stopped responding",))
         assert farm.service.store.memory.hints[-1] == ("vote", 1)
 
     def test_one_that_nobody_wanted_any_more_was_cancelled(self, farm: Farm) -> None:

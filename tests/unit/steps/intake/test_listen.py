@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import BadEvent, Refused, Transient
-from service.steps.intake.listen import failures_after, listen, pause, tells_of_loss
+from service.steps.intake.listen import Actions, Timing, failures_after, is_loss, listen, pause
 from service.steps.intake.receive_event import receive_event
 from tests.support.memory_store import MemoryStore
 
@@ -26,7 +26,7 @@ GONE = "Connection closed by remote host."
 
 @dataclass(frozen=True)
 class Said:
-    """A line as the stream gives it."""
+    """A line of the stream."""
 
     body: bytes
     is_whole: bool = True
@@ -34,21 +34,21 @@ class Said:
 
 @dataclass(frozen=True)
 class Quiet:
-    """So many seconds in which nothing comes."""
+    """A time without a line."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Unconnected:
-    """So many seconds in which the server does not let us in."""
+    """A time in which the server does not accept the connection."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Burst:
-    """A line that comes so many times, a millisecond apart."""
+    """A line that is repeated, a millisecond apart."""
 
     body: bytes
     times: int
@@ -59,9 +59,9 @@ Happening = Said | Quiet | Unconnected | Burst
 
 @dataclass
 class World:
-    """A clock, a server with its connections in turn, and a service; after the last connection all stops.
+    """A clock, a server with its connections in turn, and a service; the last connection ends the test.
 
-    ``away`` says in which seconds the database does not answer, ``unasked`` in which the queue does not.
+    The database does not answer in the seconds ``away``, and the queue in the seconds ``unasked``.
     """
 
     connections: list[Sequence[Happening] | Transient]
@@ -77,20 +77,10 @@ class World:
     script: list[Happening] = field(default_factory=list)
 
     def run(self, *, silence: float = 600.0, receive: Callable[[bytes], object] | None = None) -> World:
-        listen(
-            self,
-            receive or self.receive,
-            self.ask,
-            self.stop,
-            self.beat,
-            self.sleep,
-            silence=silence,
-            clock=lambda: self.now,
-            chance=lambda: 1.0,
-        )
+        actions = Actions(receive or self.receive, self.ask, self.beat)
+        timing = Timing(self.sleep, silence, clock=lambda: self.now, chance=lambda: 1.0)
+        listen(self, actions, self.stop, timing)
         return self
-
-    # What the listener is given.
 
     @contextmanager
     def lines(self) -> Iterator[World]:
@@ -151,7 +141,7 @@ def test_every_line_is_received_in_order() -> None:
     assert world.comment == [CREATED, MERGED]
 
 
-def test_lines_become_stored_events_that_are_looked_at() -> None:
+def test_each_event_is_stored_and_queued() -> None:
     store = MemoryStore()
     World([[Said(CREATED), Said(DROPPED), Said(b"<html>")]]).run(
         receive=lambda body: receive_event(store, "gerrit", body)
@@ -161,47 +151,47 @@ def test_lines_become_stored_events_that_are_looked_at() -> None:
     assert [task for task, _ in store.memory.hints] == ["handle_event"]
 
 
-def test_a_new_connection_is_followed_by_a_reconciliation_since_nothing_is_replayed() -> None:
+def test_each_new_connection_is_followed_by_a_reconciliation() -> None:
     world = World([[Quiet(100)], [Quiet(100)]]).run()
 
     assert len(world.asked) == len(world.connected) == 2
     assert all(asked >= connected for asked, connected in zip(world.asked, world.connected, strict=True))
 
 
-def test_nothing_is_asked_before_the_server_listens_on_our_behalf() -> None:
-    """What happened between the reconciliation and then would be told by neither."""
+def test_the_reconciliation_waits_until_the_connection_is_complete() -> None:
+    """Otherwise both would miss events in between."""
     world = World([[Unconnected(20), Quiet(1)]]).run()
 
     assert world.asked == [21.0]
 
 
-def test_nothing_is_asked_for_a_connection_that_was_never_made() -> None:
+def test_a_failed_connection_is_not_followed_by_a_reconciliation() -> None:
     assert World([Transient("refused"), [Unconnected(5)], Refused("denied"), []]).run().asked == []
 
 
 @pytest.mark.parametrize(
     "line", [Said(DROPPED), Said(CREATED[:100], is_whole=False), Said(b"<html>"), Said(b"\xff[[[")]
 )
-def test_a_lost_line_is_made_good_at_once(line: Said) -> None:
+def test_a_lost_line_is_followed_by_a_reconciliation(line: Said) -> None:
     world = World([[Quiet(100), line, Quiet(1)]]).run()
 
     assert world.asked == [1.0, 100.0]
 
 
-def test_many_lost_lines_are_made_good_together() -> None:
+def test_many_lost_lines_need_few_reconciliations() -> None:
     world = World([[Quiet(100), Burst(DROPPED, 1000), Quiet(60)]]).run()
 
     assert len(world.comment) == 1000
     assert world.asked == [1.0, pytest.approx(100.001), pytest.approx(105.001, abs=1.0)]
 
 
-def test_a_line_that_is_no_event_does_not_keep_the_next_from_being_heard() -> None:
+def test_a_line_that_is_not_an_event_does_not_block_the_next() -> None:
     world = World([[Said(b""), Said(b"[]"), Said(b'{"type": 1}'), Said(b"\0"), Said(CREATED)]]).run()
 
     assert world.comment == [CREATED]
 
 
-def test_what_the_service_itself_cannot_read_is_passed_over() -> None:
+def test_an_event_that_the_service_rejects_is_skipped() -> None:
     comment: list[bytes] = []
 
     def receive(body: bytes) -> None:
@@ -215,28 +205,28 @@ def test_what_the_service_itself_cannot_read_is_passed_over() -> None:
     assert comment == [b"", MERGED]
 
 
-def test_silence_is_answered_by_a_reconciliation_and_not_by_a_new_connection() -> None:
+def test_silence_leads_to_a_reconciliation_and_not_to_a_new_connection() -> None:
     world = World([[Quiet(1500)]]).run(silence=600.0)
 
     assert world.connected == [0.0]
     assert world.asked == [1.0, 601.0, 1201.0]
 
 
-def test_while_something_is_heard_there_is_no_silence() -> None:
+def test_a_received_event_ends_the_silence() -> None:
     world = World([[Quiet(500), Said(CREATED), Quiet(500)]]).run(silence=600.0)
 
     assert world.asked == [1.0]
 
 
-def test_what_came_while_the_database_was_away_is_made_good_once_it_is_back() -> None:
+def test_a_database_outage_is_followed_by_a_reconciliation() -> None:
     world = World([[Quiet(50), Said(CREATED), Quiet(50), Said(MERGED)]], away=(45.0, 75.0)).run()
 
     assert world.comment == [MERGED]
     assert world.asked == [1.0, pytest.approx(76.0, abs=1.0)]
 
 
-def test_the_database_is_not_tried_for_every_line_while_it_is_away() -> None:
-    """Each try may take its whole timeout, and meanwhile the server would drop what it has to tell."""
+def test_the_database_is_not_tried_for_every_line_during_an_outage() -> None:
+    """Each attempt may take its whole timeout, and meanwhile the server would drop events."""
     tries = []
 
     def receive(body: bytes) -> None:
@@ -248,7 +238,7 @@ def test_the_database_is_not_tried_for_every_line_while_it_is_away() -> None:
     assert len(tries) == 1
 
 
-def test_one_event_that_could_not_be_stored_delays_no_other() -> None:
+def test_an_event_that_could_not_be_stored_does_not_delay_the_next() -> None:
     tries = []
 
     def receive(body: bytes) -> None:
@@ -262,13 +252,13 @@ def test_one_event_that_could_not_be_stored_delays_no_other() -> None:
     assert len(world.asked) == 2
 
 
-def test_a_request_that_could_not_be_made_is_made_again() -> None:
+def test_a_failed_request_for_a_reconciliation_is_repeated() -> None:
     world = World([[Quiet(100)]], unasked=(0.0, 30.0)).run()
 
     assert world.asked == [pytest.approx(33.5, abs=3.5)]
 
 
-def test_a_sign_of_life_is_left_at_least_every_15_seconds_whatever_happens() -> None:
+def test_there_is_a_heartbeat_at_least_every_15_seconds() -> None:
     world = World(
         [[Quiet(100)], *[Transient("refused")] * 9, [Burst(CREATED, 50_000)], [Unconnected(29)], [Quiet(40)]]
     ).run()
@@ -279,13 +269,13 @@ def test_a_sign_of_life_is_left_at_least_every_15_seconds_whatever_happens() -> 
     assert world.now - moments[-1] <= 15.0
 
 
-def test_the_sign_of_life_says_how_long_there_has_been_a_connection() -> None:
+def test_the_heartbeat_shows_the_age_of_the_connection() -> None:
     world = World([[Said(CREATED), Said(b"<html>"), Quiet(600)]]).run()
 
-    assert world.beats[-1][1] == "connected for 10 min: 1 heard, 1 lost"
+    assert world.beats[-1][1] == "connected for 10 min: 1 received, 1 lost"
 
 
-def test_the_sign_of_life_says_how_long_there_has_been_none_and_why() -> None:
+def test_the_heartbeat_shows_the_length_of_an_outage_and_its_cause() -> None:
     refused = "port 29418: Connection refused"
     world = World([[Quiet(100)], *[Transient(refused)] * 4, [Unconnected(1)]]).run()
     notes = [note for _, note in world.beats]
@@ -295,26 +285,26 @@ def test_the_sign_of_life_says_how_long_there_has_been_none_and_why() -> None:
     assert notes[-1] == f"disconnected for 60 s: {refused}"
 
 
-def test_the_tries_come_ever_more_seldom_until_one_a_minute() -> None:
+def test_the_pauses_between_attempts_grow_to_a_minute() -> None:
     world = World([*[Transient("refused")] * 9, []]).run()
     pauses = [later - before for before, later in pairwise(world.connected)]
 
     assert pauses == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, 60.0]
 
 
-def test_after_a_connection_that_lasted_the_next_try_comes_soon() -> None:
+def test_after_a_long_connection_the_next_attempt_comes_soon() -> None:
     world = World([*[Transient("refused")] * 9, [Quiet(3600)], []]).run()
 
     assert world.connected[-1] - world.connected[-2] == pytest.approx(3602.0)
 
 
-def test_a_server_that_hangs_up_at_once_is_not_called_in_a_loop() -> None:
+def test_a_server_that_closes_every_connection_is_not_tried_in_a_loop() -> None:
     world = World([*[[Said(CREATED)]] * 9, []]).run()
 
     assert world.connected[-1] - world.connected[-2] == pytest.approx(60.0)
 
 
-def test_it_ends_within_a_tick_while_it_waits_for_the_next_try() -> None:
+def test_it_stops_within_a_tick_while_it_waits_for_the_next_attempt() -> None:
     world = World([*[Transient("refused")] * 9])
     sleep = world.sleep
 
@@ -329,7 +319,7 @@ def test_it_ends_within_a_tick_while_it_waits_for_the_next_try() -> None:
     assert world.now <= 201.0
 
 
-def test_it_ends_between_two_lines_of_a_flood() -> None:
+def test_it_stops_between_two_lines_of_a_burst() -> None:
     world = World([[Burst(CREATED, 1000)]])
 
     def receive(_: bytes) -> None:
@@ -341,7 +331,7 @@ def test_it_ends_between_two_lines_of_a_flood() -> None:
     assert world.now == pytest.approx(0.5, abs=0.01)
 
 
-def test_it_does_not_begin_when_it_is_to_stop() -> None:
+def test_it_does_not_start_if_stop_is_set() -> None:
     world = World([[Said(CREATED)]])
     world.stop.set()
 
@@ -354,18 +344,18 @@ def test_a_pause_is_between_a_second_and_a_minute(failures: int, chance: float) 
     assert 1.0 <= pause(failures, chance) <= 60.0
 
 
-def test_listeners_that_were_cut_off_together_come_back_apart() -> None:
+def test_listeners_that_lost_their_connections_together_reconnect_at_different_times() -> None:
     assert pause(6, 0.0) == 30.0
     assert pause(6, 0.5) == 45.0
 
 
-def test_a_short_connection_goes_on_with_the_row_of_failures() -> None:
+def test_a_short_connection_counts_as_a_failure() -> None:
     assert failures_after(3, 0.0) == 4
     assert failures_after(3, 59.0) == 4
     assert failures_after(3, 60.0) == 1
 
 
-def test_only_dropped_output_and_cut_lines_tell_of_a_loss() -> None:
-    assert tells_of_loss(Said(DROPPED))
-    assert tells_of_loss(Said(b'{"type":', is_whole=False))
-    assert not any(tells_of_loss(Said(path.read_bytes())) for path in SAMPLES.glob("stream-*.json"))
+def test_only_dropped_output_and_incomplete_lines_show_a_loss() -> None:
+    assert is_loss(Said(DROPPED))
+    assert is_loss(Said(b'{"type":', is_whole=False))
+    assert not any(is_loss(Said(path.read_bytes())) for path in SAMPLES.glob("stream-*.json"))

@@ -19,7 +19,7 @@ ABANDONED: dict[str, Any] = {"status": ChangeStatus.ABANDONED}
 MERGED: dict[str, Any] = {"status": ChangeStatus.MERGED, "merged_as": "merged"}
 
 
-def test_an_open_patch_set_gets_a_run_that_is_to_be_planned() -> None:
+def test_an_open_patch_set_gets_a_run_in_planning() -> None:
     service = Service()
     service.see(change_at(1))
 
@@ -37,7 +37,7 @@ def test_looking_twice_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("end", [RunState.RUNNING, RunState.FINISHED, RunState.REFUSED])
-def test_a_patch_set_that_had_its_run_gets_no_other(end: RunState) -> None:
+def test_a_patch_set_gets_only_one_run(end: RunState) -> None:
     service = Service()
     service.see(change_at(1))
     with service.store.transaction() as tx:
@@ -45,7 +45,7 @@ def test_a_patch_set_that_had_its_run_gets_no_other(end: RunState) -> None:
             tx.start_run(1, tree="t", parent=None, parent_tree=None, label="Verified")
         else:
             tx.end_run(1, end)
-    service.see(change_at(1, minutes=1, subject="A reviewer said something"))
+    service.see(change_at(1, minutes=1, subject="A reviewer wrote a comment"))
 
     assert service.runs() == [("patch1", end)]
 
@@ -64,7 +64,7 @@ def test_a_new_patch_set_cancels_the_run_and_builds_of_the_old_one() -> None:
     assert [build.cancel_requested for build in service.store.memory.builds] == [True, False]
 
 
-def test_a_finished_run_of_an_old_patch_set_stays_as_it_was() -> None:
+def test_a_finished_run_of_an_old_patch_set_stays_finished() -> None:
     service = Service()
     service.see(change_at(1))
     service.plan()
@@ -77,7 +77,7 @@ def test_a_finished_run_of_an_old_patch_set_stays_as_it_was() -> None:
     assert not service.store.memory.builds[0].cancel_requested
 
 
-def test_abandoning_cancels_and_restoring_starts_anew() -> None:
+def test_abandoning_cancels_and_restoring_starts_again() -> None:
     service = Service()
     service.see(change_at(1))
     service.see(change_at(1, minutes=1, **ABANDONED))
@@ -88,7 +88,7 @@ def test_abandoning_cancels_and_restoring_starts_anew() -> None:
     assert service.runs() == [("patch1", RunState.CANCELLED), ("patch1", RunState.PLANNING)]
 
 
-def test_a_change_that_was_abandoned_before_anything_ran_stays_quiet() -> None:
+def test_a_change_that_was_abandoned_before_its_first_run_gets_no_run() -> None:
     service = Service()
     service.see(change_at(1, **ABANDONED))
 
@@ -124,7 +124,7 @@ def test_a_merged_change_gets_one_run_of_the_branch() -> None:
     assert service.store.memory.hints == [("plan", 1), ("plan", 2)]
 
 
-def test_a_merge_that_made_no_commit_measures_nothing() -> None:
+def test_a_merge_without_a_commit_starts_no_run() -> None:
     service = Service()
     service.see(change_at(1, status=ChangeStatus.MERGED))
 
@@ -132,7 +132,7 @@ def test_a_merge_that_made_no_commit_measures_nothing() -> None:
 
 
 def test_an_older_state_of_the_change_is_ignored() -> None:
-    """Answers overtake each other: what was asked first may arrive last."""
+    """Responses may arrive out of order."""
     service = Service()
     service.see(change_at(2))
     service.see(change_at(1))
@@ -141,7 +141,7 @@ def test_an_older_state_of_the_change_is_ignored() -> None:
     assert service.runs() == [("patch2", RunState.PLANNING)]
 
 
-def test_a_change_that_is_not_there_is_left_alone() -> None:
+def test_a_missing_change_is_ignored() -> None:
     service = Service()
     service.see(change_at(1))
     look_at_change(service.store, service.server, ChangeKey("gerrit", 8))
@@ -152,7 +152,7 @@ def test_a_change_that_is_not_there_is_left_alone() -> None:
 
 
 class TestDueVotes:
-    """A vote that met a closed change is cast once the change is open again."""
+    """A vote that was due while the change was closed is cast when the change is open again."""
 
     @pytest.fixture
     def service(self) -> Service:
@@ -165,16 +165,16 @@ class TestDueVotes:
         assert deliver_reviews(service.store, service.store, service.server) == 0
         return service
 
-    def test_after_it_was_restored(self, service: Service) -> None:
+    def test_a_restored_change_gets_its_vote(self, service: Service) -> None:
         service.see(change_at(1, minutes=2))
         assert deliver_reviews(service.store, service.store, service.server) == 1
         assert service.server.reviews[-1].labels == {"Performance": 1}
 
-    def test_but_not_after_new_code(self, service: Service) -> None:
+    def test_a_newer_patch_set_does_not_get_it(self, service: Service) -> None:
         service.see(change_at(2))
         assert deliver_reviews(service.store, service.store, service.server) == 0
 
-    def test_and_not_twice(self, service: Service) -> None:
+    def test_it_is_cast_once(self, service: Service) -> None:
         for minutes in (2, 3):
             service.see(change_at(1, minutes=minutes))
             deliver_reviews(service.store, service.store, service.server)
@@ -182,7 +182,7 @@ class TestDueVotes:
 
 
 class TestReconciling:
-    def test_what_no_event_told_is_found(self) -> None:
+    def test_an_update_without_an_event_is_found(self) -> None:
         service = Service()
         service.server.put(change_at(1))
         service.server.put(change_at(1, key=ChangeKey("gerrit", 8), **ABANDONED))
@@ -192,7 +192,7 @@ class TestReconciling:
         assert service.reconcile(is_full=True) == 1
         assert len(service.runs()) == 1
 
-    def test_one_process_does_it_at_a_time(self) -> None:
+    def test_only_one_process_reconciles_at_a_time(self) -> None:
         service = Service()
         service.server.put(change_at(1))
         with service.store.exclusive("reconcile"):

@@ -14,7 +14,7 @@ SAMPLES = Path(__file__).parents[3] / "samples" / "gerrit"
 CREATED = b'{"type": "patchset-created", "change": {"number": 7}}'
 
 
-def test_an_event_is_stored_and_its_change_is_to_be_looked_at() -> None:
+def test_an_event_is_stored_and_a_look_at_its_change_is_queued() -> None:
     store = MemoryStore()
     event_id = receive_event(store, "gerrit", (SAMPLES / "webhook-patchset-created.json").read_bytes())
 
@@ -23,8 +23,8 @@ def test_an_event_is_stored_and_its_change_is_to_be_looked_at() -> None:
     assert store.memory.hints == [("handle_event", event_id)]
 
 
-def test_the_same_event_again_is_counted_and_looked_at_again() -> None:
-    """Gerrit repeats what it believes we missed; bodies carry no id, so two may also just be alike."""
+def test_a_repeated_event_is_counted_and_handled_again() -> None:
+    """Gerrit repeats an event if it believes that the receiver missed it, and events may be equal."""
     store = MemoryStore()
     numbers = {receive_event(store, "gerrit", CREATED) for _ in range(25)}
 
@@ -43,7 +43,7 @@ def test_equal_events_of_two_servers_are_two() -> None:
 @pytest.mark.parametrize(
     "name", ["stream-ref-updated-branch", "stream-topic-changed", "stream-project-created"]
 )
-def test_what_moves_no_change_is_stored_as_handled(name: str) -> None:
+def test_an_event_that_updates_no_change_is_stored_as_handled(name: str) -> None:
     store = MemoryStore()
     receive_event(store, "gerrit", (SAMPLES / f"{name}.json").read_bytes())
 
@@ -52,7 +52,7 @@ def test_what_moves_no_change_is_stored_as_handled(name: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"type": 1}', b"\xff" * 100])
-def test_garbage_is_refused_and_leaves_nothing(body: bytes) -> None:
+def test_garbage_is_refused_and_not_stored(body: bytes) -> None:
     store = MemoryStore()
     with pytest.raises(BadEvent):
         receive_event(store, "gerrit", body)
@@ -61,7 +61,7 @@ def test_garbage_is_refused_and_leaves_nothing(body: bytes) -> None:
     assert store.memory.hints == []
 
 
-def test_handling_an_event_looks_at_the_change_it_hints_at() -> None:
+def test_handling_an_event_looks_at_its_change() -> None:
     service = Service()
     service.server.put(change_at(1))
     handle_event(service.store, service.server, receive_event(service.store, KEY.instance, CREATED))
@@ -70,7 +70,7 @@ def test_handling_an_event_looks_at_the_change_it_hints_at() -> None:
     assert service.store.memory.events[0].is_handled
 
 
-def test_a_change_that_cannot_be_seen_ends_the_event_quietly() -> None:
+def test_an_event_of_a_hidden_change_is_handled_without_an_error() -> None:
     service = Service()
     handle_event(service.store, service.server, receive_event(service.store, KEY.instance, CREATED))
 
@@ -78,7 +78,7 @@ def test_a_change_that_cannot_be_seen_ends_the_event_quietly() -> None:
     assert service.store.memory.events[0].is_handled
 
 
-def test_an_event_without_a_change_only_ends() -> None:
+def test_an_event_without_a_change_is_only_marked_as_handled() -> None:
     service = Service()
     body = (SAMPLES / "stream-project-created.json").read_bytes()
     handle_event(service.store, service.server, receive_event(service.store, "gerrit", body))
@@ -86,7 +86,7 @@ def test_an_event_without_a_change_only_ends() -> None:
     assert service.runs() == []
 
 
-def test_events_that_come_together_are_stored_together_and_each_is_told_its_number() -> None:
+def test_a_batch_of_events_is_stored_in_one_transaction_and_returns_an_id_for_each() -> None:
     store = MemoryStore()
     other = CREATED.replace(b"7", b"8")
     merged = (SAMPLES / "stream-ref-updated-branch.json").read_bytes()
@@ -102,7 +102,7 @@ def test_events_that_come_together_are_stored_together_and_each_is_told_its_numb
     assert set(store.memory.hints) == {("handle_event", first), ("handle_event", second)}
 
 
-def test_nothing_readable_among_what_came_together_leaves_nothing() -> None:
+def test_a_batch_without_a_readable_event_stores_nothing() -> None:
     store = MemoryStore()
     assert receive_events(store, "gerrit", [b"", b"[]"]) == [None, None]
     assert (store.memory.events, store.memory.hints) == ([], [])

@@ -26,7 +26,7 @@ def service() -> Service:
     return service
 
 
-def test_a_change_that_was_abandoned_unheard_is_found(service: Service) -> None:
+def test_a_change_that_was_abandoned_without_an_event_is_found(service: Service) -> None:
     service.server.put(change_at(1, minutes=1, status=ChangeStatus.ABANDONED))
 
     assert service.reconcile(is_full=True) == 1
@@ -34,20 +34,20 @@ def test_a_change_that_was_abandoned_unheard_is_found(service: Service) -> None:
     assert service.reconcile(is_full=True) == 0
 
 
-def test_a_change_that_was_merged_unheard_is_measured(service: Service) -> None:
+def test_a_change_that_was_merged_without_an_event_is_measured(service: Service) -> None:
     service.server.put(change_at(1, minutes=1, status=ChangeStatus.MERGED, merged_as="parent"))
 
     assert service.reconcile(is_full=True) == 1
     assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
 
 
-def test_a_change_that_is_open_there_and_here_is_looked_at_once(service: Service) -> None:
+def test_a_change_that_is_open_on_both_sides_is_looked_at_once(service: Service) -> None:
     service.server.put(change_at(1, key=ChangeKey("gerrit", 8)))
 
     assert service.reconcile(is_full=True) == 2
 
 
-def test_a_change_that_the_server_no_longer_shows_stops_nothing(service: Service) -> None:
+def test_a_change_that_the_server_no_longer_shows_is_skipped(service: Service) -> None:
     del service.server.changes[KEY]
     service.server.put(change_at(1, key=ChangeKey("gerrit", 8)))
 
@@ -55,7 +55,7 @@ def test_a_change_that_the_server_no_longer_shows_stops_nothing(service: Service
     assert len(service.runs()) == 2
 
 
-def test_changes_of_another_server_are_not_asked_for(service: Service) -> None:
+def test_changes_of_another_server_are_not_requested(service: Service) -> None:
     service.server.instance = "elsewhere"
     service.server.changes.clear()
 
@@ -63,27 +63,27 @@ def test_changes_of_another_server_are_not_asked_for(service: Service) -> None:
 
 
 class TestPosition:
-    """How far the server was read, by its own clock."""
+    """The position up to which the server was read, by its own clock."""
 
     def test_the_first_contact_looks_at_everything(self, service: Service) -> None:
         assert service.store.memory.sync_cursors == {}
         assert service.reconcile() == 1
         assert service.store.memory.sync_cursors["gerrit"].first_contact == WRITTEN
 
-    def test_later_only_what_moved_is_looked_at(self, service: Service) -> None:
+    def test_later_only_updated_changes_are_looked_at(self, service: Service) -> None:
         service.reconcile()
         assert service.reconcile() == 0
         service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))
         assert service.reconcile() == 1
         assert service.runs()[-1] == ("patch2", RunState.PLANNING)
 
-    def test_what_the_server_shows_late_is_caught_up_with(self, service: Service) -> None:
+    def test_an_update_that_the_server_shows_late_is_found(self, service: Service) -> None:
         service.reconcile()
         service.server.put(change_at(2, updated=WRITTEN - timedelta(minutes=4)))
         assert service.reconcile() == 1
 
-    def test_a_look_at_everything_that_is_open_misses_nothing_that_is_closed(self, service: Service) -> None:
-        """One that was made and merged while nobody looked."""
+    def test_a_full_reconciliation_also_finds_closed_changes(self, service: Service) -> None:
+        """A change may be created and merged between two reconciliations."""
         service.reconcile()
         merged = change_at(
             1,
@@ -98,7 +98,7 @@ class TestPosition:
         service.reconcile(is_full=True)
         assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.PLANNING)]
 
-    def test_it_moves_with_the_stored_work_only(self, service: Service) -> None:
+    def test_it_moves_only_with_the_queued_tasks(self, service: Service) -> None:
         service.reconcile()
         service.server.put(change_at(2, updated=WRITTEN + timedelta(minutes=1)))
         before = service.store.memory.sync_cursors["gerrit"]

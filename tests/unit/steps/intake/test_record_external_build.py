@@ -1,4 +1,4 @@
-"""Another CI tells of its builds, in any order and more than once."""
+"""Another CI reports its builds, in any order and more than once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def end(service: Service, job: str, number: int, result: str = "SUCCESS", *cause
 
 
 def vote(service: Service) -> int | None:
-    """Of the last decision, once every run that was woken is looked at."""
+    """Decide every run with a queued vote; return the last decision."""
     for _, run in [hint for hint in service.store.memory.hints if hint[0] == "vote"]:
         service.vote(run)
     return service.store.memory.decisions[-1].vote
@@ -59,7 +59,7 @@ def message(service: Service) -> list[str]:
 
 
 def names(service: Service, run: int) -> list[tuple[str, int | None]]:
-    """The builds of a run as the other CI names them."""
+    """The builds of a run, with the numbers of the other CI."""
     builds = [
         service.store.memory.builds[b - 1] for number, b in service.store.memory.run_builds if number == run
     ]
@@ -68,7 +68,7 @@ def names(service: Service, run: int) -> list[tuple[str, int | None]]:
 
 @pytest.fixture
 def service() -> Service:
-    """A patch set for which two jobs of another CI are waited for."""
+    """A patch set that waits for two jobs of another CI."""
     service = Service(source=project(ELSEWHERE))
     service.server.members = {("bob", "committers")}
     service.server.put(change_at(1, updated=WRITTEN))
@@ -79,15 +79,15 @@ def service() -> Service:
 
 @pytest.fixture
 def failed(service: Service) -> Service:
-    """The same after its first round, in which macos failed."""
+    """The same after its first run, in which macos failed."""
     end(service, "linux", 5, "SUCCESS")
     end(service, "macos", 7, "FAILURE", "Test  #49: dcp")
     assert vote(service) == -1
     return service
 
 
-class TestTheFirstRound:
-    def test_builds_wait_for_their_results_and_no_machine_is_told(self, service: Service) -> None:
+class TestTheFirstRun:
+    def test_builds_wait_for_their_results_and_no_machine_executes_them(self, service: Service) -> None:
         memory = service.store.memory
 
         assert [(each.job, each.state) for each in memory.builds[:2]] == [
@@ -97,7 +97,7 @@ class TestTheFirstRound:
         assert [each.sequence_id for each in memory.builds[:2]] == [None, None]
         assert "execute" not in {task for task, _ in memory.hints}
 
-    def test_the_round_ends_with_the_last_result(self, service: Service) -> None:
+    def test_the_run_ends_with_the_last_result(self, service: Service) -> None:
         assert end(service, "linux", 5)
         service.vote()
         assert service.runs() == [("patch1", RunState.RUNNING)]
@@ -116,7 +116,7 @@ class TestTheFirstRound:
     @pytest.mark.parametrize(
         ("result", "cast"), [("SUCCESS", 1), ("FAILURE", -1), ("UNSTABLE", None), ("ABORTED", None)]
     )
-    def test_each_result_is_told_in_its_word_and_votes(
+    def test_each_result_is_reported_by_its_name_and_votes(
         self, service: Service, result: str, cast: int | None
     ) -> None:
         end(service, "linux", 5, result)
@@ -125,13 +125,13 @@ class TestTheFirstRound:
         assert vote(service) == cast
         assert f"http://ci.example.com/job/linux/5/ : {result}" in message(service)
 
-    def test_one_that_was_not_built_there_does_not_count(self, service: Service) -> None:
+    def test_a_job_that_the_other_ci_did_not_build_does_not_count(self, service: Service) -> None:
         end(service, "linux", 5, "NOT_BUILT")
         end(service, "macos", 7)
 
         assert vote(service) == 1
 
-    def test_a_build_that_began_shows_its_page_before_it_ends(self, service: Service) -> None:
+    def test_a_started_build_shows_its_page_before_it_ends(self, service: Service) -> None:
         assert begin(service, "linux", 5)
         assert not begin(service, "linux", 5)
 
@@ -141,7 +141,7 @@ class TestTheFirstRound:
         assert end(service, "linux", 5)
         assert names(service, 1) == [("linux", 5), ("macos", None)]
 
-    def test_a_newer_build_overtakes_one_that_is_still_on_its_way(self, service: Service) -> None:
+    def test_a_newer_build_replaces_an_unfinished_one(self, service: Service) -> None:
         begin(service, "linux", 5)
         assert end(service, "linux", 6)
         assert not end(service, "linux", 5, "FAILURE")
@@ -149,13 +149,13 @@ class TestTheFirstRound:
         assert names(service, 1) == [("linux", 6), ("macos", None)]
         assert service.store.memory.builds[-1].outcome is Outcome.PASSED
 
-    def test_a_job_whose_paths_are_untouched_is_not_run_whatever_the_other_ci_does(
+    def test_a_job_without_changed_files_is_not_run_even_if_the_other_ci_runs_it(
         self, service: Service
     ) -> None:
         assert not begin(service, "docs", 3)
         assert not end(service, "docs", 3, "FAILURE")
 
-    def test_equal_trees_wait_for_results_of_their_own(self, failed: Service) -> None:
+    def test_equal_trees_each_need_a_result(self, failed: Service) -> None:
         source = failed.source
         source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
         failed.see(change_at(2, updated=WRITTEN))
@@ -172,12 +172,12 @@ class TestTheFirstRound:
         assert message(service)[:3] == [
             "Build Aborted ",
             "https://bench.example.com/job/linux/1/ : ABORTED",
-            "no result came from the other CI",
+            "the other CI reported no result before the deadline",
         ]
         assert end(service, "linux", 5)
         assert vote(service) == 1
 
-    def test_with_newer_code_nobody_waits_any_more(self, service: Service) -> None:
+    def test_a_newer_patch_set_ends_the_wait(self, service: Service) -> None:
         service.see(change_at(2, updated=WRITTEN))
         service.plan(2)
         sweep(service.store, service.store, MemoryQueue())
@@ -186,8 +186,8 @@ class TestTheFirstRound:
         assert not end(service, "linux", 5)
 
 
-class TestLaterRounds:
-    def test_a_job_that_ran_again_opens_the_next_round_at_its_end(self, failed: Service) -> None:
+class TestLaterRuns:
+    def test_a_repeated_job_starts_the_next_run_and_moves_to_its_end(self, failed: Service) -> None:
         assert begin(failed, "linux", 6)
         assert failed.runs()[-1] == ("patch1", RunState.RUNNING)
         assert end(failed, "linux", 6)
@@ -196,13 +196,13 @@ class TestLaterRounds:
         assert vote(failed) == -1
         assert "Test  #49: dcp ( http://ci.example.com/job/macos/7/ )" in message(failed)
 
-    def test_its_result_alone_opens_and_ends_it(self, failed: Service) -> None:
+    def test_a_result_without_a_start_also_starts_and_ends_the_next_run(self, failed: Service) -> None:
         assert end(failed, "macos", 8)
 
         assert names(failed, 2) == [("linux", 5), ("macos", 8)]
         assert vote(failed) == 1
 
-    def test_the_second_one_in_a_round_stays_in_its_place(self, failed: Service) -> None:
+    def test_a_second_repeated_job_keeps_its_place(self, failed: Service) -> None:
         begin(failed, "linux", 6)
         begin(failed, "macos", 8)
         assert names(failed, 2) == [("macos", 8), ("linux", 6)]
@@ -215,16 +215,16 @@ class TestLaterRounds:
         assert len(failed.store.memory.decisions) == 2
 
     @pytest.mark.parametrize("number", [6, 7])
-    def test_what_is_not_newer_changes_nothing(self, failed: Service, number: int) -> None:
+    def test_a_report_of_an_older_build_changes_nothing(self, failed: Service, number: int) -> None:
         assert not begin(failed, "macos", number)
         assert not end(failed, "macos", number)
         assert len(failed.store.memory.runs) == 1
 
-    def test_an_earlier_round_is_known_in_the_next_one_too(self, failed: Service) -> None:
+    def test_a_report_from_an_earlier_run_changes_nothing(self, failed: Service) -> None:
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
         failed.see(failed.server.changes[KEY])
         (answer,) = failed.run_comment_commands()
-        assert "only what another CI builds failed" in answer
+        assert "only builds of another CI failed" in answer
 
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck macos")
         failed.see(failed.server.changes[KEY])
@@ -236,7 +236,7 @@ class TestLaterRounds:
         assert end(failed, "macos", 8)
         assert vote(failed) == 1
 
-    def test_a_round_that_a_person_called_off_takes_nothing(self, failed: Service) -> None:
+    def test_a_cancelled_run_accepts_no_report(self, failed: Service) -> None:
         begin(failed, "macos", 8)
         failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
         failed.see(failed.server.changes[KEY])
@@ -258,7 +258,7 @@ class TestLaterRounds:
 
 
 class TestWithdrawnBuilds:
-    def test_where_nothing_was_executed_none_is_named(self, service: Service) -> None:
+    def test_without_an_executed_build_the_message_does_not_name_it(self, service: Service) -> None:
         assert withdraw_external(service.store, TARGET, "linux")
         assert not withdraw_external(service.store, TARGET, "linux")
         assert withdraw_external(service.store, TARGET, "macos")
@@ -267,7 +267,7 @@ class TestWithdrawnBuilds:
         assert message(service)[0] == "No Builds Executed "
         assert not any("linux" in line or "macos" in line for line in message(service))
 
-    def test_beside_others_it_keeps_the_round_from_a_vote_for_the_patch_set(self, service: Service) -> None:
+    def test_beside_other_builds_it_prevents_a_plus_one(self, service: Service) -> None:
         withdraw_external(service.store, TARGET, "linux")
         end(service, "macos", 7)
 
@@ -275,24 +275,24 @@ class TestWithdrawnBuilds:
         assert message(service)[:3] == [
             "Build Aborted ",
             "https://bench.example.com/job/linux/1/ : ABORTED",
-            "the other CI withdrew it before it began",
+            "the other CI withdrew the build before it started",
         ]
 
-    def test_what_failed_beside_it_still_votes_against(self, service: Service) -> None:
+    def test_a_failed_build_beside_it_still_votes_minus_one(self, service: Service) -> None:
         withdraw_external(service.store, TARGET, "linux")
         end(service, "macos", 7, "FAILURE")
 
         assert vote(service) == -1
 
-    def test_one_that_began_is_not_withdrawn(self, service: Service) -> None:
+    def test_a_started_build_cannot_be_withdrawn(self, service: Service) -> None:
         begin(service, "linux", 5)
 
         assert not withdraw_external(service.store, TARGET, "linux")
 
-    def test_one_that_has_ended_is_not_withdrawn(self, failed: Service) -> None:
+    def test_a_finished_build_cannot_be_withdrawn(self, failed: Service) -> None:
         assert not withdraw_external(failed.store, TARGET, "macos")
 
-    def test_it_may_be_run_after_all(self, service: Service) -> None:
+    def test_a_withdrawn_build_can_run_later(self, service: Service) -> None:
         withdraw_external(service.store, TARGET, "linux")
         withdraw_external(service.store, TARGET, "macos")
         vote(service)
@@ -304,8 +304,8 @@ class TestWithdrawnBuilds:
         assert names(service, 3) == [("linux", 5), ("macos", 7)]
 
 
-class TestWhatIsNotKnown:
-    def test_before_the_run_is_planned_it_is_to_be_told_again(self) -> None:
+class TestUnknownBuilds:
+    def test_a_report_before_the_run_is_planned_must_be_repeated(self) -> None:
         service = Service(source=project(ELSEWHERE))
         service.see(change_at(1))
         for tell in (begin, end):
@@ -331,7 +331,7 @@ class TestWhatIsNotKnown:
         with pytest.raises(NotFound, match="run 1 has no job windows"):
             end(service, "windows", 5)
 
-    def test_the_result_of_a_job_of_ours_is_refused(self, service: Service) -> None:
+    def test_a_result_for_a_benchmark_job_is_refused(self, service: Service) -> None:
         with pytest.raises(BadInput, match="job: perf is not of kind external"):
             end(service, "perf", 5)
 

@@ -81,7 +81,7 @@ class TestEqualTrees:
         assert service.store.memory.run_builds == [(1, 1), (2, 1)]
         assert service.store.memory.hints[-1] == ("vote", 2)
 
-    def test_a_machine_that_failed_says_nothing_of_the_new_one(self, service: Service) -> None:
+    def test_an_infrastructure_failure_is_not_reused(self, service: Service) -> None:
         service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.INFRASTRUCTURE)
         service.see(change_at(2))
         service.plan(2)
@@ -90,12 +90,12 @@ class TestEqualTrees:
 
 
 class TestProjectFiles:
-    def test_a_bad_one_is_told_once_without_a_vote(self) -> None:
+    def test_a_bad_file_is_reported_once_without_a_vote(self) -> None:
         service = planned(project(PROJECT_FILE.replace("program", "programme")))
         service.plan()
 
         assert service.runs() == [("patch1", RunState.REFUSED)]
-        (posted,) = [each.review for each in service.store.memory.reviews.values()]
+        (posted,) = [stored.review for stored in service.store.memory.reviews.values()]
         assert posted.labels == {}
         assert posted.revision == "patch1"
         assert posted.message == (
@@ -104,14 +104,14 @@ class TestProjectFiles:
             "\n\nhttps://bench.example.com/runs/1"
         )
 
-    def test_a_job_that_cannot_be_run_is_told_too(self) -> None:
+    def test_an_unsupported_job_is_reported(self) -> None:
         service = planned(project("version: 1\njobs: {tests: {kind: ctest}}"))
 
-        (posted,) = [each.review for each in service.store.memory.reviews.values()]
+        (posted,) = [stored.review for stored in service.store.memory.reviews.values()]
         assert "job tests: this version runs jobs of kind benchmark, not ctest" in posted.message
 
     @pytest.mark.parametrize("fault", ["not UTF-8 text", "larger than 1 MiB"])
-    def test_one_that_cannot_be_read_is_told_too(self, fault: str) -> None:
+    def test_an_unreadable_file_is_reported(self, fault: str) -> None:
         def refuse() -> None:
             raise BadInput(fault, "benchgate.yaml")
 
@@ -120,18 +120,18 @@ class TestProjectFiles:
         service = planned(source)
 
         assert service.runs() == [("patch1", RunState.REFUSED)]
-        (posted,) = [each.review for each in service.store.memory.reviews.values()]
+        (posted,) = [stored.review for stored in service.store.memory.reviews.values()]
         assert posted.labels == {}
         assert f"benchgate.yaml: {fault}\n" in posted.message
 
-    def test_a_project_without_one_hears_nothing(self) -> None:
+    def test_a_project_without_a_file_gets_no_message(self) -> None:
         service = planned(project(None))
 
         assert service.runs() == [("patch1", RunState.REFUSED)]
         assert service.store.memory.reasons[1] == "there is no benchgate.yaml on branch master"
         assert service.store.memory.reviews == {}
 
-    def test_a_bad_one_is_not_told_to_merged_changes(self) -> None:
+    def test_a_bad_file_is_not_reported_on_merged_changes(self) -> None:
         service = Service(source=project("version: 3"))
         service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="parent"))
         service.plan()
@@ -141,7 +141,7 @@ class TestProjectFiles:
 
 
 class TestPaths:
-    def test_untouched_paths_are_not_built_and_the_vote_is_cast(self) -> None:
+    def test_a_job_without_changed_files_is_not_built_and_the_vote_is_cast(self) -> None:
         source = project(README="old")
         files = {**source.commits["parent"].files, "README": "new"}
         source.commit("patch1", "parent", files, "refs/changes/07/7/1")
@@ -149,10 +149,10 @@ class TestPaths:
 
         (build,) = service.store.memory.builds
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.NOT_BUILT)
-        assert build.causes == ("none of its paths is touched",)
+        assert build.causes == ("no matching files changed",)
         assert service.store.memory.hints == [("plan", 1), ("vote", 1)]
 
-    def test_one_job_may_be_touched_and_another_not(self) -> None:
+    def test_only_jobs_with_changed_files_are_built(self) -> None:
         text = PROJECT_FILE + PROJECT_FILE.split("jobs:\n")[1].replace("perf", "docs").replace(
             "bench.json", "docs/"
         )
@@ -166,7 +166,7 @@ class TestPaths:
 
 
 class TestParents:
-    def test_a_root_commit_has_none_and_touches_everything(self) -> None:
+    def test_a_root_commit_has_no_parent_and_changes_every_file(self) -> None:
         source = project()
         source.commit("patch1", None, {CODE: code(BM_a=1e-6)}, "refs/changes/07/7/1")
         service = planned(source)
@@ -217,7 +217,7 @@ class TestMeanwhile:
         assert service.store.memory.builds == []
         assert service.store.memory.reviews == {}
 
-    def test_a_server_that_does_not_answer_leaves_the_run_to_be_planned(self) -> None:
+    def test_a_run_stays_in_planning_while_the_git_server_does_not_answer(self) -> None:
         service = Service()
         service.see(change_at(1))
         service.source.fault = Transient("no answer")

@@ -1,4 +1,4 @@
-"""Whose code runs at once, and whose waits for a word."""
+"""Trusted code runs at once; other code waits for an approval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALICE, MALLORY = Person("Alice", account="alice"), Person("Mallory", account="ma
 
 
 def uploaded(owner: Person = ALICE, uploader: Person = ALICE) -> Service:
-    """A patch set of these people, planned; Alice and Bob are trusted."""
+    """Plan a patch set of these people; Alice and Bob are trusted."""
     service = Service(source=project(f"{PROJECT_FILE}commands: {{trusted: committers}}\n"))
     service.server.members = {("alice", "committers"), ("bob", "committers")}
     service.reconcile()
@@ -32,21 +32,21 @@ def change_of(owner: Person, uploader: Person) -> Change:
     return change_at(1, owner=owner, current=current, updated=WRITTEN)
 
 
-def test_trusted_peoples_code_runs_at_once() -> None:
+def test_trusted_code_runs_at_once() -> None:
     assert uploaded().runs() == [("patch1", RunState.RUNNING)]
 
 
 @pytest.mark.parametrize(("owner", "uploader"), [(MALLORY, MALLORY), (MALLORY, ALICE), (ALICE, MALLORY)])
-def test_owner_and_uploader_both_answer_for_it(owner: Person, uploader: Person) -> None:
+def test_owner_and_uploader_must_both_be_trusted(owner: Person, uploader: Person) -> None:
     service = uploaded(owner, uploader)
     assert service.runs() == [("patch1", RunState.REFUSED)]
     (review,) = (stored.review for stored in service.store.memory.reviews.values())
     assert review.labels == {}
-    assert "nothing runs yet: Mallory is not in the group committers" in review.message
-    assert "one of committers allows it by the comment `ok-to-test`" in review.message
+    assert "untrusted code is not run: Mallory is not a member of committers; " in review.message
+    assert "a member of committers can approve it with `ok-to-test`" in review.message
 
 
-def test_a_trusted_persons_word_lets_exactly_this_patch_set_run() -> None:
+def test_an_approval_covers_exactly_one_patch_set() -> None:
     service = uploaded(MALLORY, MALLORY)
     service.server.say(KEY, "bob", "Patch Set 1:\n\nok-to-test")
     service.see(service.server.changes[KEY])
@@ -60,16 +60,15 @@ def test_a_trusted_persons_word_lets_exactly_this_patch_set_run() -> None:
     assert service.runs()[-1] == ("patch2", RunState.REFUSED)
 
 
-def test_nobody_lets_the_own_code_run() -> None:
+def test_an_untrusted_person_cannot_approve_their_own_code() -> None:
     service = uploaded(MALLORY, MALLORY)
     service.server.say(KEY, "mallory", "Patch Set 1:\n\nok-to-test")
     service.see(service.server.changes[KEY])
     (answer,) = service.run_comment_commands()
-    assert "refused, Mallory is not in the group committers" in answer
+    assert "refused: Mallory is not a member of committers" in answer
 
 
-def test_a_patch_set_is_judged_by_its_own_uploader() -> None:
-    """The newer one of a trusted person is there before the older one is planned."""
+def test_a_trusted_persons_newer_patch_set_does_not_cover_an_older_one() -> None:
     service = Service(source=project(f"{PROJECT_FILE}commands: {{trusted: committers}}\n"))
     service.server.members = {("alice", "committers")}
     service.see(change_of(ALICE, MALLORY))
@@ -80,7 +79,7 @@ def test_a_patch_set_is_judged_by_its_own_uploader() -> None:
     assert service.store.memory.builds == []
 
 
-def test_permission_that_comes_while_the_plan_is_made_is_heard() -> None:
+def test_an_approval_during_planning_takes_effect() -> None:
     service = Service(source=project(f"{PROJECT_FILE}commands: {{trusted: committers}}\n"))
     service.server.members = {("bob", "committers")}
     service.see(change_of(MALLORY, MALLORY))
@@ -89,11 +88,11 @@ def test_permission_that_comes_while_the_plan_is_made_is_heard() -> None:
         with service.store.transaction() as tx:
             tx.add_override(1, NewOverride(OverrideKind.TRUST, "bob", "Bob"))
 
-    asked = service.server.is_member
+    original = service.server.is_member
 
     def is_member(account: str, group: str) -> bool:
         meanwhile()
-        return asked(account, group)
+        return original(account, group)
 
     service.server.is_member = is_member  # type: ignore[method-assign]
     service.plan()
@@ -101,7 +100,7 @@ def test_permission_that_comes_while_the_plan_is_made_is_heard() -> None:
     assert service.store.memory.hints[-1] == ("plan", 1)
 
 
-def test_a_recheck_does_not_get_around_it() -> None:
+def test_a_recheck_does_not_bypass_the_approval() -> None:
     service = uploaded(MALLORY, MALLORY)
     service.source = project(f"{PROJECT_FILE}commands: {{trusted: committers, rerun: everybody}}\n")
     service.server.members.add(("mallory", "everybody"))
@@ -112,7 +111,7 @@ def test_a_recheck_does_not_get_around_it() -> None:
     assert [state for _, state in service.runs()] == [RunState.REFUSED, RunState.REFUSED]
 
 
-def test_a_group_that_cannot_be_read_lets_nobodys_code_run() -> None:
+def test_no_code_runs_if_the_group_cannot_be_read() -> None:
     class Closed(FakeReviewServer):
         def is_member(self, account: str, group: str) -> bool:
             raise Permanent(f"group {group} cannot be read")
@@ -121,11 +120,11 @@ def test_a_group_that_cannot_be_read_lets_nobodys_code_run() -> None:
     service.see(change_at(1))
     service.plan()
     assert service.runs() == [("patch1", RunState.REFUSED)]
-    assert "nobody's code runs: group committers cannot be read" in service.store.memory.reasons[1]
+    assert "untrusted code is not run: group committers cannot be read" in service.store.memory.reasons[1]
 
 
 class TestStacks:
-    """Alice's change stands on Mallory's, which is not merged."""
+    """The parent of Alice's change is Mallory's change, which is not merged."""
 
     @pytest.fixture
     def service(self) -> Service:
@@ -138,13 +137,13 @@ class TestStacks:
         key = ChangeKey("gerrit", 8)
         service.see(change_at(1, key=key, owner=ALICE, current=child, updated=WRITTEN))
 
-    def test_a_parent_that_waits_holds_its_children(self, service: Service) -> None:
+    def test_a_parent_that_may_not_run_holds_its_children(self, service: Service) -> None:
         self.upload_child(service)
         service.plan(2)
         assert service.runs()[-1] == ("child", RunState.REFUSED)
         assert "its parent is not merged and was not allowed to run" in service.store.memory.reasons[2]
 
-    def test_a_parent_that_may_run_lets_them_run(self, service: Service) -> None:
+    def test_a_parent_that_may_run_releases_its_children(self, service: Service) -> None:
         service.server.members.add(("mallory", "committers"))
         service.server.say(KEY, "bob", "Patch Set 1:\n\nok-to-test")
         service.see(service.server.changes[KEY])

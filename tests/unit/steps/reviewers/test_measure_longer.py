@@ -1,4 +1,4 @@
-"""People ask for more pairs of what is undecided, and the same sequence goes on."""
+"""The command `benchmark` continues the same sequence of pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TWO_JOBS = f"{HEAD}jobs:\n{JOB.replace('perf:', 'other:')}{JOB}"
 
 @pytest.fixture
 def service() -> Service:
-    """A finished round of two builds; in the second, HTB/Find is undecided after 32 pairs."""
+    """A finished run of two builds; in the second, HTB/Find is undecided after 32 pairs."""
     service = Service(source=project(TWO_JOBS + RIGHTS))
     service.server.members = {("bob", "committers")}
     service.server.put(change_at(1, updated=WRITTEN))
@@ -40,7 +40,7 @@ def service() -> Service:
 
 
 def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pairs: int = 32) -> None:
-    """Store what a build compared, and finish it."""
+    """Store the comparisons of a build, and finish it."""
     memory = service.store.memory
     record = memory.builds[build - 1]
     assert record.sequence_id is not None
@@ -59,7 +59,7 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
 
 
 def say(service: Service, text: str, who: str = "bob") -> list[str]:
-    """Somebody writes on the change; what is posted for it."""
+    """Post a message on the change, and return the replies."""
     service.server.say(KEY, who, f"Patch Set 1:\n\n{text}")
     service.see(service.server.changes[KEY])
     return service.run_comment_commands()
@@ -69,13 +69,13 @@ def spec(service: Service, build: int) -> BuildSpec:
     return BuildSpec.from_mapping(service.store.memory.builds[build - 1].spec)
 
 
-def test_only_the_job_with_what_is_undecided_runs_again(service: Service) -> None:
+def test_only_the_job_with_an_undecided_benchmark_runs_again(service: Service) -> None:
     assert say(service, "benchmark HTB/* x10") == []
     assert service.runs()[-1] == ("patch1", RunState.RUNNING)
     assert [build for run, build in service.store.memory.run_builds if run == 2] == [1, 3]
 
 
-def test_it_continues_the_same_pairs_up_to_the_next_look(service: Service) -> None:
+def test_it_continues_the_same_sequence_up_to_the_next_look(service: Service) -> None:
     say(service, "benchmark HTB/* x10")
 
     assert spec(service, 3).longer == Longer("HTB/*", 50)
@@ -83,13 +83,13 @@ def test_it_continues_the_same_pairs_up_to_the_next_look(service: Service) -> No
     assert service.store.memory.builds[2].sequence_id == service.store.memory.builds[1].sequence_id
 
 
-def test_without_a_number_it_is_measured_twice_as_long(service: Service) -> None:
+def test_without_a_number_the_pairs_are_doubled(service: Service) -> None:
     say(service, "benchmark HTB/Find")
 
     assert spec(service, 3).longer == Longer("HTB/Find", 64)
 
 
-def test_the_job_stays_as_it_was_configured(service: Service) -> None:
+def test_the_job_keeps_its_configuration(service: Service) -> None:
     service.source = project((TWO_JOBS + RIGHTS).replace("make", "make -j"))
     say(service, "benchmark HTB/Find x8")
 
@@ -106,46 +106,43 @@ def test_a_later_recheck_asks_for_no_more_pairs(service: Service) -> None:
     assert spec(service, 4).sequence == spec(service, 2).sequence
 
 
-def test_what_is_decided_is_not_measured_longer(service: Service) -> None:
+def test_a_decided_benchmark_is_not_measured_again(service: Service) -> None:
     (answer,) = say(service, "benchmark HTB/Insert x8")
 
-    assert answer.startswith(
-        "{} `benchmark`: more pairs would change nothing of what it chooses: it is decided, or undecided for "
-        "another reason, which its row tells"
-    )
+    assert answer.startswith("{} `benchmark`: no selected benchmark needs more pairs: each is decided, or ")
 
 
-def test_a_filter_that_chooses_nothing_is_said(service: Service) -> None:
+def test_a_filter_without_a_match_gets_a_reply(service: Service) -> None:
     (answer,) = say(service, "benchmark HTB/Erase x8")
 
-    assert answer.startswith("{} `benchmark`: no benchmark that was measured is like HTB/Erase")
+    assert answer.startswith("{} `benchmark`: the filter HTB/Erase matches no measured benchmark")
 
 
-def test_before_anything_is_measured_it_says_so() -> None:
+def test_a_run_without_measurements_gets_a_reply() -> None:
     service = Service(source=project(TWO_JOBS + RIGHTS))
     service.server.members = {("bob", "committers")}
     service.server.put(change_at(1, updated=WRITTEN))
     service.reconcile()
     (answer,) = say(service, "benchmark HTB/Find x8")
 
-    assert answer.startswith("{} `benchmark`: nothing is measured yet")
+    assert answer.startswith("{} `benchmark`: no benchmark has been measured yet")
 
 
-def test_while_it_runs_it_is_left_to_arrive(service: Service) -> None:
+def test_a_running_build_is_not_replaced(service: Service) -> None:
     say(service, "benchmark HTB/Find x8")
     (answer,) = say(service, "benchmark HTB/Find x16")
 
-    assert answer.startswith("{} `benchmark`: it is still running")
+    assert answer.startswith("{} `benchmark`: a build is still running")
 
 
-def test_a_sequence_does_not_grow_for_ever(service: Service) -> None:
+def test_a_sequence_has_a_limit(service: Service) -> None:
     measured(service, 2, {"HTB/Find": Verdict.UNDECIDED}, MOST_PAIRS - 8)
     (answer,) = say(service, "benchmark HTB/Find x1000")
 
-    assert answer.startswith(f"{{}} `benchmark`: perf: {MOST_PAIRS} pairs are the most of a sequence")
+    assert answer.startswith(f"{{}} `benchmark`: perf: a benchmark can have at most {MOST_PAIRS} pairs")
 
 
-def test_one_job_that_is_exhausted_does_not_keep_the_other(service: Service) -> None:
+def test_a_job_at_the_limit_does_not_block_another_job(service: Service) -> None:
     measured(service, 1, {"HTB/Find": Verdict.UNDECIDED}, MOST_PAIRS)
     (answer,) = say(service, "benchmark HTB/Find x8")
 
@@ -153,7 +150,7 @@ def test_one_job_that_is_exhausted_does_not_keep_the_other(service: Service) -> 
     assert [build for run, build in service.store.memory.run_builds if run == 2] == [1, 3]
 
 
-def test_an_override_is_not_lost_by_measuring_longer(service: Service) -> None:
+def test_an_overridden_build_is_not_replaced(service: Service) -> None:
     service.server.members.add(("bob", "reviewers"))
     service.source = project(TWO_JOBS + "commands: {rerun: committers, override: reviewers}\n")
     service.store.update(2, outcome=Outcome.SLOWER, blamed=("HTB/Insert",))
@@ -164,13 +161,13 @@ def test_an_override_is_not_lost_by_measuring_longer(service: Service) -> None:
     assert len(service.store.memory.builds) == 2
 
 
-def test_what_no_pairs_can_decide_is_not_measured_longer(service: Service) -> None:
-    found = service.store.memory.results[2]
-    by_layout = [replace(row, reason="layout: not checked by relinking") for row in found.comparisons]
-    service.store.memory.results[2] = replace(found, comparisons=by_layout)
+def test_a_benchmark_that_is_undecided_for_another_reason_is_not_measured_again(service: Service) -> None:
+    stored = service.store.memory.results[2]
+    by_layout = [replace(row, reason="layout: not checked by relinking") for row in stored.comparisons]
+    service.store.memory.results[2] = replace(stored, comparisons=by_layout)
     (answer,) = say(service, "benchmark HTB/Find x8")
 
-    assert "more pairs would change nothing" in answer
+    assert "no selected benchmark needs more pairs" in answer
 
 
 def test_a_stranger_is_refused(service: Service) -> None:

@@ -23,12 +23,12 @@ def service() -> Service:
     return service
 
 
-def test_a_step_may_fail_some_times_before_it_is_given_up(service: Service) -> None:
+def test_a_step_is_given_up_after_the_last_attempt(service: Service) -> None:
     assert fail(service, Task.VOTE, DEFECT_ATTEMPTS) == [False] * (DEFECT_ATTEMPTS - 1) + [True]
     assert service.runs() == [("patch1", RunState.PLANNING)]
 
 
-def test_an_outage_is_outlasted(service: Service) -> None:
+def test_an_outage_gets_more_attempts(service: Service) -> None:
     outage = Transient("the git server does not answer")
 
     assert fail(service, Task.PLAN, TRANSIENT_ATTEMPTS - 1, outage) == [False] * (TRANSIENT_ATTEMPTS - 1)
@@ -37,7 +37,7 @@ def test_an_outage_is_outlasted(service: Service) -> None:
     assert service.runs() == [("patch1", RunState.REFUSED)]
 
 
-def test_results_that_cannot_be_analysed_are_no_fault_of_the_change(service: Service) -> None:
+def test_results_that_cannot_be_analysed_are_an_infrastructure_failure(service: Service) -> None:
     service.plan()
     service.store.update(1, state=BuildState.EXECUTED)
     fail(service, Task.ANALYSE, DEFECT_ATTEMPTS - 1)
@@ -46,22 +46,22 @@ def test_results_that_cannot_be_analysed_are_no_fault_of_the_change(service: Ser
     fail(service, Task.ANALYSE, 1)
     (build,) = service.store.memory.builds
     assert build.outcome is Outcome.INFRASTRUCTURE
-    assert build.causes == ("its results could not be analysed; the operators were told",)
+    assert build.causes == ("the results could not be analysed; the operators have been notified",)
 
 
-def test_a_run_that_cannot_be_planned_is_told_as_aborted_and_without_a_vote(service: Service) -> None:
+def test_a_run_that_cannot_be_planned_is_reported_as_aborted_without_a_vote(service: Service) -> None:
     fail(service, Task.PLAN, DEFECT_ATTEMPTS)
 
     assert service.runs() == [("patch1", RunState.REFUSED)]
     (review,) = service.store.memory.reviews.values()
     assert review.review.labels == {}
     assert review.review.message == (
-        "Build Aborted \n\ncould not be planned: ValueError: the results are odd\n\n"
+        "Build Aborted \n\nthe run could not be planned: ValueError: the results are odd\n\n"
         "https://bench.example.com/runs/1"
     )
 
 
-def test_a_run_that_was_planned_after_all_goes_on(service: Service) -> None:
+def test_a_run_that_was_planned_in_the_meantime_goes_on(service: Service) -> None:
     service.plan()
     fail(service, Task.PLAN, DEFECT_ATTEMPTS)
 

@@ -21,14 +21,14 @@ def service() -> Service:
 
 
 class TestRelay:
-    def test_hints_go_to_the_pool_that_can_follow_them(self, service: Service) -> None:
+    def test_tasks_go_to_the_pool_that_can_execute_them(self, service: Service) -> None:
         queue = MemoryQueue()
 
         assert relay_hints(service.store, queue) == 2
         assert queue.sent == [(Task.PLAN, 1, CONTROL), (Task.EXECUTE, 1, "perf")]
         assert relay_hints(service.store, queue) == 0
 
-    def test_a_broker_that_is_down_loses_nothing(self, service: Service) -> None:
+    def test_a_task_survives_a_broker_outage(self, service: Service) -> None:
         queue = MemoryQueue(is_down=True)
         with pytest.raises(Transient):
             relay_hints(service.store, queue)
@@ -36,7 +36,7 @@ class TestRelay:
         queue.is_down = False
         assert relay_hints(service.store, queue) == 2
 
-    def test_a_broker_that_dies_in_between_repeats_hints_and_loses_none(self, service: Service) -> None:
+    def test_a_broker_that_dies_in_between_repeats_tasks_and_loses_none(self, service: Service) -> None:
         queue = DyingQueue()
         with pytest.raises(Transient):
             relay_hints(service.store, queue)
@@ -48,7 +48,7 @@ class TestRelay:
 
 
 class DyingQueue(MemoryQueue):
-    """It takes one hint and dies."""
+    """A broker that accepts one task and dies."""
 
     def send(self, task: Task, entity: int, pool: str) -> None:
         self.is_down = bool(self.sent)
@@ -56,7 +56,7 @@ class DyingQueue(MemoryQueue):
 
 
 class TestSweep:
-    def test_a_step_that_should_have_come_is_hinted_at_again(self, service: Service) -> None:
+    def test_a_stalled_task_is_published_again(self, service: Service) -> None:
         queue = MemoryQueue()
         service.store.memory.stalled = [(Task.HANDLE_EVENT, 4), (Task.VOTE, 1)]
         service.store.memory.idle = [("perf", 1)]
@@ -69,21 +69,21 @@ class TestSweep:
         ]
 
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
-    def test_a_build_whose_machine_fell_silent_is_queued_again(self, service: Service, attempt: int) -> None:
+    def test_a_build_of_a_lost_machine_is_queued_again(self, service: Service, attempt: int) -> None:
         service.store.update(1, state=BuildState.RUNNING, attempt=attempt)
         service.store.memory.lost = {1}
         sweep(service.store, service.store, MemoryQueue())
 
         assert service.store.memory.builds[0].state is BuildState.QUEUED
 
-    def test_after_the_last_attempt_it_is_given_up_and_the_vote_is_told(self, service: Service) -> None:
+    def test_after_the_last_attempt_it_is_given_up_and_the_vote_is_queued(self, service: Service) -> None:
         service.store.update(1, state=BuildState.RUNNING, attempt=MAX_ATTEMPTS)
         service.store.memory.lost = {1}
         sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.INFRASTRUCTURE)
-        assert build.causes == ("its machine fell silent 3 times",)
+        assert build.causes == ("its machine stopped responding 3 times",)
         assert service.store.memory.hints[-1] == (Task.VOTE, 1)
 
     def test_a_build_past_its_deadline_is_given_up(self, service: Service) -> None:
@@ -94,16 +94,16 @@ class TestSweep:
         assert build.outcome is Outcome.INFRASTRUCTURE
         assert build.causes == ("no machine finished it before its deadline",)
 
-    def test_a_queued_build_that_nobody_wants_ends_as_cancelled(self, service: Service) -> None:
+    def test_a_queued_build_that_no_run_needs_is_cancelled(self, service: Service) -> None:
         service.see(change_at(2))
         sweep(service.store, service.store, MemoryQueue())
-        assert service.store.memory.builds[0].outcome is None, "the new patch set may be the same to it"
+        assert service.store.memory.builds[0].outcome is None, "the new patch set may need the same build"
 
         service.plan(2)
         sweep(service.store, service.store, MemoryQueue())
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
 
-    def test_a_broker_that_is_down_does_not_keep_builds_from_ending(self, service: Service) -> None:
+    def test_overdue_builds_end_during_a_broker_outage(self, service: Service) -> None:
         service.store.memory.overdue = {1}
         service.store.memory.stalled = [(Task.VOTE, 1)]
         with pytest.raises(Transient):
@@ -120,7 +120,7 @@ class TestSweep:
         assert queue.sent == []
 
 
-def test_every_pool_is_asked_for_a_sign_of_life(service: Service) -> None:
+def test_every_pool_is_asked_for_a_heartbeat(service: Service) -> None:
     queue = MemoryQueue()
     service.store.memory.idle = [("perf", 1), ("lint", 2), ("perf", 3)]
     ask_for_heartbeats(service.store, queue)
