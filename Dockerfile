@@ -1,7 +1,7 @@
-# One image for all parts; what a part is, its command says.
+# One image for all parts; the command selects the part.
 FROM debian:bookworm-slim
 
-# What projects are built with, and the sandbox they are built in. Projects that need more start from this image.
+# The tools to build projects, and the sandbox. A project that needs more tools can extend this image.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         bubblewrap build-essential ca-certificates cmake git libbenchmark-dev libgmock-dev libgtest-dev \
@@ -20,7 +20,7 @@ RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation -e .
     && useradd --system --create-home --home-dir /var/lib/benchgate benchgate \
     && install -d -o benchgate /var/lib/benchgate/artifacts
 
-# Not root: bubblewrap then maps the sandbox's user to one without rights on the host.
+# Not root, so that bubblewrap maps the sandbox's user to a user without rights on the host.
 USER benchgate
 ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin
 EXPOSE 8080

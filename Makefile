@@ -1,4 +1,4 @@
-# `make demo` and `make test` start from git, make and Python 3.11: each sets up what else it uses.
+# `make demo` and `make test` need git, make and Python 3.11; they install everything else.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -7,26 +7,26 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo test unit check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
-help: ## what there is
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
 
-demo: .venv/run.stamp ## real changes, gated; then the dashboard (ONCE=1: ends after the votes; ONLY=executor: one story; GERRIT=1: on a real Gerrit)
+demo: .venv/run.stamp ## build, measure and vote on real changes, then show the dashboard (ONCE=1: exit after the votes; ONLY=executor: one scenario; GERRIT=1: on a real Gerrit)
 	$(if $(GERRIT),@tools/need gerrit)
-	@$(BIN)/python -m tools.demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach story,$(ONLY),--only $(story))
+	@$(BIN)/python -m tools.demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach scenario,$(ONLY),--only $(scenario))
 
-test: .venv/dev.stamp ## unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
+test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test
 	@native/test measure tsan
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
-unit: .venv/dev.stamp ## the quick tests alone: domain, steps, web and commands, without servers or simulations
+unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, without servers or simulations
 	@$(BIN)/python -m pytest -q -n 2 -m "not simulation" tests/unit tests/integration/web
 
-native-test: .venv/run.stamp ## the C++ tests alone: as they are measured, and under all sanitizers
+native-test: .venv/run.stamp ## run the C++ tests: in the measured configuration, and under all sanitizers
 	@UNITY=OFF native/test measure
 	@native/test tsan asan-ubsan
 
-check: lint types native checks-plugin ## everything that is checked without running it
+check: lint types native checks-plugin ## run formatters, linters, import contracts, type checks and the plug-in's tests
 
 lint: .venv/dev.stamp
 	@$(BIN)/ruff format --check .
@@ -41,48 +41,48 @@ native: .venv/run.stamp
 	@tools/need check
 	@native/lint
 
-bench-store: .venv/dev.stamp ## ingest and query times of the store (PEERS=1: LNT beside it)
+bench-store: .venv/dev.stamp ## measure the ingest and query times of the store (PEERS=1: also those of LNT)
 	@$(BIN)/python -m bench.store $(if $(PEERS),--peers)
 
-bench-overhead: .venv/dev.stamp ## seconds from event to vote, building and measuring taken off
+bench-overhead: .venv/dev.stamp ## measure the seconds from event to vote, without building and measuring
 	@$(BIN)/python -m bench.overhead
 
-bench-reader: .venv/dev.stamp ## how fast result files are read and compared
+bench-reader: .venv/dev.stamp ## measure the time to read and compare result files
 	@$(BIN)/python -m bench.reader
 
-bench-analysis: .venv/dev.stamp ## how long the verdicts of 500 benchmarks take, and how much memory
+bench-analysis: .venv/dev.stamp ## measure time and memory for the verdicts of 500 benchmarks
 	@$(BIN)/python -m bench.analysis
 
-bench-native: .venv/dev.stamp ## the recorded changes' figures beside ours (ONLY=hash_table: one workload)
+bench-native: .venv/dev.stamp ## compare the figures of the reproduced changes with the recorded ones (ONLY=hash_table: one workload)
 	@$(BIN)/python -m bench.native $(foreach workload,$(ONLY),--only $(workload))
 
-bench-verdicts: .venv/dev.stamp ## the rule that votes beside others, on recorded and on live measurements
+bench-verdicts: .venv/dev.stamp ## compare the voting rule with other rules, on recorded and live measurements
 	@$(BIN)/python -m bench.verdicts --live var/bench-verdicts
 
-bench-webhooks: .venv/dev.stamp ## events a second that the webhook takes in, and how long they wait
+bench-webhooks: .venv/dev.stamp ## measure the webhook's events per second, and their latency
 	@$(BIN)/python -m bench.webhooks
 
-soak: .venv/dev.stamp ## sixty patch sets that change nothing: how many are called slower (goes on where it ended)
+soak: .venv/dev.stamp ## count the false alarms of sixty patch sets that change nothing (continues an interrupted soak)
 	@$(BIN)/python -m bench.verdicts.soak
 
-checks-plugin: ## tests and types of the plugin for Gerrit's Checks tab (skipped without Node.js)
+checks-plugin: ## test and type-check the plug-in for Gerrit's Checks tab (skipped without Node.js)
 	@if node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \
 	    cd dashboards/gerrit-checks \
 	    && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --loglevel=error; } \
 	    && npm test --silent && npm run --silent types; \
-	else echo "checks-plugin: skipped, it needs Node.js 20 or later and npm" >&2; fi
+	else echo "checks-plugin: skipped because Node.js 20 or later, or npm, is missing" >&2; fi
 
-lock: .venv/run.stamp ## write the lock files anew from pyproject.toml
+lock: .venv/run.stamp ## regenerate the lock files from pyproject.toml
 	@$(BIN)/pip install -q uv
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
-clean: ## remove what was built here (not var/, which holds data)
+clean: ## remove everything that was built here (not the data in var/)
 	@rm -rf .venv build native/build dashboards/gerrit-checks/node_modules *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-# uv is quick; where it cannot be had, pip does the same from the same lock file.
+# uv is faster. If it is not available, pip installs from the same lock file.
 define install
 	@PYTHON=$(PYTHON) tools/need run
 	@[ -x $(BIN)/python ] || { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
