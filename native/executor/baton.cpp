@@ -1,6 +1,6 @@
 #include "executor/baton.h"
 
-#include "executor/relax_cpu.h"
+#include "executor/spin_mutex.h"
 
 namespace executor {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "executor/executor_benchmarks.h"
-#include "executor/make_taskable.h"
+#include "executor/taskable.h"
 #include "harness/suite.h"
 
 namespace {

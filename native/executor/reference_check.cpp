@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "executor/make_taskable.h"
+#include "executor/taskable.h"
 #include "executor/worlds.h"
 
 namespace executor {

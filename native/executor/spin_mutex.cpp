@@ -1,7 +1,5 @@
 #include "executor/spin_mutex.h"
 
-#include "executor/relax_cpu.h"
-
 namespace executor {
 namespace {
 

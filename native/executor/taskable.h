@@ -3,14 +3,22 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
-
-#include "executor/workload_policy.h"
+#include <string_view>
 
 namespace executor {
 
 /// Kinds of tasks, by which their statistics are kept.
 enum class TaskId : std::uint8_t { ItemPager, TimeoutTask };
+
+enum class WorkloadPriority : std::uint8_t { Low, High };
+
+/// How much of a pool an owner of tasks asks for.
+struct WorkLoadPolicy {
+    WorkloadPriority priority = WorkloadPriority::High;
+    int shards = 1;
+};
 
 class Taskable {
    public:
@@ -35,5 +43,11 @@ class Taskable {
     virtual void logRunTime(TaskId task, Duration ran) = 0;
     [[nodiscard]] virtual bool isShutdown() const = 0;
 };
+
+/// Makes the selected variant without telling its type, so that nothing but this recompiles when it changes.
+std::unique_ptr<Taskable> makeTaskable();
+
+/// The selected variant's name in results.
+std::string_view taskableVariant();
 
 }  // namespace executor

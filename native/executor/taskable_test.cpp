@@ -1,10 +1,11 @@
+#include "executor/taskable.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <type_traits>
 
-#include "executor/make_taskable.h"
 #include "executor/mock_taskable.h"
 #include "executor/null_taskable.h"
 #include "executor/selected_taskable.h"

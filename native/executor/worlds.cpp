@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "executor/make_taskable.h"
+#include "executor/taskable.h"
 #include "harness/pinning.h"
 
 namespace executor {

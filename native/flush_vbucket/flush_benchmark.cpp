@@ -7,8 +7,8 @@
 
 #include "flush_vbucket/flush_scenario.h"
 #include "flush_vbucket/flush_vbucket_benchmarks.h"
+#include "flush_vbucket/flusher.h"
 #include "flush_vbucket/heap_growth.h"
-#include "flush_vbucket/make_flusher.h"
 #include "flush_vbucket/reference_check.h"
 
 namespace flush_vbucket {

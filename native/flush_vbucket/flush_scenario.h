@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "flush_vbucket/flusher.h"
+#include "flush_vbucket/item.h"
 #include "flush_vbucket/kv_store.h"
 #include "flush_vbucket/scoped_directory.h"
 #include "flush_vbucket/stores.h"
@@ -22,6 +24,9 @@ std::string_view modeName(Mode mode);
 
 /// The key of a number: keys are short enough to need no heap of their own.
 std::string keyOf(std::size_t number);
+
+/// Mutations to be queued, of which every tenth repeats an earlier key; the same in every launch.
+std::vector<QueuedItem> itemsWithDuplicates(std::size_t count);
 
 class FlushScenario {
    public:

@@ -6,8 +6,7 @@
 #include <set>
 #include <string>
 
-#include "flush_vbucket/make_flusher.h"
-#include "flush_vbucket/queue_dirty_items.h"
+#include "flush_vbucket/flusher.h"
 
 namespace flush_vbucket {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "flush_vbucket/flush_vbucket_benchmarks.h"
-#include "flush_vbucket/make_flusher.h"
+#include "flush_vbucket/flusher.h"
 #include "harness/suite.h"
 
 namespace {

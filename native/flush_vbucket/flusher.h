@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,12 @@ class Flusher {
     /// Flushes one batch. If another thread is flushing the vbucket it does nothing and says that there may be more.
     virtual FlushResult flush(VBucket& vbucket, KVStore& store) = 0;
 };
+
+/// Makes the flusher of the selected variant without telling its type.
+std::unique_ptr<Flusher> makeFlusher();
+
+/// The selected variant's name in results.
+std::string_view callbackVariant();
 
 /// Flushes until there is no more, or until the store fails; returns how many items were written.
 std::size_t flushAll(Flusher& flusher, VBucket& vbucket, KVStore& store);

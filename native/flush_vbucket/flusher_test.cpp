@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "flush_vbucket/append_only_store.h"
-#include "flush_vbucket/make_flusher.h"
 #include "flush_vbucket/per_item_callback.h"
 #include "flush_vbucket/per_transaction_callback.h"
 #include "flush_vbucket/scoped_directory.h"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "flush_vbucket/flush_scenario.h"
 #include "flush_vbucket/flush_vbucket_benchmarks.h"
 #include "flush_vbucket/heap_growth.h"
-#include "flush_vbucket/queue_dirty_items.h"
 #include "flush_vbucket/reference_check.h"
 #include "flush_vbucket/vbucket.h"
 

@@ -27,6 +27,9 @@ struct Record {
     std::size_t size = 0;
 };
 
+/// CRC-32 as in IEEE 802.3, reflected polynomial 0xEDB88320.
+std::uint32_t crc32(std::span<const std::byte> bytes);
+
 /// Bytes of the record in a file.
 std::size_t recordSize(const Record& record);
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "flush_vbucket/flush_scenario.h"
-#include "flush_vbucket/queue_dirty_items.h"
 #include "flush_vbucket/scoped_directory.h"
 #include "flush_vbucket/vbucket.h"
 

@@ -1,13 +1,34 @@
 /// Which stripe of a statistic a thread writes to.
 #pragma once
 
+#include <sched.h>
+
 #include <cstddef>
 #include <vector>
 
 #include "harness/topology.h"
-#include "hash_table/current_cpu.h"
 
 namespace hash_table {
+
+/// A CPU is believed for so many calls: a wrong one costs a little time, asking at each call would cost more.
+constexpr int callsPerLookup = 32;
+
+struct CachedCpu {
+    std::size_t cpu = 0;
+    int callsLeft = 0;
+};
+
+inline constinit thread_local CachedCpu cachedCpu;
+
+/// The calling thread's CPU, as it was at most `callsPerLookup` calls ago.
+inline std::size_t currentCpu() {
+    if (cachedCpu.callsLeft == 0) {
+        const int cpu = sched_getcpu();
+        cachedCpu = {.cpu = cpu < 0 ? 0 : static_cast<std::size_t>(cpu), .callsLeft = callsPerLookup};
+    }
+    --cachedCpu.callsLeft;
+    return cachedCpu.cpu;
+}
 
 /// One stripe for all.
 struct OnlyStripe {

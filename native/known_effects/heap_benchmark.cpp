@@ -9,8 +9,7 @@
 
 #include "known_effects/known_effects_benchmarks.h"
 #include "known_effects/measured_work.h"
-#include "known_effects/random_cycle.h"
-#include "known_effects/turn.h"
+#include "known_effects/random_numbers.h"
 
 namespace known_effects {
 namespace {

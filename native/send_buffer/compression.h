@@ -5,7 +5,6 @@
 
 #include "send_buffer/bytes.h"
 #include "send_buffer/protocol.h"
-#include "send_buffer/raw_buffer.h"
 
 namespace send_buffer {
 

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "send_buffer/bucket.h"
+#include "send_buffer/bytes.h"
 #include "send_buffer/limits.h"
-#include "send_buffer/raw_buffer.h"
 #include "send_buffer/response.h"
 #include "send_buffer/session.h"
 #include "send_buffer/socket.h"

@@ -12,7 +12,7 @@
 #include "send_buffer/client.h"
 #include "send_buffer/compression.h"
 #include "send_buffer/limits.h"
-#include "send_buffer/make_sender.h"
+#include "send_buffer/sender.h"
 #include "send_buffer/server.h"
 #include "send_buffer/xattrs.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "send_buffer/byte_literals_for_test.h"
-#include "send_buffer/transports.h"
+#include "send_buffer/server.h"
 
 namespace send_buffer {
 namespace {

@@ -1,6 +1,9 @@
 /// How a client puts a request on the wire: the seam between the variants.
 #pragma once
 
+#include <memory>
+#include <string_view>
+
 #include "send_buffer/request.h"
 #include "send_buffer/wire.h"
 
@@ -18,5 +21,11 @@ class Sender {
     /// Returns when the wire took every byte; throws std::system_error if it broke.
     virtual void send(const Wire& wire, const EncodedRequest& request) const = 0;
 };
+
+/// Makes the selected variant without telling its type.
+std::unique_ptr<Sender> makeSender();
+
+/// The selected variant's name in results.
+std::string_view senderVariant();
 
 }  // namespace send_buffer

@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "send_buffer/byte_literals_for_test.h"
-#include "send_buffer/make_sender.h"
 #include "send_buffer/selected_sender.h"
 #include "send_buffer/socket.h"
 

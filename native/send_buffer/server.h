@@ -66,4 +66,13 @@ class Server {
     std::thread acceptor_;
 };
 
+/// The ways to reach the server that are measured.
+struct Loopback {
+    static Socket connect(Server& server) { return connectToLoopback(server.port()); }
+};
+
+struct SocketPair {
+    static Socket connect(Server& server) { return server.connectPair(); }
+};
+
 }  // namespace send_buffer

@@ -12,9 +12,8 @@
 
 #include "send_buffer/byte_literals_for_test.h"
 #include "send_buffer/client.h"
-#include "send_buffer/make_sender.h"
 #include "send_buffer/send_message.h"
-#include "send_buffer/transports.h"
+#include "send_buffer/sender.h"
 #include "send_buffer/wire.h"
 
 namespace send_buffer {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "send_buffer/bucket.h"
+#include "send_buffer/bytes.h"
 #include "send_buffer/limits.h"
 #include "send_buffer/protocol.h"
-#include "send_buffer/raw_buffer.h"
 #include "send_buffer/response.h"
 
 namespace send_buffer {

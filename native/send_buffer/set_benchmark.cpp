@@ -1,9 +1,10 @@
-/// One client sends a SET and waits for the answer, over and over.
-#include "send_buffer/set_benchmark.h"
+/// The suite `send_buffer`: one client sends a SET and waits for the answer, over and over.
+#include <string>
 
 #include "harness/checked_benchmark.h"
+#include "harness/suite.h"
 #include "send_buffer/reference_check.h"
-#include "send_buffer/transports.h"
+#include "send_buffer/server.h"
 #include "send_buffer/worlds.h"
 
 namespace send_buffer {
@@ -34,11 +35,16 @@ void registerSets(const std::string& name) {
     }
 }
 
-}  // namespace
-
 void registerSetBenchmarks() {
     registerSets<Loopback>("SendBuffer/SetOverLoopback");
     registerSets<SocketPair>("SendBuffer/SetOverSocketPair");
 }
 
+}  // namespace
 }  // namespace send_buffer
+
+benchgate::Suite benchgate::describeSuite() {
+    return {.name = "send_buffer",
+            .variant = std::string{send_buffer::senderVariant()},
+            .registerBenchmarks = send_buffer::registerSetBenchmarks};
+}

@@ -9,7 +9,7 @@
 #include "harness/pinning.h"
 #include "send_buffer/client.h"
 #include "send_buffer/limits.h"
-#include "send_buffer/make_sender.h"
+#include "send_buffer/sender.h"
 #include "send_buffer/server.h"
 
 namespace send_buffer {

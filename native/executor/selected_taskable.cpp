@@ -1,5 +1,3 @@
-#include "executor/make_taskable.h"
-
 #include "executor/selected_taskable.h"
 
 namespace executor {

@@ -1,5 +1,3 @@
-#include "send_buffer/make_sender.h"
-
 #include "send_buffer/selected_sender.h"
 
 namespace send_buffer {

@@ -1,9 +1,7 @@
-#include "known_effects/random_cycle.h"
+#include "known_effects/random_numbers.h"
 
 #include <numeric>
 #include <utility>
-
-#include "known_effects/random_numbers.h"
 
 namespace known_effects {
 

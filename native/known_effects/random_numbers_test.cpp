@@ -1,4 +1,4 @@
-#include "known_effects/random_cycle.h"
+#include "known_effects/random_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "flush_vbucket/make_flusher.h"
-
 #include "flush_vbucket/selected_callback.h"
+
+#include "flush_vbucket/flusher.h"
 
 namespace flush_vbucket {
 

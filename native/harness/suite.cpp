@@ -1,4 +1,4 @@
-#include "harness/run_suite.h"
+#include "harness/suite.h"
 
 #include <benchmark/benchmark.h>
 
