@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "executor/baton.h"
 
 #include "executor/spin_mutex.h"

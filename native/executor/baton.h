@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A one-shot event between two threads that spins briefly, then parks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The suite `executor`: what the owner of tasks costs the pools that serve it.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A semaphore that wakes the thread which waited last, whose cache is warmest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `mock_taskable`: an owner of tasks of which only logQTime is a GoogleMock method.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `null_taskable`: an owner of tasks that keeps no statistics.
 #pragma once
 

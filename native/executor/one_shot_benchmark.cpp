@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Each benchmark thread hands one task at a time to the pool and waits until it ran.
 #include <atomic>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every variant and pool must answer before it is timed.
 #pragma once
 

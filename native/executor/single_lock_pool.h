@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A pool whose workers of one kind share one queue behind one lock.
 #pragma once
 

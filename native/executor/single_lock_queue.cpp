@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "executor/single_lock_queue.h"
 
 namespace executor {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One queue of ready and of sleeping tasks behind one mutex and one condition variable.
 #pragma once
 

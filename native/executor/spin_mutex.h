@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A mutex that spins briefly, then parks, and the body of such a spin loop.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What telling the owner one statistic costs, without any pool around it.
 #include <chrono>
 

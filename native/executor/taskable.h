@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The owner of tasks, as an executor pool sees it.
 #pragma once
 

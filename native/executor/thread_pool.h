@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A pool of a fixed number of workers over one queue, which tells subscribers how each task fared.
 #pragma once
 

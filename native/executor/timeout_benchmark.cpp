@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Timeouts that are moved again and again and never expire, as those of requests that are answered in time.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A timer wheel on a thread of its own, told by other threads what to schedule.
 #pragma once
 

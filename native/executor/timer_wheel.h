@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A hashed wheel of timeouts: adding, moving and cancelling one takes constant time, however many there are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An unbounded queue for many producers and many consumers, in which producers never wait for consumers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the threads of a benchmark share: the selected owner of tasks, and the pool that serves it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Store 0: one file that is only ever appended to, and an index in memory of where each key's newest document lies.
 #pragma once
 

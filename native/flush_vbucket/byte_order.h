@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Integers as little-endian bytes, the same on every machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The mutations that wait for the disk, in order, kept in checkpoints within which a key occurs once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A mutation as a store sees it. The store neither owns nor copies what the views point to.
 #pragma once
 

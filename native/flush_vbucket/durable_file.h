@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A file whose contents are safe when it says so.
 #pragma once
 

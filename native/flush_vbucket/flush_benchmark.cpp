@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A flush of a vbucket's mutations, to the disk and back to the vbucket: its time, and what it needs of the heap.
 #include <algorithm>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The numbers that the suite is for: what a flush needs of the heap, exactly, and by how much the variants differ.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What is measured: a vbucket full of mutations, ready to be flushed into a store in a temporary directory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The suite `flush_vbucket`: what a flush to disk needs of the heap, item by item.
 #include <string>
 

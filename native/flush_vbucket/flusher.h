@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Takes a vbucket's waiting mutations and writes the newest of each key to the store, in one transaction.
 #pragma once
 

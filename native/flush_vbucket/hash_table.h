@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The vbucket's values in memory: chained buckets under a fixed number of locks.
 #pragma once
 

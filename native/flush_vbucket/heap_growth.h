@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How far the heap grew above what it held at the start.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One mutation of a key, on its way from the front end to the disk.
 #pragma once
 

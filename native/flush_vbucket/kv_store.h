@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Where documents go to be safe: what the flusher needs of a store.
 #pragma once
 

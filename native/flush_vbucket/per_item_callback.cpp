@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "flush_vbucket/per_item_callback.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `per_item_callback`: each request carries a callback of its own, to be told how its write ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `per_transaction_callback`: requests carry only their item, the one callback belongs to the transaction.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Queueing mutations for the disk, every tenth of a key that was queued before: its time, and the queue's heap.
 #include <cstdint>
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How the append-only file is laid out: records that each prove by a checksum that they are whole.
 ///
 /// A record is crc32 (4 bytes, of all that follows), kind (1), length of the metadata (1), of the key (2) and of the

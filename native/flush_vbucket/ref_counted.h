@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A shared pointer as small as a pointer: the count lives in the object.
 #pragma once
 

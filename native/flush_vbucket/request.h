@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One pending write of a transaction: the heap holds one for every item that is flushed.
 #pragma once
 

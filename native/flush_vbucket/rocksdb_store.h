@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Store 1: a RocksDB database, where its package was there at build time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A temporary directory that is gone when its owner is, whichever way the owner's scope is left.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What every store must do, and what only the append-only one can be asked.
 #include <gtest/gtest.h>
 

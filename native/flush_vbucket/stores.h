@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The stores that this build knows, by the numbers they have in benchmark names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The writes of one flush: collected, committed to the store at once, then each one's end told to its vbucket.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One shard of the data: its values in memory, and the mutations that the flusher has yet to write.
 #pragma once
 

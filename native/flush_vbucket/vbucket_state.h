@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a vbucket must know about its own history after a restart.
 #pragma once
 

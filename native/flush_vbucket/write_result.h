@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How the write of one item ended, and what follows from that for its vbucket.
 #pragma once
 

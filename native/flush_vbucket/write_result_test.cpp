@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "flush_vbucket/write_result.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Registers benchmarks whose answer is checked against a reference before it is timed.
 #pragma once
 

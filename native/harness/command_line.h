@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Reads the suite's own flags and shorthands, which Google Benchmark knows nothing of.
 #pragma once
 

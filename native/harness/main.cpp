@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The main() of every suite.
 #include "harness/suite.h"
 

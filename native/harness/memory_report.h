@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Has Google Benchmark report what each benchmark needs of the heap.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Counts the bytes that the program asked for on the heap, exactly: current and peak.
 ///
 /// Linking this library (`benchgate_memory`) replaces the global operators new and delete of the whole program. Counted

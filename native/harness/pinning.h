@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Gives each thread its own CPU, out of those the process may use.
 #pragma once
 

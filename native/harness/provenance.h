@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a result must carry so that it is never compared with a stranger.
 #pragma once
 

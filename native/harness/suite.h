@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a suite tells the harness about itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which CPUs share what: cores, last-level caches, NUMA nodes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Memory that begins on a cache line and shares none with other allocations.
 #pragma once
 

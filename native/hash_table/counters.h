@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The two kinds of counters that many threads add to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A hash table with chains, whose buckets share a fixed number of locks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The benchmarks of this suite, by what they measure.
 #pragma once
 

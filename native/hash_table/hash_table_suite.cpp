@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The suite `hash_table`: what keeping statistics of a table costs the threads that change it.
 #include <string>
 

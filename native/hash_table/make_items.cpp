@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hash_table/make_items.h"
 
 #include <cstddef>

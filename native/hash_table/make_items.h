@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The items of the benchmarks: the same in every launch.
 #pragma once
 

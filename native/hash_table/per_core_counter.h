@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A number that every CPU adds to on a cache line of its own: what all tables of a bucket count together.
 #pragma once
 

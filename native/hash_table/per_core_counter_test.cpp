@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hash_table/per_core_counter.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `per_core`: a stripe for each logical CPU; the fastest, and the one that takes most memory.
 #pragma once
 

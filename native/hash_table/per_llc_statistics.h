@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `per_llc`: a stripe for the CPUs that share a last-level cache.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hash_table/reference_check.h"
 
 #include <cstddef>

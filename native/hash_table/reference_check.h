@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the selected statistics and their table must answer before they are timed.
 #pragma once
 

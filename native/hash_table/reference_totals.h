@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What statistics must say of some values, found by looking at each of them.
 #pragma once
 

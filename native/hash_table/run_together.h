@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Runs a piece of work on several threads that begin together.
 #pragma once
 

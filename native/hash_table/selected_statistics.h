@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which variant the suite measures: the one line to change.
 #pragma once
 

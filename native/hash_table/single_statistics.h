@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `single`: one stripe that all threads write to.
 #pragma once
 

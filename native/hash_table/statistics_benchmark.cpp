@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the statistics alone cost: each thread counts values that come, in no table and under no lock.
 #include <cstddef>
 #include <memory>

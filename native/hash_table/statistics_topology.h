@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The CPUs and caches that stripes are made for: those the process may use, or what the option `--llcs` says of them.
 #pragma once
 

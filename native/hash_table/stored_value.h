@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A value in the table: a node of its bucket's chain.
 #pragma once
 

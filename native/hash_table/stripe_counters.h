@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The counters of one stripe of a table's statistics, and how a change of a value moves them.
 #pragma once
 

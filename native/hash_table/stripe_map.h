@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Which stripe of a statistic a thread writes to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the table's operations cost when every CPU does the same one.
 #include <cstddef>
 #include <utility>

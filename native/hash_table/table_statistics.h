@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A table's statistics, in as many stripes as the variant wants.
 #pragma once
 

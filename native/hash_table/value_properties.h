@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the statistics depend on: a snapshot of a value, taken before and after it changes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the threads of a benchmark share: a table with the selected statistics, or the statistics alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work within the core: chains of arithmetic, and branches and calls whose targets depend on random data.
 #include <algorithm>
 #include <array>

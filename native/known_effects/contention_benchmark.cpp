@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work on one counter that two threads want at the same time.
 #include <atomic>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work of the heap's bookkeeping: blocks that come and go, and objects that have several owners.
 #include <array>
 #include <cstddef>

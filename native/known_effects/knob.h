@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How much more work than usual each iteration does: an effect whose size is known exactly.
 #pragma once
 

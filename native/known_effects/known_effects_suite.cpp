@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The suite `known_effects`: work of differing noise, made slower by exactly as much as one asks for.
 #include "harness/suite.h"
 #include "known_effects/knob.h"

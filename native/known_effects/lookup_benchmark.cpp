@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work of the standard library's associative containers: finding keys in random order.
 #include <cstddef>
 #include <cstdint>

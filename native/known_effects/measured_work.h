@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Turns work that comes in equal items into a benchmark whose iterations do as many items as the knob says.
 ///
 /// A `Work` is default-constructible and has `baseItems`, the items per iteration at the knob's 0; `doItems(n)`, which

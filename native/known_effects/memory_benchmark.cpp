@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work that waits for memory: chasing pointers in a cache and beyond it, and copying.
 #include <cstddef>
 #include <cstdint>

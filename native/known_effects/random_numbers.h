@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A cheap sequence of random numbers that is the same in every launch.
 #pragma once
 

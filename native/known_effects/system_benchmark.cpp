@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work of entering the kernel and coming back.
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Work of turning numbers into text.
 #include <array>
 #include <charconv>

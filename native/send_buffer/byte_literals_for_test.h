@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Short ways for tests to write bytes down.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sequences of bytes, owned and borrowed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A memcached client that sends through a variant of Sender and waits for each answer.
 #pragma once
 

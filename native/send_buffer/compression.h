@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Snappy, as values of datatype `snappy` are compressed.
 #pragma once
 

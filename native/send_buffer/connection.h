@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Serves one client: receives packets whole, and sends what its session answers.
 #pragma once
 

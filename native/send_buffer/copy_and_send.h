@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `copy_and_send`: all chunks are copied into one frame, which is sent.
 #pragma once
 

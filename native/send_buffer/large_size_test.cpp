@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Documents beyond the limit are refused, whichever way they get there. The times that these tests print are a
 /// measurement: most of them is spent sending 20 MiB.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The memcached binary protocol, as far as this workload speaks it.
 ///
 /// A packet is a header of 24 bytes, then extras, key and value; integers are big endian.

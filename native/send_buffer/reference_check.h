@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Checks that what the selected sender sends is what the server receives, before it is timed.
 #pragma once
 

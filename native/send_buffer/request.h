@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Encodes a client's requests without copying their values.
 #pragma once
 

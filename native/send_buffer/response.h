@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Encodes the server's answers and counts them.
 #pragma once
 

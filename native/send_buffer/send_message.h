@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `sendmsg`: the system gathers the chunks from where they are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Variant `send_per_chunk`: a call of send() for each chunk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// How a client puts a request on the wire: the seam between the variants.
 #pragma once
 

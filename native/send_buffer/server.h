@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A small memcached server within this process, for one test or benchmark.
 #pragma once
 

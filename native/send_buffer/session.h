@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What a client's requests do, without any socket: one session per connection.
 #pragma once
 

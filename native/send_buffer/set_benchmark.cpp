@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The suite `send_buffer`: one client sends a SET and waits for the answer, over and over.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sockets of this machine, closed when they go out of scope.
 #pragma once
 

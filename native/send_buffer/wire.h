@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The socket calls that senders make, so that tests can put others in their place.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A server, and a client of it with a SET ready to be sent by the selected sender.
 #pragma once
 

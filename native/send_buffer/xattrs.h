@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Extended attributes of a document: named values that are stored beside its body, and count towards its size.
 #pragma once
 
