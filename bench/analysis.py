@@ -40,7 +40,7 @@ def main() -> None:
     for _ in range(ROUNDS):
         begun = perf_counter()
         found = compare_suites([suite], [listing], launches, Policy())
-        judgement = judge(found, Policy(), "vm")
+        judgement = judge(found, Policy())
         taken.append(perf_counter() - begun)
     seconds, most = median(taken), memory()
     verdicts = ", ".join(

@@ -15,6 +15,7 @@ from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side, digest_of
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
 from service.ports.records import NewBuild, NewDecision, NewRun, StoredComparison, StoredResult
@@ -206,15 +207,12 @@ def _comparison(
     position: int, key: SeriesKey, base: Sequence[float], patch: Sequence[float]
 ) -> StoredComparison:
     """One row in fifty of a table stands out."""
-    verdict, reason = {
-        0: (Verdict.SLOWER, ""),
-        1: (
-            Verdict.UNDECIDED,
-            "the interval is ±3.9 % wide; about 31 more pairs (2 min) would decide it",
-        ),
-    }.get(position % 50, (Verdict.SAME, ""))
+    wide = Reason(ReasonKind.WIDE_INTERVAL, (0.05, 1.039))
+    more = Reason(ReasonKind.MORE_PAIRS, (31, 120.0))
+    verdict = {0: Verdict.SLOWER, 1: Verdict.UNDECIDED}.get(position % 50, Verdict.SAME)
+    reasons = (wide, more) if verdict is Verdict.UNDECIDED else ()
     old, new = sorted(base)[SAMPLES // 2], sorted(patch)[SAMPLES // 2]
     ratio = new / old
     return StoredComparison(
-        key, position, SAMPLES, verdict, ratio, ratio - 0.011, ratio + 0.012, old, new, reason
+        key, position, SAMPLES, verdict, ratio, ratio - 0.011, ratio + 0.012, old, new, reasons
     )

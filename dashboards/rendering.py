@@ -16,6 +16,7 @@ from dashboards.sentences import delivery, ruled
 from service.domain.errors import Transient
 from service.domain.health import Patience, degradations
 from service.domain.text import plain
+from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
     from service.ports.reading import Reading
@@ -72,6 +73,7 @@ def _environment() -> Environment:
         plain=plain,
         sign=sign_of,
         ruled=ruled,
+        sentence=sentence,
         delivery=delivery,
         segment=lambda text: quote(str(text), safe=""),
     )

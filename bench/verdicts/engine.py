@@ -11,6 +11,7 @@ from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job, JobKind
+from service.domain.wording.measured_build import measured_causes
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of
@@ -65,8 +66,9 @@ def compare_programs(
     host = replace(host, packer=packer)
     build = MemoryClaimed(seed=seed)
     found = measure(session_of(host, job, build), trees)
-    judged = judge_measured(job, build.fixed or (), build.pairs(), "this machine")
-    return Found(judged.comparisons, judged.judgement.causes, found.pairs, found.seconds)
+    judged = judge_measured(job, build.fixed or (), build.pairs())
+    causes = measured_causes(judged, job.policy, "this machine")
+    return Found(judged.comparisons, causes, found.pairs, found.seconds)
 
 
 def _lay_out(tree: Path, programs: Mapping[str, Path]) -> Path:

@@ -15,8 +15,10 @@ from bench.verdicts.intervals import Share
 from bench.verdicts.patch_sets import PatchSets
 from service.adapters.local.build import LocalBuild
 from service.domain.building.binary_key import BinaryKey
+from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import RULE
 from service.domain.project.project_file import parse_project_file
+from service.domain.wording.reasons import text_of
 from service.steps.local.gate import gate, local_spec
 from service.wiring.machine import make_build_host
 from tests.support.build_host import Silence
@@ -78,17 +80,17 @@ def _measured(work: Path, host: BuildHost, job: Job, patch_set: PatchSet) -> dic
     build = LocalBuild(spec, f"soak {patch_set.number} {time.time()}", work / "binaries")
     found = gate(spec, build, host, Silence())
     if not found.comparisons:
-        raise SystemExit(f"{patch_set.number}: {found.judgement}: {build.log[-4000:].decode()}")
+        raise SystemExit(f"{patch_set.number}: {found.end}: {build.log[-4000:].decode()}")
     sides = [_binary(build, host, job, each) for each in (spec.base, spec.patch) if each is not None]
     return {
         "number": patch_set.number,
         "kind": str(patch_set.kind),
         "same_bytes": len(set(sides)) == 1,
-        "outcome": str(found.judgement.outcome),
+        "outcome": str(found.end.outcome),
         "rows": len(found.comparisons),
         "verdicts": dict(Counter(str(each.verdict) for each in found.comparisons)),
         "alarms": _told(each for each in found.comparisons if each.verdict.value in {"slower", "faster"}),
-        "relinked": _told(each for each in found.comparisons if "layout" in each.reason),
+        "relinked": _told(each for each in found.comparisons if has_kind(each.reasons, RELINKED)),
         "pairs": max(each.pairs for each in found.comparisons),
         "seconds": {name: round(seconds, 1) for name, seconds in found.seconds.items()},
     }
@@ -107,7 +109,7 @@ def _told(rows: Iterable[Comparison]) -> list[dict[str, Any]]:
             "ratio": each.ratio,
             "interval": each.interval,
             "pairs": each.pairs,
-            "reason": each.reason,
+            "reason": text_of(each.reasons),
         }
         for each in rows
     ]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from service.domain.decision.vote import Outcome
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+    from service.domain.inference.reasons import Reason
     from service.domain.inference.verdict import Verdict
     from service.ports.queue import Task
 
@@ -141,7 +142,7 @@ class StoredComparison:
     high: float | None
     base: float | None
     patch: float | None
-    reason: str
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

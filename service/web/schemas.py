@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from service.domain.decision.overrides import OverrideKind  # noqa: TC001 - pydantic reads the annotation
+from service.domain.wording.reasons import sentence
 
 UtcTime = Annotated[
     datetime,
@@ -274,7 +275,7 @@ class VotingStatus(Shape):
     pairs_needed: Annotated[int | None, Field(description="about how many a change of 3 % takes")]
     is_measurable: bool
     may_vote: bool
-    why_not: str
+    why_not: Annotated[str, BeforeValidator(lambda reason: sentence(reason) if reason else "")]
 
 
 class SeriesStanding(Shape):

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from service.domain.calibration.evidence import History
-from service.domain.comparison.link_layout import BY_LAYOUT, variant_of
+from service.domain.comparison.link_layout import variant_of
 from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, RunState, state_after
 from service.domain.decision.vote import LASTING, Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import Verdict
 from service.domain.project.job import JobKind
 from service.ports.records import (
@@ -268,7 +269,7 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks, Transaction)
         found = self._m.results.get(build_id)
         rows = found.comparisons if found else ()
         undecided = [row for row in rows if row.verdict is Verdict.UNDECIDED]
-        left = [row for row in undecided if not row.reason.startswith(BY_LAYOUT)]
+        left = [row for row in undecided if not has_kind(row.reasons, RELINKED)]
         return sorted({row.series.benchmark for row in left if row.series.metric != "instructions"})
 
     def store_results(

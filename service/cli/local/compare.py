@@ -9,10 +9,11 @@ import click
 
 from service.cli import EXIT_OK, EXIT_SLOWER
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
-from service.domain.decision.judgement import WITHOUT_HISTORY, judge
+from service.domain.decision.judgement import judge
 from service.domain.decision.vote import CONSEQUENCES, Counts
 from service.domain.errors import BadInput
 from service.domain.inference.policy import Policy
+from service.domain.wording.measured_build import WITHOUT_HISTORY
 from service.steps.local.compare_files import ResultFile, compare_files
 
 _FILES = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -77,7 +78,7 @@ def command(
     found = compare_files(_read(base), _read(patch), policy, metrics, is_sequential=sequential)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    judgement = judge(found.comparisons, policy, "the recorded machine")
+    judgement = judge(found.comparisons, policy)
     if as_json:
         click.echo(to_json(found.comparisons, outcome=str(judgement.outcome), warnings=list(found.warnings)))
     else:

@@ -72,7 +72,7 @@ def command(
         with TerminalProgress() as progress:
             verdict = gate(spec, build, host, progress)
         verdicts.append(verdict)
-        if verdict.judgement.outcome is Outcome.FAILED:
+        if verdict.end.outcome is Outcome.FAILED:
             click.echo(build.log[-4000:].decode("utf-8", "replace"), err=True)
         if not as_json:
             _print(verdict)
@@ -80,7 +80,7 @@ def command(
         click.echo(_json(verdicts, seed))
     else:
         click.echo(f"seed {seed}", err=True)
-    ctx.exit(exit_code([verdict.judgement.outcome for verdict in verdicts]))
+    ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts]))
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
@@ -91,21 +91,18 @@ def exit_code(outcomes: list[Outcome]) -> int:
 
 
 def _print(verdict: LocalVerdict) -> None:
-    click.echo(f"{verdict.job}: {verdict.judgement.outcome}")
+    click.echo(f"{verdict.job}: {verdict.end.outcome}")
     if verdict.comparisons:
         print_comparisons(verdict.comparisons)
         print_reasons(verdict.comparisons)
-    for cause in verdict.judgement.causes:
+    for cause in verdict.end.causes:
         click.echo(f"  {cause}")
     times = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in verdict.seconds.items())
     click.echo(f"took: {times}", err=True)
 
 
 def _json(verdicts: list[LocalVerdict], seed: str) -> str:
-    jobs = [
-        {"job": v.job, "outcome": str(v.judgement.outcome), "causes": list(v.judgement.causes)}
-        for v in verdicts
-    ]
+    jobs = [{"job": v.job, "outcome": str(v.end.outcome), "causes": list(v.end.causes)} for v in verdicts]
     rows = [row for verdict in verdicts for row in verdict.comparisons]
     return to_json(rows, jobs=jobs, seed=seed)
 

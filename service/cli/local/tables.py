@@ -13,9 +13,12 @@ import click
 
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.text import change, interval, plain
+from service.domain.wording.reasons import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from service.domain.inference.reasons import Reason
 
 # The word carries the meaning; colour only repeats it.
 _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
@@ -75,13 +78,13 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
     untold = {id(each) for each in short}.difference(id(each) for each in worst)
     rest = [each for each in short if id(each) in untold]
     rows = Counter(each.row.benchmark for each in comparisons)
-    alike: dict[tuple[Verdict, str], list[str]] = {}
+    alike: dict[tuple[Verdict, tuple[Reason, ...]], list[str]] = {}
     for each in comparisons:
-        if each.reason and id(each) not in untold:
+        if each.reasons and id(each) not in untold:
             name = _name_of(each) if rows[each.row.benchmark] > 1 else plain(each.row.benchmark)
-            alike.setdefault((each.verdict, plain(each.reason)), []).append(name)
-    for (verdict, reason), names in alike.items():
-        click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {reason}", err=True)
+            alike.setdefault((each.verdict, each.reasons), []).append(name)
+    for (verdict, reasons), names in alike.items():
+        click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {plain(text_of(reasons))}", err=True)
     if rest:
         are = "is" if len(rest) == 1 else "are"
         click.echo(f"{len(rest)} more {are} undecided: {_missing_pairs(rest)}", err=True)
@@ -141,6 +144,6 @@ def _row(each: Comparison) -> dict[str, Any]:
     }
     if each.row.suite:
         found["suite"] = each.row.suite
-    if each.reason:
-        found["reason"] = each.reason
+    if each.reasons:
+        found["reason"] = text_of(each.reasons)
     return found

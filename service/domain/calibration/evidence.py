@@ -1,4 +1,4 @@
-"""What A/A sessions say of a series on a machine: how noisy it is, and whether its verdicts may vote."""
+"""Evidence of A/A sessions about a series on a machine: its noise, and whether its verdicts may vote."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from scipy.special import betaincinv, stdtrit
 
 from service.domain.inference.estimate import TRIM, spread_of
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
-from service.domain.text import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +67,12 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class VotingStatus:
-    """What a history means.
+    """The meaning of a history.
 
     ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
     further off than 3 %; both None without pairs. ``pairs_needed`` is about how many pairs a change of
     3 % takes, None where no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
-    of the share of false alarms. ``why_not`` is empty where the series may vote.
+    of the share of false alarms. ``why_not`` is None if the series may vote.
     """
 
     sessions: int
@@ -82,17 +82,17 @@ class VotingStatus:
     noise: float | None
     beyond: float | None
     pairs_needed: int | None
-    why_not: str
+    why_not: Reason | None
 
     @property
     def is_measurable(self) -> bool:
         """Whether the pairs' spread and tails are within the limits."""
-        return _unmeasurable(self.noise, self.beyond) == ""
+        return _unmeasurable(self.noise, self.beyond) is None
 
     @property
     def may_vote(self) -> bool:
         """Whether a ``slower`` of this series may vote −1."""
-        return not self.why_not
+        return self.why_not is None
 
 
 def voting_status_of(history: History, policy: Policy) -> VotingStatus:
@@ -108,7 +108,7 @@ def voting_status_of(history: History, policy: Policy) -> VotingStatus:
         noise=noise,
         beyond=beyond,
         pairs_needed=None if noise is None else pairs_needed(noise, policy),
-        why_not=_why_not(history, policy, noise, beyond) if policy.probation else "",
+        why_not=_why_not(history, policy, noise, beyond) if policy.probation else None,
     )
 
 
@@ -140,20 +140,19 @@ def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, fl
     return low, high
 
 
-def _why_not(history: History, policy: Policy, noise: float | None, beyond: float | None) -> str:
+def _why_not(history: History, policy: Policy, noise: float | None, beyond: float | None) -> Reason | None:
     alarms = sum(session.is_alarm for session in history.newest)
     if alarms > MOST_ALARMS:
-        return f"suspended: {alarms} false alarms in its last {len(history.newest)} A/A comparisons"
+        return Reason(ReasonKind.SUSPENDED, (alarms, len(history.newest)))
     if history.pairs < policy.probation or history.sessions < LEAST_SESSIONS:
-        have = f"{history.pairs} of {policy.probation} A/A pairs"
-        return f"on probation: {have} in {history.sessions} of {LEAST_SESSIONS} sessions"
-    found = _unmeasurable(noise, beyond)
-    return f"not measurable: {found}" if found else ""
+        facts = (history.pairs, policy.probation, history.sessions, LEAST_SESSIONS)
+        return Reason(ReasonKind.ON_PROBATION, facts)
+    return _unmeasurable(noise, beyond)
 
 
-def _unmeasurable(noise: float | None, beyond: float | None) -> str:
+def _unmeasurable(noise: float | None, beyond: float | None) -> Reason | None:
     if noise is None or beyond is None:
-        return "no pairs"
+        return Reason(ReasonKind.NO_EVIDENCE)
     if noise > NOISE_LIMIT:
-        return f"pairs spread by {share(noise)}"
-    return f"{share(beyond)} of the pairs are off by more than 3 %" if beyond > BEYOND_LIMIT else ""
+        return Reason(ReasonKind.NOISY, (noise,))
+    return Reason(ReasonKind.FAR_OFF, (beyond,)) if beyond > BEYOND_LIMIT else None

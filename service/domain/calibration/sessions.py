@@ -1,4 +1,4 @@
-"""Which A/A sessions a build's launches hold: the rows whose two sides were the same program."""
+"""A/A sessions in a build's launches: the rows whose two sides were the same program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.calibration.evidence import Session
 from service.domain.comparison.suite import Listing, compare_suites
-from service.domain.decision.judgement import describe
 from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
@@ -26,7 +25,7 @@ Values = dict[tuple[str, str, str], dict[int, dict[Side, float]]]
 def rule_verdicts(
     job: Job, listing: Sequence[Mapping[str, Any]], launches: Sequence[Launch]
 ) -> tuple[Comparison, ...]:
-    """What the rule says of each row, as if nobody knew that two programs are the same."""
+    """Judge each row as if nobody knew that two programs are the same."""
     listings = [Listing(each["suite"], tuple(each["base"]), tuple(each["patch"])) for each in listing]
     return compare_suites(job.benchmark.suites, listings, launches, job.policy)
 
@@ -52,21 +51,6 @@ def sessions_of(
             if len(logs) >= MIN_PAIRS:
                 found[row.row] = Session(logs, row.verdict)
     return found
-
-
-def causes_of(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> tuple[str, ...]:
-    """What the sessions of a calibration show, in one sentence."""
-    if not sessions:
-        return (f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes",)
-    alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
-    pairs = max(len(session.logs) for session in sessions.values())
-    comparisons = "one comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
-    of = f"{comparisons} of {pairs} pairs of the same program"
-    if not alarms:
-        return (f"no false alarm in {of}",)
-    worst = max(alarms, key=lambda row: abs(row.worsening))
-    word = "alarms" if len(alarms) > 1 else "alarm"
-    return (f"{len(alarms)} false {word} in {of}; worst {describe(worst)}",)
 
 
 def _values(launches: Iterable[Launch]) -> Values:

@@ -13,9 +13,11 @@ from service.domain.comparison.work_rate import (
     value_per_unit,
     work_change,
 )
+from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.exact_counters import compare_exactly, exact_looks
 from service.domain.inference.metric import metric_named, own_clock
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
 
 if TYPE_CHECKING:
@@ -97,8 +99,8 @@ class Benchmark:
                 yield found[metric]
             else:
                 yield self._derive(found[canonical_of[metric]], row, pairs, work, rule)
-        reason = "" if self.is_asked or not rule.joins else self._why_real_time_joins(first)
-        if reason:
+        reason = None if self.is_asked or not rule.joins else self._why_real_time_joins(first)
+        if reason is not None:
             real = ComparedRow(rows[0].suite, self.name, metric_named("real_time"))
             lesser = replace(rule, family=rule.family / JOIN_SHARE)
             yield _because(self._judge(real, pairs, work, lesser), reason)
@@ -131,7 +133,8 @@ class Benchmark:
         own = self._work_change(rule.first_look(pairs), [row.metric.name, own_clock(self.name)])
         followed = derive_from(canonical, row, complete[: canonical.pairs])
         is_apart = own is not None and (work is None or own.rate != work.rate)
-        return _because(followed, f"judged by {canonical.row.metric.label}") if is_apart else followed
+        reason = Reason(ReasonKind.JUDGED_BY, (canonical.row.metric.label,))
+        return _because(followed, reason) if is_apart else followed
 
     def _work_change(self, first: Pairs, metrics: Sequence[str]) -> WorkChange | None:
         if self.is_asked and own_clock(self.name) not in metrics:
@@ -141,7 +144,7 @@ class Benchmark:
         values = [(one.values.get(self.name, {}), other.values.get(self.name, {})) for one, other in first]
         return work_change(self.name, values, rates)
 
-    def _why_real_time_joins(self, first: Pairs) -> str:
+    def _why_real_time_joins(self, first: Pairs) -> Reason | None:
         sides = zip(*first, strict=True) if first else ((), ())
         base, patch = (
             [each.real_per_cpu[self.name] for each in launches if self.name in each.real_per_cpu]
@@ -161,29 +164,29 @@ class Benchmark:
         if any(base) and any(patch):
             return None
         if lost := self._lost(is_in_base=any(base), is_in_patch=any(patch)):
-            return Comparison(row, Verdict.UNDECIDED, reason=lost)
+            return Comparison(row, Verdict.UNDECIDED, reasons=(lost,))
         label = row.metric.label
         if any(base) and not all(base):
-            reason = f"the parent reports {label} in {sum(base)} of {len(base)} launches, the patch in none"
-            return Comparison(row, Verdict.UNDECIDED, reason=reason)
+            reason = Reason(ReasonKind.SOMETIMES_IN_BASE, (label, sum(base), len(base)))
+            return Comparison(row, Verdict.UNDECIDED, reasons=(reason,))
         if any(base):
             verdict = Verdict.BROKEN if len(base) >= least else Verdict.UNDECIDED
-            return Comparison(row, verdict, reason=f"reports no {label} any more")
+            return Comparison(row, verdict, reasons=(Reason(ReasonKind.NOT_IN_PATCH, (label,)),))
         if any(patch):
             verdict = Verdict.NEW if len(patch) >= least else Verdict.UNDECIDED
-            return Comparison(row, verdict, reason=f"reports no {label} in the parent")
+            return Comparison(row, verdict, reasons=(Reason(ReasonKind.NOT_IN_BASE, (label,)),))
         return None
 
-    def _lost(self, *, is_in_base: bool, is_in_patch: bool) -> str:
-        """Why nothing of a side can be used, where it did report something."""
+    def _lost(self, *, is_in_base: bool, is_in_patch: bool) -> Reason | None:
+        """Name why nothing of a side can be used although it did report something."""
         for side, launches, is_there in (
-            ("patch", self.patch, is_in_patch),
-            ("base", self.base, is_in_base),
+            (Side.PATCH, self.patch, is_in_patch),
+            (Side.BASE, self.base, is_in_base),
         ):
             for launch in () if is_there else launches.values():
                 if self.name in launch.lost:
-                    return f"what the {side} reports cannot be used: {launch.lost[self.name]}"
-        return ""
+                    return Reason(ReasonKind.UNUSABLE, (str(side), launch.lost[self.name]))
+        return None
 
     def _value(self, row: ComparedRow, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})
@@ -206,5 +209,5 @@ def _per_unit(found: Comparison, work: WorkChange) -> Comparison:
     return replace(_because(found, work.reason), per=work.rate)
 
 
-def _because(found: Comparison, reason: str) -> Comparison:
-    return replace(found, reason=f"{found.reason}; {reason}" if found.reason else reason)
+def _because(found: Comparison, reason: Reason) -> Comparison:
+    return replace(found, reasons=(*found.reasons, reason))

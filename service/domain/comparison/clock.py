@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.gbench.reader import is_written_since
 from service.domain.inference.metric import own_clock
-from service.domain.text import signed_percent
+from service.domain.inference.reasons import Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +51,8 @@ def is_process_clock(benchmark: str) -> bool:
     return "process_time" in benchmark.split("/")
 
 
-def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[float]) -> str:
-    """The sentence that says what CPU time cannot see of the benchmark; empty where it sees enough.
+def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[float]) -> Reason | None:
+    """Name what CPU time does not count of the benchmark; None if it counts enough.
 
     Args:
         benchmark: whose CPU time is its clock.
@@ -61,17 +61,11 @@ def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[f
         patch: likewise.
     """
     if not base or not patch:
-        return ""
+        return None
     before, after = statistics.median(base), statistics.median(patch)
+    is_of_process = int(is_process_clock(benchmark))
     if max(before, after) > REAL_JOINS_ABOVE:
-        return f"real time is {max(before, after):.3g} times the CPU time, {_blind_to(benchmark)}"
+        return Reason(ReasonKind.REAL_TIME_LONGER, (max(before, after), is_of_process))
     if abs(math.log(after / before)) > math.log1p(REAL_JOINS_AFTER):
-        moved = signed_percent(after / before)
-        return f"real time moved by {moved} against the CPU time, {_blind_to(benchmark)}"
-    return ""
-
-
-def _blind_to(benchmark: str) -> str:
-    if is_process_clock(benchmark):
-        return "which sees all threads of the process, but no sleeping and no waiting for locks or I/O"
-    return "which sees neither other threads nor sleeping, nor waiting for locks or I/O"
+        return Reason(ReasonKind.REAL_TIME_MOVED, (after / before, is_of_process))
+    return None

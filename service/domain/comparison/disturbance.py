@@ -1,7 +1,8 @@
-"""Decides which pairs count: one that other work disturbed is left out and measured again, up to a limit."""
+"""Pairs that count: one that other work disturbed is left out and measured again, up to a limit."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -74,20 +75,16 @@ def counting_launches(launches: Sequence[Launch], max_pairs: int, first: int | N
     return [launch for launch in launches if launch.pair in counting]
 
 
-def sentences(launches: Sequence[Launch], max_pairs: int) -> list[str]:
-    """What a verdict's reader should know of disturbed pairs; empty where there were none."""
+@dataclass(frozen=True, slots=True)
+class DisturbedPairs:
+    """The numbers of disturbed pairs that were measured again, and that were kept."""
+
+    left_out: int = 0
+    kept: int = 0
+
+
+def disturbed_pairs(launches: Sequence[Launch], max_pairs: int) -> DisturbedPairs:
+    """Count the disturbed pairs of a sequence."""
     disturbed = pairs_of(launches)
-    counting = set(counting_pairs(disturbed, max_pairs))
-    left_out = len(disturbed) - len(counting)
-    kept = sum(disturbed[pair] for pair in counting)
-    found = []
-    if left_out:
-        found.append(f"{_pairs(left_out)} disturbed by other work and measured again")
-    if kept:
-        verb = "counts" if kept == 1 else "count"
-        found.append(f"{_pairs(kept)} disturbed and {verb}: no more than {left_out} are measured again")
-    return found
-
-
-def _pairs(count: int) -> str:
-    return "1 pair was" if count == 1 else f"{count} pairs were"
+    counting = counting_pairs(disturbed, max_pairs)
+    return DisturbedPairs(len(disturbed) - len(counting), sum(disturbed[pair] for pair in counting))

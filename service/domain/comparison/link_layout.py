@@ -13,8 +13,8 @@ from service.domain.identity import Side
 from service.domain.inference.estimate import estimate
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Layout
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
-from service.domain.text import signed_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,9 +32,6 @@ PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, fiv
 MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
 BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
-NOT_RULED_OUT: Final = "may come from where the linker put the code; only slow-downs are checked"
-BY_LAYOUT: Final = "layout: "  # begins the reason of what relinks were asked about
-NOT_CHECKED: Final = f"{BY_LAYOUT}not checked by relinking"
 _NUMBERS: Final = 10_000  # more pairs than a policy may ask for
 
 
@@ -123,9 +120,9 @@ def confirm(
       on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
       variants in 99 of 100 cases; a true 2 % in 85.
 
-    What is ``faster`` by as little is not measured again, since it stops nobody: :data:`NOT_RULED_OUT` is its
-    reason. One that lacks pairs of a variant is ``undecided`` too, with :data:`NOT_CHECKED` as its reason: a
-    −1 never rests on what layout alone may have made. A project whose link cannot be varied turns the
+    What is ``faster`` by as little is not measured again, since it stops nobody: ``LAYOUT_POSSIBLE`` is its
+    reason. One that lacks pairs of a variant is ``undecided`` too, because of ``LAYOUT_NOT_CHECKED``: a −1
+    never rests on what layout alone may have made. A project whose link cannot be varied turns the
     confirmation off, and its programs are believed as they are linked.
 
     Args:
@@ -151,20 +148,20 @@ def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
     is_executed = not found.per and share is not None and share <= found.worsening / 2
     if policy.layout is Layout.OFF or not is_small or is_executed:
         return found
-    return replace(found, reason="; ".join(filter(None, (found.reason, NOT_RULED_OUT))))
+    return replace(found, reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
 
 
 def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
     variants = [_complete(found, by_variant[variant]) for variant in VARIANTS]
     if any(len(pairs) < PAIRS for pairs in variants):
-        return replace(found, verdict=Verdict.UNDECIDED, reason=NOT_CHECKED)
+        return replace(found, verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
     estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
     slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
-    measured = ", ".join(signed_percent(each.ratio) for each in estimates)
+    ratios = tuple(each.ratio for each in estimates)
     if slower == len(VARIANTS):
-        return replace(found, reason=f"{BY_LAYOUT}slower on three relinks too ({measured})")
-    reason = f"{BY_LAYOUT}{measured} on three relinks, slower in {slower} of them"
-    return replace(found, verdict=Verdict.UNDECIDED, reason=reason)
+        return replace(found, reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+    refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
+    return replace(found, verdict=Verdict.UNDECIDED, reasons=(refuted,))
 
 
 def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:

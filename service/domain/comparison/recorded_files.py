@@ -1,25 +1,18 @@
-"""What recorded files leave open however clear they look: too few launches, and launches in blocks."""
+"""Limits of recorded files, however clear they look: too few launches, and launches in blocks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from service.domain.gbench.reader import GBenchRun
-
-ONE_LAUNCH: Final = "one launch a side cannot tell a change from noise; give a dozen pairs or more"
-ONE_COUNT: Final = "one launch a side cannot show that a counter repeats"
-BLOCKS: Final = (
-    "all launches of one side are dated before all of the other, so that a change looks like drift of the "
-    "machine; launch the two programs in turn"
-)
-BASE_ONLY: Final = "only the base files have it, which may be another choice of benchmarks"
 
 
 def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool:
@@ -52,7 +45,7 @@ def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
     chosen. ``failing`` are the benchmarks that failed in the patch.
     """
     if found.verdict is Verdict.REMOVED:
-        return replace(found, verdict=Verdict.UNDECIDED, reason=BASE_ONLY)
+        return replace(found, verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.BASE_ONLY),))
     if found.verdict is Verdict.BROKEN and found.row.benchmark not in failing:
         return replace(found, verdict=Verdict.UNDECIDED)
     return found
@@ -65,8 +58,9 @@ def withheld(found: Comparison, *, launches: int, in_blocks: bool) -> Comparison
     """
     if found.pairs == 0 or _is_exact(found) or not (launches == 1 or in_blocks):
         return found
-    reason = BLOCKS if in_blocks else ONE_LAUNCH if found.row.metric.is_speed else ONE_COUNT
-    return replace(found, verdict=Verdict.UNDECIDED, interval=None, reason=reason)
+    one = ReasonKind.ONE_LAUNCH if found.row.metric.is_speed else ReasonKind.ONE_COUNT
+    reason = Reason(ReasonKind.BLOCKS if in_blocks else one)
+    return replace(found, verdict=Verdict.UNDECIDED, interval=None, reasons=(reason,))
 
 
 def _is_exact(found: Comparison) -> bool:

@@ -16,6 +16,7 @@ from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
 from service.domain.inference.looks import looks
 from service.domain.inference.metric import metric_named, own_clock
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _comparisons_of(
             yield from (Comparison(row, Verdict.REMOVED) for row in rows)
         elif failed := _of_failures(name, failures, rule.least_failures):
             verdict, reason = failed
-            yield from (Comparison(row, verdict, reason=reason) for row in rows)
+            yield from (Comparison(row, verdict, reasons=(reason,)) for row in rows)
         else:
             base, patch = (sides[side].get(name, {}) for side in Side)
             yield from Benchmark(name, bool(suite.metrics), base, patch).comparisons(rows, rule)
@@ -224,21 +225,21 @@ def _failures(launches: Iterable[Launch], side: Side) -> dict[str, _Failures]:
 
 def _of_failures(
     name: str, failures: Mapping[Side, Mapping[str, _Failures]], least: int
-) -> tuple[Verdict, str] | None:
-    """What failing means: blame needs that every launch of the patch fails, and none of the parent.
+) -> tuple[Verdict, Reason] | None:
+    """Judge a benchmark that fails: blame needs that every launch of the patch fails, and none of the parent.
 
     What fails in half of its launches does so in the first two of one side only in one of 16 sequences, and
     in the first five in one of 1,000: fewer than ``least`` launches say nothing for good.
     """
     base, patch = (failures[side].get(name) for side in Side)
     if base and base.is_constant and base.launches >= least:
-        return Verdict.NEW, f"fails in the parent: {base.text}"
+        return Verdict.NEW, Reason(ReasonKind.FAILS_IN_BASE, (base.text,))
     if patch and patch.is_constant and patch.launches >= least and not base:
-        return Verdict.BROKEN, patch.text
-    for side, found in (("patch", patch), ("parent", base)):
+        return Verdict.BROKEN, Reason(ReasonKind.FAILS, (patch.text,))
+    for side, found in ((Side.PATCH, patch), (Side.BASE, base)):
         if found:
-            share = f"{found.failed} of {found.launches} launches of the {side}"
-            return Verdict.UNDECIDED, f"fails in {share}: {found.text}"
+            facts = (str(side), found.failed, found.launches, found.text)
+            return Verdict.UNDECIDED, Reason(ReasonKind.FAILS_SOMETIMES, facts)
     return None
 
 

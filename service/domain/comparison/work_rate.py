@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.inference.estimate import ratio_of
 from service.domain.inference.metric import own_clock
-from service.domain.text import change
+from service.domain.inference.reasons import Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported says what work is
 _TIMES: Final = frozenset({"cpu_time", "real_time"})
-_UNITS: Final = {"items_per_second": "item", "bytes_per_second": "byte"}
 _SAME_WORK: Final = 0.001  # far below any floor, far above what rounding does to a product
 
 
@@ -40,10 +39,9 @@ class WorkChange:
     factor: float
 
     @property
-    def reason(self) -> str:
-        """The sentence beside a time that is judged per unit of work."""
-        unit = _UNITS[self.rate]
-        return f"{unit}s per iteration changed by {change(self.factor)}: time per {unit} is compared"
+    def reason(self) -> Reason:
+        """The reason beside a time that is judged per unit of work."""
+        return Reason(ReasonKind.WORK_CHANGED, (self.rate, self.factor))
 
 
 def value_per_unit(rate: str, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:

@@ -1,4 +1,4 @@
-"""What a machine reports of a build it worked on."""
+"""The end of a machine's work on a build, and the end of the build."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildEnd:
+    """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower."""
+
+    outcome: Outcome
+    causes: tuple[str, ...] = ()
+    blamed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """The end of a machine's work.
 
-    ``outcome`` is None where pairs were measured and the analysis decides. ``seconds`` says how long each
+    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` says how long each
     phase took; ``conditions`` what was in force: sandbox, limits, tool chain; ``findings`` what the patch's
     side named by file and line.
     """
@@ -43,7 +52,7 @@ class Execution:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Execution:
-        """What :meth:`to_mapping` made, here or in a worker from before there were findings."""
+        """Read what :meth:`to_mapping` made, here or in a worker from before there were findings."""
         return Execution(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,
             causes=tuple(found["causes"]),

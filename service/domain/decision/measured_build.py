@@ -1,35 +1,55 @@
-"""What the stored pairs of a build say, for the service and for a desk alike."""
+"""Comparison and judgement of the stored pairs of a build, for the service and for a local gate."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from service.domain.comparison.disturbance import counting_launches, sentences
-from service.domain.comparison.identical_binaries import same_program_causes, treat_as_unchanged
+from service.domain.comparison.disturbance import DisturbedPairs, counting_launches, disturbed_pairs
+from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects, variant_of
 from service.domain.comparison.suite import Listing, compare_suites, family_size
-from service.domain.decision.judgement import Judgement, judge
+from service.domain.decision.judgement import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import least_budget, with_what_it_takes
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
-from service.domain.measuring.instructions import causes_of
 from service.domain.measuring.pair_record import read_pair
 from service.domain.project.benchmark import Instructions
-from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
+    from service.domain.decision.judgement import Withheld
     from service.domain.identity import Side
-    from service.domain.inference.verdict import ComparedRow, Comparison
+    from service.domain.inference.verdict import Comparison
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.benchmark import Suite
     from service.domain.project.job import Job
 
-_SHOWN: Final = 3  # warnings of the reader that a message repeats
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The facts that a reader of a judgement should know besides its comparisons.
+
+    Args:
+        same_program: the suites whose program is the same on both sides.
+        counted: the comparisons of instruction counts.
+        is_counting_advisory: whether these have no vote.
+        disturbed: the pairs that other work disturbed.
+        are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
+        pairs_to_prove: the pairs that a difference takes among so many benchmarks.
+        warnings: of the reader, each once.
+    """
+
+    same_program: tuple[str, ...] = ()
+    counted: tuple[Comparison, ...] = ()
+    is_counting_advisory: bool = True
+    disturbed: DisturbedPairs = field(default_factory=DisturbedPairs)
+    are_programs_kept_in_place: bool = False
+    pairs_to_prove: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +62,19 @@ class Measured:
     comparisons: tuple[Comparison, ...]
     launches: tuple[Launch, ...]
     judgement: Judgement
+    notes: Notes
 
 
-def all_may_vote(rows: Sequence[Comparison]) -> Mapping[ComparedRow, str]:  # noqa: ARG001 - asked of no row
-    """Withholds no vote: for those who judge without history."""
-    return {}
+def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - asked of no row
+    """Withhold no vote: for those who judge without history."""
+    return NOTHING_WITHHELD
 
 
 def judge_measured(
     job: Job,
     listing: Sequence[Mapping[str, Any]],
     records: Iterable[tuple[int, bytes]],
-    machine: str,
-    withhold: Callable[[Sequence[Comparison]], Mapping[ComparedRow, str]] = all_may_vote,
+    withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
 ) -> Measured:
     """Compare and judge the pairs of a build.
 
@@ -62,7 +82,6 @@ def judge_measured(
         job: with the build's part of the patch set's false alarms.
         listing: what was to be measured, as it was fixed before the first launch.
         records: number and raw record of each pair.
-        machine: where it was measured, for the causes.
         withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
     listings = [Listing.from_mapping(each) for each in listing]
@@ -70,11 +89,14 @@ def judge_measured(
     launches = tuple(counting_launches(everything, job.policy.max_pairs))
     as_built = _with_time(_compare(job, listings, launches), launches)
     rows = confirm(as_built, relinked, job.policy, _added(counts))
-    repeated = sentences(everything, job.policy.max_pairs)
     counted = treat_as_unchanged(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
     withheld = withhold(rows)
-    judgement = _judge(job, listings, rows, counted, launches, repeated, machine, withheld)
-    return Measured((*_told(rows, withheld), *counted), launches, judgement)
+    return Measured(
+        (*_with_withheld(rows, withheld), *counted),
+        launches,
+        _judge(job, listings, rows, counted, withheld),
+        _notes(job, listings, everything, launches, counted),
+    )
 
 
 def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
@@ -92,12 +114,10 @@ def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], floa
     return {key: sum(sides.values()) for key, sides in found.items()}
 
 
-def _told(rows: Sequence[Comparison], withheld: Mapping[ComparedRow, str]) -> tuple[Comparison, ...]:
-    """The rows, where a vote is withheld with the reason."""
+def _with_withheld(rows: Sequence[Comparison], withheld: Withheld) -> tuple[Comparison, ...]:
+    """The rows, each whose vote is withheld with the reason."""
     return tuple(
-        replace(row, reason="; ".join(filter(None, (row.reason, f"no vote: {withheld[row.row]}"))))
-        if row.row in withheld
-        else row
+        replace(row, reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
         for row in rows
     )
 
@@ -144,49 +164,31 @@ def _judge(
     listings: Sequence[Listing],
     rows: Sequence[Comparison],
     counted: Sequence[Comparison],
-    launches: Sequence[Launch],
-    repeated: Sequence[str],
-    machine: str,
-    withheld: Mapping[ComparedRow, str],
+    withheld: Withheld,
 ) -> Judgement:
     if not any(listing.base for listing in listings):
-        cause = "nothing to compare with: the parent has no benchmark that the filters choose"
-        return Judgement(Outcome.NO_PARENT, (cause,))
+        return Judgement(Outcome.NO_PARENT)
     empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
+    # What could not be counted is named in the notes; it must not make a decided build undecided.
     is_advisory = job.benchmark.instructions is not Instructions.VOTE
-    # What could not be counted is said below; it must not make a decided build undecided.
     voting = () if is_advisory else tuple(each for each in counted if each.verdict.is_decided)
-    found = judge((*rows, *voting), job.policy, machine, empty, withheld)
-    causes = (
-        *found.causes,
-        *same_program_causes(_same_program(listings)),
-        *causes_of(counted, is_advisory=is_advisory),
-        *repeated,
-        *_kept_in_place(launches),
-        *_too_few_pairs(job, listings),
-        *_warnings(launches),
-    )
-    return Judgement(found.outcome, causes, found.blamed)
+    return judge((*rows, *voting), job.policy, empty, withheld)
 
 
-def _kept_in_place(launches: Sequence[Launch]) -> list[str]:
-    if not any(launch.is_kept_in_place for launch in launches):
-        return []
-    return [
-        "the programs are too large to be copied for every pair: a difference may come from where they lie"
-    ]
-
-
-def _too_few_pairs(job: Job, listings: Sequence[Listing]) -> list[str]:
-    """That the budget of pairs is too small for the family to prove any difference."""
+def _notes(
+    job: Job,
+    listings: Sequence[Listing],
+    everything: Sequence[Launch],
+    launches: Sequence[Launch],
+    counted: Sequence[Comparison],
+) -> Notes:
     family = family_size(job.benchmark.suites, listings)
-    least = least_budget(job.policy, family)
-    if family == 0 or least <= job.policy.max_pairs:
-        return []
-    return [f"max_pairs is {job.policy.max_pairs}: with so many benchmarks {least} can prove a difference"]
-
-
-def _warnings(launches: Sequence[Launch]) -> list[str]:
-    said = list(dict.fromkeys(text for launch in launches for text in launch.warnings))
-    more = [f"{len(said) - _SHOWN} more warnings about results"] if len(said) > _SHOWN else []
-    return [f"warning: {plain(text)}" for text in said[:_SHOWN]] + more
+    return Notes(
+        same_program=tuple(_same_program(listings)),
+        counted=tuple(counted),
+        is_counting_advisory=job.benchmark.instructions is not Instructions.VOTE,
+        disturbed=disturbed_pairs(everything, job.policy.max_pairs),
+        are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
+        pairs_to_prove=least_budget(job.policy, family) if family else 0,
+        warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),
+    )

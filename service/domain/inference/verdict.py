@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.inference.looks import Look, difference_errors, looks, with_shares
 from service.domain.inference.metric import Better, Metric
-from service.domain.text import duration, share, signed_percent
+from service.domain.inference.reasons import Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ class Comparison:
 
     ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at whatever look it is read; both
     None where there was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base``
-    and ``patch`` are the sides' medians over launches. ``reason`` completes the verdict where numbers alone
+    and ``patch`` are the sides' medians over launches. ``reasons`` complete the verdict when numbers alone
     do not.
     ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would, and
     ``spread`` how far single pairs scatter (log scale); both only where more pairs may help.
@@ -76,7 +76,7 @@ class Comparison:
     interval: tuple[float, float] | None = None
     base: float | None = None
     patch: float | None = None
-    reason: str = ""
+    reasons: tuple[Reason, ...] = ()
     more_pairs: float | None = None
     spread: float | None = None
     per: str = ""
@@ -148,28 +148,22 @@ def compare_pairs(
 
 
 def with_what_it_takes(found: Comparison, pair_seconds: float | None = None) -> Comparison:
-    """An undecided comparison whose reason begins with what would decide it; others as they are.
+    """Put what would decide an undecided comparison before its reasons; leave others as they are.
 
-    How wide the interval is and how far pairs scatter, about how many more pairs would do, and in which
-    time if ``pair_seconds`` are known.
+    That is how wide the interval is and how far pairs scatter, about how many more pairs would do, and in
+    which time if ``pair_seconds`` are known.
     """
     if found.more_pairs is None or found.spread is None or found.interval is None:
         return found
     low, high = found.interval
-    wide = f"pairs spread by {share(found.spread)}, the interval is {_half(high / low)} wide"
-    return replace(found, reason="; ".join(filter(None, (wide, _missing(found, pair_seconds), found.reason))))
+    wide = Reason(ReasonKind.WIDE_INTERVAL, (found.spread, math.sqrt(high) / math.sqrt(low)))
+    return replace(found, reasons=(wide, _missing(found.more_pairs, pair_seconds), *found.reasons))
 
 
-def _half(ratio: float) -> str:
-    return signed_percent(math.sqrt(ratio)).replace("+", "±")
-
-
-def _missing(found: Comparison, pair_seconds: float | None) -> str:
-    more = found.more_pairs or 0.0
+def _missing(more: float, pair_seconds: float | None) -> Reason:
     if math.isinf(more):
-        return "no reasonable number of pairs would decide it"
-    time = f" ({duration(more * pair_seconds)})" if pair_seconds else ""
-    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
+        return Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
+    return Reason(ReasonKind.MORE_PAIRS, (more, more * pair_seconds) if pair_seconds else (more,))
 
 
 def _difference_error(policy: Policy, family: float) -> float:
@@ -227,12 +221,11 @@ def _describe(
 
 def _too_few(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
     if not pairs:
-        return Comparison(row, Verdict.UNDECIDED, reason="no complete pair")
+        return Comparison(row, Verdict.UNDECIDED, reasons=(Reason(ReasonKind.NO_PAIR),))
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
-    count = "one pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    reason = f"{count} cannot tell a change from noise; at least {MIN_PAIRS} are needed"
+    reason = Reason(ReasonKind.TOO_FEW_PAIRS, (len(pairs), MIN_PAIRS))
     ratio = ratio_of(math.log(patch) - math.log(base)) if _are_positive(pairs) else None
-    return Comparison(row, Verdict.UNDECIDED, len(pairs), ratio, None, base, patch, reason)
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), ratio, None, base, patch, (reason,))
 
 
 def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
@@ -244,8 +237,8 @@ def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Co
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     if all(b == p for b, p in pairs):
         return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
-    reason = "a measured value is zero or negative, so there is no ratio to judge"
-    return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, reason)
+    reason = Reason(ReasonKind.NO_RATIO)
+    return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, (reason,))
 
 
 def _interval_error(look: Look) -> float:

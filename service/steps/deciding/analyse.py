@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import History, voting_status_of
-from service.domain.calibration.sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
-from service.domain.decision.execution import Execution
-from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
+from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
+from service.domain.decision.execution import BuildEnd, Execution
 from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.calibration import calibration_cause
+from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.queue import Task
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from service.domain.calibration.evidence import Session
     from service.domain.comparison.launch import Launch
+    from service.domain.decision.judgement import Withheld
     from service.domain.decision.measured_build import Measured
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
@@ -39,13 +41,13 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
             return
         execution = Execution.from_mapping(build.execution)
         if execution.outcome is None:
-            judgement = _compare(tx, artifacts, build)
-            judgement = replace(judgement, causes=(*judgement.causes, *execution.causes))
+            end = _compare(tx, artifacts, build)
+            end = replace(end, causes=(*end.causes, *execution.causes))
         else:
-            judgement = Judgement(execution.outcome, execution.causes)
+            end = BuildEnd(execution.outcome, execution.causes)
         if execution.findings:
             tx.store_findings(build_id, execution.findings)
-        finish(tx, build_id, judgement)
+        finish(tx, build_id, end)
 
 
 def give_up(store: Store, build_id: int, cause: str) -> None:
@@ -54,39 +56,37 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
         build = tx.lock_build(build_id)
         if build.state is not BuildState.FINISHED:
             outcome = Outcome.CANCELLED if build.cancel_requested else Outcome.INFRASTRUCTURE
-            finish(tx, build_id, Judgement(outcome, (cause,)))
+            finish(tx, build_id, BuildEnd(outcome, (cause,)))
 
 
-def finish(tx: Transaction, build_id: int, judgement: Judgement) -> None:
+def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, and queue the vote of each run that waits for it."""
-    for run_id in tx.finish_build(build_id, judgement.outcome, judgement.causes, judgement.blamed):
+    for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed):
         tx.queue_task(Task.VOTE, run_id)
 
 
-def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Judgement:
+def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
     if sequence is None:
-        return Judgement(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
+        return BuildEnd(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
     records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
     listing = tx.listing(sequence)
-    measured = judge_measured(
-        spec.judged, listing, records, build.machine, lambda rows: _withheld(tx, build, spec, rows)
-    )
+    measured = judge_measured(spec.judged, listing, records, lambda rows: _withheld(tx, build, spec, rows))
     if spec.kind is RunKind.CALIBRATION:
         return _calibrate(tx, build, spec, listing, measured)
     _store(tx, build, spec, measured.comparisons, measured.launches)
     if suites := same_program_suites(listing):
         rows = rule_verdicts(spec.judged, listing, measured.launches)
         _store_evidence(tx, build, spec, sessions_of(rows, measured.launches, suites))
-    is_without_history = spec.job.policy.probation == 0 and measured.judgement.outcome is Outcome.SLOWER
-    remarks = (WITHOUT_HISTORY,) if is_without_history else ()
-    return replace(measured.judgement, causes=(*measured.judgement.causes, *remarks))
+    policy, judgement = spec.job.policy, measured.judgement
+    causes = measured_causes(measured, policy, build.machine)
+    if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
+        causes = (*causes, WITHOUT_HISTORY)
+    return BuildEnd(judgement.outcome, causes, judgement.blamed)
 
 
-def _withheld(
-    tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]
-) -> Mapping[ComparedRow, str]:
+def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine."""
     policy = spec.job.policy
     slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
@@ -94,7 +94,7 @@ def _withheld(
         return {}
     histories = tx.evidence(build.machine, list(slower.values()))
     statuses = {row: voting_status_of(histories.get(key, History()), policy) for row, key in slower.items()}
-    return {row: status.why_not for row, status in statuses.items() if not status.may_vote}
+    return {row: status.why_not for row, status in statuses.items() if status.why_not is not None}
 
 
 def _calibrate(
@@ -103,14 +103,14 @@ def _calibrate(
     spec: BuildSpec,
     listing: Sequence[Mapping[str, Any]],
     measured: Measured,
-) -> Judgement:
+) -> BuildEnd:
     """Store the results of a calibration; a false alarm is evidence about the machine, not a failure."""
     rows = rule_verdicts(spec.judged, listing, measured.launches)
     suites = frozenset(suite.name for suite in spec.job.benchmark.suites)
     sessions = sessions_of(rows, measured.launches, suites)
     _store(tx, build, spec, rows, measured.launches)
     _store_evidence(tx, build, spec, sessions)
-    return Judgement(Outcome.PASSED, causes_of(rows, sessions))
+    return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
 
 
 def _store_evidence(
@@ -146,7 +146,7 @@ def _store(
             high=row.interval[1] if row.interval else None,
             base=row.base,
             patch=row.patch,
-            reason=row.reason,
+            reasons=row.reasons,
         )
         for position, (key, row) in enumerate(zip(keys, rows, strict=True))
     ]

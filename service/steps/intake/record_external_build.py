@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from service.domain.decision.execution import BuildEnd
 from service.domain.decision.external import causes_of, outcome_of
-from service.domain.decision.judgement import Judgement
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
@@ -56,12 +56,12 @@ def record_external_build(
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
-    judgement = Judgement(outcome_of(result), causes_of(causes))
+    end = BuildEnd(outcome_of(result), causes_of(causes))
     with store.transaction() as tx:
         place = _place_of(tx, target, finished.job)
         if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
             return False
-        finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), judgement)
+        finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), end)
         return True
 
 
@@ -77,7 +77,7 @@ def withdraw_external(store: Store, target: Target, job: str) -> bool:
         place = _place_of(tx, target, job)
         if place is None or not place.awaits_any:
             return False
-        finish(tx, place.build.id, Judgement(Outcome.CANCELLED, (WITHDRAWN,)))
+        finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
         return True
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.judgement import WITHOUT_HISTORY, Judgement
+from service.domain.decision.execution import BuildEnd
 from service.domain.decision.measured_build import judge_measured
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
 from service.domain.project.job import Job, JobKind
 from service.domain.project.project_file import ProjectFile, parse_project_file
+from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 
@@ -39,7 +40,7 @@ class LocalVerdict:
 
     job: str
     comparisons: tuple[Comparison, ...]
-    judgement: Judgement
+    end: BuildEnd
     seconds: Mapping[str, float]
 
 
@@ -79,9 +80,9 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     if execution is None:
         raise BadInput("the build was handed back")
     if execution.outcome is not None:
-        judgement = Judgement(execution.outcome, execution.causes)
-        return LocalVerdict(spec.job.name, (), judgement, execution.seconds)
-    found = judge_measured(spec.judged, build.listing, build.pairs(), "this machine")
-    causes = (*found.judgement.causes, *execution.causes, WITHOUT_HISTORY)
-    judgement = Judgement(found.judgement.outcome, causes)
-    return LocalVerdict(spec.job.name, found.comparisons, judgement, execution.seconds)
+        end = BuildEnd(execution.outcome, execution.causes)
+        return LocalVerdict(spec.job.name, (), end, execution.seconds)
+    found = judge_measured(spec.judged, build.listing, build.pairs())
+    causes = measured_causes(found, spec.judged.policy, "this machine")
+    end = BuildEnd(found.judgement.outcome, (*causes, *execution.causes, WITHOUT_HISTORY))
+    return LocalVerdict(spec.job.name, found.comparisons, end, execution.seconds)

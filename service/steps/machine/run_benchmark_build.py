@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.calibration.evidence import SESSION_PAIRS
-from service.domain.comparison.identical_binaries import SAME_PROGRAM
 from service.domain.decision.execution import Execution
 from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.identity import RunKind, Side
 from service.domain.text import plain
+from service.domain.wording.reasons import SAME_PROGRAM
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.confirm_layout import confirm_layout
 from service.steps.machine.find_identical_binaries import find_identical_binaries

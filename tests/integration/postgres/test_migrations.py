@@ -17,6 +17,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.schema.tables import metadata
 from service.domain.errors import Transient
+from service.domain.inference.reasons import Reason, ReasonKind
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database, Server
@@ -67,6 +68,25 @@ def test_the_schema_can_be_taken_down_and_made_again(database: Database) -> None
     assert database.rows(left) == [("alembic_version",)]
     migrate(database.owner_url)
     assert differences(database) == []
+
+
+def test_reasons_of_relinks_are_typed_and_the_others_stay_text(database: Database) -> None:
+    command.downgrade(configured(database.owner_url), "20261122_0100")
+    layout, other = "layout: not checked by relinking", "no complete pair"
+    for number, reason in enumerate((layout, other)):
+        database.change(
+            "INSERT INTO comparison"
+            " (measured_at, series_id, build_id, kind, position, pairs, verdict, reason)"
+            " VALUES (now(), :n, 1, 0, :n, 8, 'undecided', :reason)",
+            n=number,
+            reason=reason,
+        )
+    migrate(database.owner_url)
+    typed = Reason(ReasonKind.LAYOUT_AS_TEXT, (layout,)).to_mapping()
+    assert database.rows("SELECT reason, reasons FROM comparison ORDER BY position") == [
+        (layout, [typed]),
+        (other, None),
+    ]
 
 
 def test_the_command_line_takes_the_database_by_x(server: Server) -> None:

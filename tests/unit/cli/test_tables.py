@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.cli.local.tables import print_reasons
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from tests.unit.domain.comparisons import SAME, row
 
@@ -18,7 +19,8 @@ LAYOUT = "it comes from where the linker put the code"
 
 
 def undecided(name: str, why: str = NOISE) -> Comparison:
-    return replace(SAME, row=row(name), verdict=Verdict.UNDECIDED, reason=why)
+    reasons = (Reason(ReasonKind.FAILS, (why,)),)
+    return replace(SAME, row=row(name), verdict=Verdict.UNDECIDED, reasons=reasons)
 
 
 def named(count: int) -> list[Comparison]:

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service.adapters.postgres.schema.columns import EMPTY, MOMENT, created, identity, metadata, text_column
-from service.adapters.postgres.storable import CleanText
+from service.adapters.postgres.storable import CleanJson, CleanText
 
 series: Final = Table(
     "series",
@@ -80,6 +80,7 @@ comparison: Final = Table(
     text_column("verdict"),
     *(Column(name, Float(53)) for name in ("ratio", "low", "high", "base", "patch")),
     Column("reason", CleanText, nullable=False, server_default=EMPTY),
+    Column("reasons", CleanJson),  # null: none, or of a version that wrote only the text
     PrimaryKeyConstraint("build_id", "series_id", "measured_at"),
     Index("comparison_trend", "series_id", "kind", text("measured_at DESC")),
     postgresql_partition_by="RANGE (measured_at)",

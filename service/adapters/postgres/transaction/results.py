@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 import psycopg
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, false, func, or_, select, update
 from typing_extensions import override
 
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.schema import tables as t
-from service.adapters.postgres.storable import clean
-from service.domain.comparison.link_layout import BY_LAYOUT
+from service.adapters.postgres.storable import clean, clean_json
 from service.domain.identity import RunKind, Side
+from service.domain.inference.reasons import RELINKED
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
+from service.domain.wording.reasons import text_of
 from service.ports.transaction.builds import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from sqlalchemy import ColumnElement
+
     from service.domain.building.findings import Finding
     from service.domain.identity import SeriesKey
+    from service.domain.inference.reasons import ReasonKind
     from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 _PARTS: Final = ("instance", "project", "branch", "machine_class", "job", "suite", "benchmark", "metric")
@@ -42,7 +47,7 @@ _FIND_SERIES: Final = "SELECT digest, id FROM series WHERE digest = ANY(%b::byte
 _COPY_RESULTS: Final = "COPY result (measured_at, build_id, series_id, side, samples) FROM STDIN"
 _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
-    " ratio, low, high, base, patch, reason) FROM STDIN"
+    " ratio, low, high, base, patch, reason, reasons) FROM STDIN"
 )
 
 
@@ -83,7 +88,7 @@ class PostgresResults(Connected, Results):
             .where(
                 t.comparison.c.build_id == build_id,
                 t.comparison.c.verdict == Verdict.UNDECIDED.value,
-                ~t.comparison.c.reason.startswith(BY_LAYOUT),
+                ~func.coalesce(or_(*map(_has_reason, sorted(RELINKED))), false()),
                 t.series.c.metric != INSTRUCTIONS.name,
             )
             .order_by(t.series.c.benchmark)
@@ -142,4 +147,13 @@ def _array(samples: Sequence[float | None]) -> str:
 
 
 def _judgement(c: StoredComparison) -> tuple[object, ...]:
-    return c.position, c.pairs, c.verdict, c.ratio, c.low, c.high, c.base, c.patch, clean(c.reason)
+    numbers = c.position, c.pairs, c.verdict, c.ratio, c.low, c.high, c.base, c.patch
+    if not c.reasons:
+        return *numbers, "", None
+    # The text is for the version before typed reasons, which may still read.
+    typed = json.dumps(clean_json([each.to_mapping() for each in c.reasons]))
+    return *numbers, clean(text_of(c.reasons)), typed
+
+
+def _has_reason(kind: ReasonKind) -> ColumnElement[bool]:
+    return t.comparison.c.reasons.contains([{"kind": kind.value}])

@@ -11,6 +11,7 @@ import pytest
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.domain.comparison.suite import Listing
 from service.domain.identity import Side
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.instructions import AGREEMENT
@@ -164,12 +165,13 @@ def test_work_that_depends_on_the_clock_is_not_deterministic(
     rows: dict[str, Comparison], counts: Counts
 ) -> None:
     assert rows["BM_Random"].verdict is Verdict.UNDECIDED
-    assert rows["BM_Random"].reason.startswith("not deterministic")
+    assert rows["BM_Random"].reasons == (Reason(ReasonKind.NOT_DETERMINISTIC),)
     assert added_share(counts, "knob", "BM_Random") is None
 
 
 def test_several_threads_are_not_counted(rows: dict[str, Comparison]) -> None:
-    assert rows["BM_Threads/threads:2"].reason == "not counted: it runs several threads"
+    reason = Reason(ReasonKind.NOT_COUNTED, ("it runs several threads",))
+    assert rows["BM_Threads/threads:2"].reasons == (reason,)
 
 
 def test_a_script_before_the_program_is_a_reason_and_no_failure(tmp_path: Path) -> None:
@@ -181,4 +183,6 @@ def test_a_script_before_the_program_is_a_reason_and_no_failure(tmp_path: Path) 
 
     listing = Listing("knob", ("BM_Tiny",), ("BM_Tiny",))
     (row,) = compare_counts([listing], counted(tmp_path, 0, listing, wrap), JOB.policy.floor)
-    assert row.reason.startswith("not counted: base: no timed loop was found")
+    (reason,) = row.reasons
+    assert reason.kind is ReasonKind.NOT_COUNTED
+    assert str(reason.facts[0]).startswith("base: no timed loop was found")

@@ -12,6 +12,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
 from tests.integration.postgres.samples import (
@@ -34,14 +35,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 UNIT = ("s", "lower")
+WHY = Reason(ReasonKind.FAILS, ("why",))
 
 
 def key(benchmark: str) -> SeriesKey:
     return SeriesKey("review", "kv_engine", "master", "c6i", "cv-perf", "executor", benchmark, "cpu_time")
 
 
-def compared(benchmark: str, verdict: Verdict = Verdict.SAME, reason: str = "") -> StoredComparison:
-    return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reason)
+def compared(benchmark: str, verdict: Verdict = Verdict.SAME, *reasons: Reason) -> StoredComparison:
+    return StoredComparison(key(benchmark), 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
 
 
 def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
@@ -141,15 +143,17 @@ def test_results_are_stored_with_their_series(store: PostgresStore, database: Da
             RunKind.POST_SUBMIT,
             {key("BM_a"): UNIT},
             results,
-            [compared("BM_a", Verdict.UNDECIDED, "why")],
+            [compared("BM_a", Verdict.UNDECIDED, WHY)],
         )
     found = "SELECT side, samples, measured_at FROM result JOIN series ON series.id = series_id ORDER BY side"
     assert database.rows(found) == [
         (0, [1.5, None, 2.5], build.created_at),
         (1, [1.0, 2.0, None], build.created_at),
     ]
-    found = "SELECT kind, verdict, pairs, ratio, low, high, base, patch, reason FROM comparison"
-    assert database.rows(found) == [(1, "undecided", 8, 1.0, 0.99, 1.01, 2e-6, None, "why")]
+    found = "SELECT kind, verdict, pairs, ratio, low, high, base, patch, reason, reasons FROM comparison"
+    assert database.rows(found) == [
+        (1, "undecided", 8, 1.0, 0.99, 1.01, 2e-6, None, "why", [WHY.to_mapping()])
+    ]
     assert database.rows("SELECT benchmark, unit, better FROM series") == [("BM_a", "s", "lower")]
 
 
@@ -187,18 +191,16 @@ def test_what_no_pairs_can_decide_is_not_named(store: PostgresStore) -> None:
     [build_id] = queue(store)
     counted = replace(key("BM_counted"), metric="instructions")
     rows = [
-        compared(
-            "BM_moved",
-            Verdict.UNDECIDED,
-            "layout: +9.9 %, −0.2 %, +0.1 % on three relinks, slower in 1 of them",
-        ),
-        replace(compared("", Verdict.UNDECIDED, "not deterministic"), series=counted),
-        compared("BM_noisy", Verdict.UNDECIDED, "about 20 more pairs would decide it"),
+        compared("BM_moved", Verdict.UNDECIDED, WHY, Reason(ReasonKind.LAYOUT_REFUTED, (1, 1.1, 0.9, 1.0))),
+        compared("BM_of_old", Verdict.UNDECIDED, Reason(ReasonKind.LAYOUT_AS_TEXT, ("layout: +9.9 %",))),
+        replace(compared("", Verdict.UNDECIDED, Reason(ReasonKind.NOT_DETERMINISTIC)), series=counted),
+        compared("BM_noisy", Verdict.UNDECIDED, Reason(ReasonKind.MORE_PAIRS, (20,))),
+        compared("BM_silent", Verdict.UNDECIDED),
     ]
     with store.transaction() as tx:
         kinds = dict.fromkeys([row.series for row in rows], UNIT)
         tx.store_results(tx.lock_build(build_id), RunKind.CHECK, kinds, [], rows)
-        assert tx.unresolved_benchmarks(build_id) == ["BM_noisy"]
+        assert tx.unresolved_benchmarks(build_id) == ["BM_noisy", "BM_silent"]
 
 
 def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(
@@ -212,7 +214,7 @@ def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(
             RunKind.CHECK,
             {key(name): UNIT for name in names},
             [StoredResult(key(name), Side.BASE, (float("inf"), float("nan"))) for name in names],
-            [compared(name, reason=NASTY) for name in names],
+            [compared(name, Verdict.SAME, Reason(ReasonKind.FAILS, (NASTY,))) for name in names],
         )
     assert database.value("SELECT count(*) FROM series WHERE benchmark = :name", name=CLEANED) == 2
     assert database.value("SELECT count(DISTINCT series_id) FROM result") == 3

@@ -102,7 +102,7 @@ def test_a_series_votes_after_three_sessions_and_not_before(site: Site) -> None:
         site.database.change(AGE)
     assert site.calibrate() == 0, "all is known; a day has not passed"
     statuses = PostgresReading(site.database.owner).voting_statuses(10)
-    assert {(each.voting_status.pairs, each.voting_status.why_not) for each in statuses} == {(60, "")}
+    assert {(each.voting_status.pairs, each.voting_status.why_not) for each in statuses} == {(60, None)}
 
     site.check(2)
     site.work()

@@ -13,6 +13,7 @@ from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewRun
 from tests.integration.postgres.samples import (
@@ -128,7 +129,7 @@ class TestEvidence:
         }
         assert (found[2].series.benchmark, found[2].voting_status.sessions) == ("BM_a", 1)
         alarming = next(each.voting_status for each in found if each.voting_status.alarms)
-        assert alarming.why_not == "suspended: 3 false alarms in its last 3 A/A comparisons"
+        assert alarming.why_not == Reason(ReasonKind.SUSPENDED, (3, 3))
         assert list(reading.voting_statuses(1, 2)) == [found[2]]
 
     def test_the_newest_session_says_what_the_job_asks_for(
@@ -137,11 +138,11 @@ class TestEvidence:
         worklist(database)
         calibrate(store, database, "1", {key(): QUIET})
         reading = PostgresReading(database.owner)
-        assert "of 40 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
+        assert wanted_pairs(reading) == 40
         database.change("""UPDATE build SET spec = jsonb_set(spec, '{config,policy}', '{"probation": 7}')""")
-        assert "of 7 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
+        assert wanted_pairs(reading) == 7
         database.change("UPDATE build SET spec = '{}'")
-        assert "of 40 A/A pairs" in reading.voting_statuses(1)[0].voting_status.why_not
+        assert wanted_pairs(reading) == 40
 
 
 class TestIdlePools:
@@ -309,3 +310,11 @@ def test_the_code_before_it_still_works(database: Database) -> None:
            VALUES ('post-submit', 'planning', 'review', 'kv', 'master', '1')"""
     )
     assert database.value("SELECT pool FROM run") == ""
+
+
+def wanted_pairs(reading: PostgresReading) -> object:
+    """The pairs that the newest session's job asks for, of a series on probation."""
+    why_not = reading.voting_statuses(1)[0].voting_status.why_not
+    assert why_not is not None
+    assert why_not.kind is ReasonKind.ON_PROBATION
+    return why_not.facts[1]

@@ -16,7 +16,9 @@ from service.domain.calibration.evidence import (
     voting_status_of,
 )
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
+from tests.unit.domain.comparisons import reason as because
 
 POLICY = Policy()
 
@@ -28,7 +30,7 @@ def sessions(
     return [Session(tuple(noise.gauss(0, spread) for _ in range(pairs)), verdict) for _ in range(count)]
 
 
-def why_not(found: list[Session], policy: Policy = POLICY) -> str:
+def why_not(found: list[Session], policy: Policy = POLICY) -> Reason | None:
     return voting_status_of(History.of(found), policy).why_not
 
 
@@ -42,19 +44,22 @@ def test_three_sessions_of_the_default_size_end_the_default_probation() -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        ([], "on probation: 0 of 40 A/A pairs in 0 of 3 sessions"),
-        (sessions(1), "on probation: 20 of 40 A/A pairs in 1 of 3 sessions"),
-        (sessions(2, pairs=32), "on probation: 64 of 40 A/A pairs in 2 of 3 sessions"),
-        (sessions(3, pairs=8), "on probation: 24 of 40 A/A pairs in 3 of 3 sessions"),
-        (sessions(2, verdict=Verdict.SLOWER), "suspended: 2 false alarms in its last 2 A/A comparisons"),
+        ([], Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))),
+        (sessions(1), Reason(ReasonKind.ON_PROBATION, (20, 40, 1, 3))),
+        (sessions(2, pairs=32), Reason(ReasonKind.ON_PROBATION, (64, 40, 2, 3))),
+        (sessions(3, pairs=8), Reason(ReasonKind.ON_PROBATION, (24, 40, 3, 3))),
+        (sessions(2, verdict=Verdict.SLOWER), Reason(ReasonKind.SUSPENDED, (2, 2))),
         (
             sessions(1, verdict=Verdict.SLOWER) + sessions(47) + sessions(2, verdict=Verdict.FASTER),
-            "suspended: 3 false alarms in its last 50 A/A comparisons",
+            Reason(ReasonKind.SUSPENDED, (3, 50)),
         ),
-        ([Session((-0.14, 0.0, 0.14), Verdict.UNDECIDED)] * 20, "not measurable: pairs spread by 20.8 %"),
+        (
+            [Session((-0.14, 0.0, 0.14), Verdict.UNDECIDED)] * 20,
+            because(ReasonKind.NOISY, pytest.approx(0.2076, abs=1e-4)),
+        ),
     ],
 )
-def test_what_may_not_vote_says_why(found: list[Session], reason: str) -> None:
+def test_what_may_not_vote_says_why(found: list[Session], reason: Reason) -> None:
     assert why_not(found) == reason
 
 
@@ -63,11 +68,11 @@ def test_a_quiet_middle_does_not_hide_wild_tails() -> None:
     status = voting_status_of(History.of(tailed), POLICY)
     assert status.noise is not None
     assert status.noise < 0.003
-    assert status.why_not == "not measurable: 12.5 % of the pairs are off by more than 3 %"
+    assert status.why_not == Reason(ReasonKind.FAR_OFF, (0.125,))
 
 
 def test_one_false_alarm_suspends_nothing() -> None:
-    assert why_not(sessions(1, verdict=Verdict.FASTER) + sessions(9)) == ""
+    assert why_not(sessions(1, verdict=Verdict.FASTER) + sessions(9)) is None
 
 
 def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() -> None:
@@ -78,12 +83,12 @@ def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() 
 
 
 def test_a_machine_that_was_mended_recovers() -> None:
-    assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) == ""
+    assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) is None
 
 
 def test_probation_that_is_off_lets_everything_vote() -> None:
     alarming = [Session((0.3, -0.3), Verdict.SLOWER)] * 9
-    assert why_not(alarming, Policy(probation=0)) == why_not([], Policy(probation=0)) == ""
+    assert [why_not(found, Policy(probation=0)) for found in (alarming, [])] == [None, None]
 
 
 def test_without_pairs_nothing_is_known() -> None:

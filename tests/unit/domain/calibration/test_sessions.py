@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration.sessions import causes_of, rule_verdicts, same_program_suites, sessions_of
+from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
 from service.domain.comparison.launch import Launch
 from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
@@ -77,16 +77,3 @@ def test_pairs_without_a_ratio_are_left_out_unless_nothing_differs() -> None:
         )
         == 10
     )
-
-
-def test_a_calibration_says_how_many_alarms_there_were() -> None:
-    quiet = launches([1.0, 1.001] * 8)
-    loud = quiet + launches([1.2 + k / 1000 for k in range(16)], "other")
-    for measured, expected in (
-        ([], f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes"),
-        (quiet, "no false alarm in one comparison of 16 pairs of the same program"),
-        (loud, "1 false alarm in 2 comparisons of 16 pairs of the same program; worst BM_a CPU time +2"),
-    ):
-        rows = rule_verdicts(JOB, LISTING, measured)
-        (said,) = causes_of(rows, sessions_of(rows, measured, BOTH))
-        assert said.startswith(expected)

@@ -11,8 +11,10 @@ from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.project.benchmark import Suite
+from tests.unit.domain.comparisons import reason
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
@@ -71,7 +73,8 @@ class TestRealTime:
 
         assert found["cpu_time"].verdict is Verdict.SAME
         assert found["real_time"].verdict is Verdict.SLOWER
-        assert found["real_time"].reason.startswith("real time is 3.3 times the CPU time, which sees neither")
+        longer = reason(ReasonKind.REAL_TIME_LONGER, pytest.approx(3.3), 0)
+        assert found["real_time"].reasons[-1] == longer
 
     def test_a_suite_that_names_its_metrics_gets_those(self) -> None:
         suite = asking("cpu_time")
@@ -106,14 +109,15 @@ class TestRates:
         assert list(found) == ["items_per_second", "cpu_time"]
         assert (rate.verdict, rate.pairs) == (time.verdict, time.pairs) == (Verdict.SLOWER, time.pairs)
         assert rate.ratio == pytest.approx(1 / (time.ratio or 0))
-        assert rate.reason == ""
+        assert rate.reasons == ()
 
     @pytest.mark.parametrize("suite", [PLAIN, asking("cpu_time", "items_per_second")])
     def test_a_patch_that_does_more_per_iteration_is_not_slower(self, suite: Suite) -> None:
         found = compared(suite, launches(suite, busy(1.0, 8), busy(2.5, 20)))
 
         assert {each.verdict for each in found.values()} == {Verdict.SAME}
-        assert found["cpu_time"].reason == "items per iteration changed by ×2.5: time per item is compared"
+        changed = reason(ReasonKind.WORK_CHANGED, "items_per_second", pytest.approx(2.5))
+        assert found["cpu_time"].reasons == (changed,)
 
     def test_a_patch_whose_items_cost_more_is_slower_though_its_iterations_are_quicker(self) -> None:
         found = compared(PLAIN, launches(PLAIN, busy(1.0, 8), busy(0.6, 4)))["cpu_time"]
@@ -125,7 +129,7 @@ class TestRates:
         suite = asking("items_per_second")
         found = compared(suite, launches(suite, busy(1.0, 8), busy(2.0, 8)))["items_per_second"]
 
-        assert (found.verdict, found.reason) == (Verdict.SLOWER, "")
+        assert (found.verdict, found.reasons) == (Verdict.SLOWER, ())
 
     def test_who_asks_for_time_alone_is_told_the_time(self) -> None:
         suite = asking("cpu_time")
@@ -181,4 +185,4 @@ class TestUnusableRows:
         found = compared(PLAIN, launches(PLAIN, busy(1.0), lambda _: {"cpu_time": 0.0}))["cpu_time"]
 
         assert found.verdict is Verdict.UNDECIDED
-        assert found.reason == "what the patch reports cannot be used: its cpu_time is not above 0"
+        assert found.reasons == (Reason(ReasonKind.UNUSABLE, ("patch", "its cpu_time is not above 0")),)

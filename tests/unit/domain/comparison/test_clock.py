@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from service.domain.comparison.clock import may_join, real_per_cpu, why_real_time_joins
+from service.domain.inference.reasons import Reason, ReasonKind
+from tests.unit.domain.comparisons import reason
 
 OLD: dict[str, object] = {}
 NEW: dict[str, object] = {"library_version": "v1.9.4"}
@@ -45,28 +47,24 @@ class TestJoining:
         assert may_join(name) is may
 
     def test_a_benchmark_that_computes_is_judged_by_cpu_time_alone(self) -> None:
-        assert why_real_time_joins("BM_a", [1.0, 1.19, 1.0], [1.02, 1.0, 1.0]) == ""
-        assert why_real_time_joins("BM_a", [], []) == ""
+        assert why_real_time_joins("BM_a", [1.0, 1.19, 1.0], [1.02, 1.0, 1.0]) is None
+        assert why_real_time_joins("BM_a", [], []) is None
 
     @pytest.mark.parametrize(("base", "patch"), [(1.21, 1.21), (1.0, 3.0), (3.0, 1.0)])
     def test_waiting_on_either_side_joins(self, base: float, patch: float) -> None:
-        assert why_real_time_joins("BM_a", [base] * 3, [patch] * 3).startswith("real time is")
+        expected = Reason(ReasonKind.REAL_TIME_LONGER, (max(base, patch), 0))
+        assert why_real_time_joins("BM_a", [base] * 3, [patch] * 3) == expected
 
     def test_one_wild_launch_joins_nothing(self) -> None:
-        assert why_real_time_joins("BM_a", [1.0, 9.0, 1.0], [1.0, 1.0, 1.0]) == ""
+        assert why_real_time_joins("BM_a", [1.0, 9.0, 1.0], [1.0, 1.0, 1.0]) is None
 
     def test_a_quotient_that_moved_joins_though_it_is_small(self) -> None:
         found = why_real_time_joins("BM_a", [1.0] * 3, [1.06] * 3)
 
-        assert found == (
-            "real time moved by +6.0 % against the CPU time, which sees neither other threads nor sleeping, "
-            "nor waiting for locks or I/O"
-        )
-        assert why_real_time_joins("BM_a", [1.0] * 3, [1.049] * 3) == ""
+        assert found == reason(ReasonKind.REAL_TIME_MOVED, pytest.approx(1.06), 0)
+        assert why_real_time_joins("BM_a", [1.0] * 3, [1.049] * 3) is None
 
     def test_a_process_clock_that_sees_more_threads_joins_and_says_what_it_cannot_see(self) -> None:
         found = why_real_time_joins("BM_a/process_time", [0.25] * 3, [0.5] * 3)
 
-        assert found.endswith(
-            "which sees all threads of the process, but no sleeping and no waiting for locks or I/O"
-        )
+        assert found == Reason(ReasonKind.REAL_TIME_MOVED, (2.0, 1))

@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.comparison.disturbance import (
+    DisturbedPairs,
     allowance,
     counting_launches,
     counting_pairs,
+    disturbed_pairs,
     is_disturbed,
     pairs_of,
-    sentences,
 )
 from service.domain.comparison.launch import Launch
 from service.domain.identity import Side
@@ -105,25 +106,13 @@ def test_a_pair_that_does_not_count_is_left_out_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "said"),
+    ("marks", "counted"),
     [
-        ("...", []),
-        (".x.", ["1 pair was disturbed by other work and measured again"]),
-        (
-            "xx.xx",
-            [
-                "2 pairs were disturbed by other work and measured again",
-                "2 pairs were disturbed and count: no more than 2 are measured again",
-            ],
-        ),
-        (
-            "xx.x",
-            [
-                "2 pairs were disturbed by other work and measured again",
-                "1 pair was disturbed and counts: no more than 2 are measured again",
-            ],
-        ),
+        ("...", DisturbedPairs()),
+        (".x.", DisturbedPairs(left_out=1)),
+        ("xx.xx", DisturbedPairs(left_out=2, kept=2)),
+        ("xx.x", DisturbedPairs(left_out=2, kept=1)),
     ],
 )
-def test_the_verdict_says_how_many_pairs_were_disturbed(marks: str, said: list[str]) -> None:
-    assert sentences(launches(marks), 8) == said
+def test_disturbed_pairs_are_counted_by_what_became_of_them(marks: str, counted: DisturbedPairs) -> None:
+    assert disturbed_pairs(launches(marks), 8) == counted

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.comparison.identical_binaries import same_program_causes, treat_as_unchanged
+from service.domain.comparison.identical_binaries import treat_as_unchanged
+from service.domain.decision.judgement import Group
 from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.pair_record import RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
@@ -24,26 +26,37 @@ if TYPE_CHECKING:
 PROGRAMS = (Suite("suite", "build/a"), Suite("other", "build/b"))
 JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=PROGRAMS))
 SUITES = ("suite", "other")
-MEASURED = replace(UNDECIDED, pairs=8, ratio=1.009, interval=(0.98, 1.04), reason="12 more", more_pairs=12.0)
+MEASURED = replace(
+    UNDECIDED,
+    pairs=8,
+    ratio=1.009,
+    interval=(0.98, 1.04),
+    reasons=(Reason(ReasonKind.MORE_PAIRS, (12.0,)),),
+    more_pairs=12.0,
+)
 
 
 @pytest.mark.parametrize(
-    ("found", "verdict", "reason"),
+    ("found", "verdict", "reasons"),
     [
-        (slower("BM_a", 1.012), Verdict.SAME, "the same program on both sides; measured +1.2 %"),
-        (FASTER, Verdict.SAME, "the same program on both sides; measured −50.0 %"),
-        (MEASURED, Verdict.SAME, "the same program on both sides; measured +0.90 %"),
-        (BROKEN, Verdict.UNDECIDED, "the same program on both sides; no space left"),
-        (REMOVED, Verdict.UNDECIDED, "the same program on both sides; listed only once"),
+        (slower("BM_a", 1.012), Verdict.SAME, (Reason(ReasonKind.SAME_PROGRAM, (1.012,)),)),
+        (FASTER, Verdict.SAME, (Reason(ReasonKind.SAME_PROGRAM, (0.5,)),)),
+        (MEASURED, Verdict.SAME, (Reason(ReasonKind.SAME_PROGRAM, (1.009,)),)),
+        (BROKEN, Verdict.UNDECIDED, (Reason(ReasonKind.SAME_PROGRAM), *BROKEN.reasons)),
+        (
+            REMOVED,
+            Verdict.UNDECIDED,
+            (Reason(ReasonKind.SAME_PROGRAM), Reason(ReasonKind.LISTED_ONCE)),
+        ),
     ],
 )
 def test_no_difference_is_left_and_what_was_measured_stays(
-    found: Comparison, verdict: Verdict, reason: str
+    found: Comparison, verdict: Verdict, reasons: tuple[Reason, ...]
 ) -> None:
-    (acquitted,) = treat_as_unchanged([found], {"suite"})
+    (unchanged,) = treat_as_unchanged([found], {"suite"})
 
-    assert (acquitted.verdict, acquitted.reason) == (verdict, reason)
-    assert (acquitted.ratio, acquitted.interval, acquitted.pairs) == (
+    assert (unchanged.verdict, unchanged.reasons) == (verdict, reasons)
+    assert (unchanged.ratio, unchanged.interval, unchanged.pairs) == (
         found.ratio,
         found.interval,
         found.pairs,
@@ -61,18 +74,6 @@ def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
 
 def test_other_suites_are_judged_as_ever() -> None:
     assert treat_as_unchanged([FASTER, BROKEN], {"other"}) == (FASTER, BROKEN)
-
-
-@pytest.mark.parametrize(
-    ("suites", "causes"),
-    [
-        ([], ()),
-        (["a"], ("suite a: the same program on both sides",)),
-        (["a", "b"], ("suites a, b: the same program on both sides",)),
-    ],
-)
-def test_one_sentence_names_the_suites(suites: Sequence[str], causes: tuple[str, ...]) -> None:
-    assert same_program_causes(suites) == causes
 
 
 def listing(**more: object) -> list[Mapping[str, Any]]:
@@ -93,7 +94,7 @@ def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
         )
         for pair in range(16)
     ]
-    return judge_measured(JOB, fixed, list(enumerate(records)), "perf-01")
+    return judge_measured(JOB, fixed, list(enumerate(records)))
 
 
 def test_a_slow_down_of_the_same_program_is_none_and_the_judgement_says_so_once() -> None:
@@ -101,7 +102,8 @@ def test_a_slow_down_of_the_same_program_is_none_and_the_judgement_says_so_once(
 
     assert [each.verdict for each in found.comparisons] == [Verdict.SAME] * 2
     assert found.judgement.outcome is Outcome.PASSED
-    assert found.judgement.causes == ("suites suite, other: the same program on both sides",)
+    assert found.judgement.groups[Group.SAME] == []
+    assert found.notes.same_program == ("suite", "other")
 
 
 def test_a_slow_down_in_a_suite_beside_it_still_counts() -> None:
@@ -110,7 +112,7 @@ def test_a_slow_down_in_a_suite_beside_it_still_counts() -> None:
 
     assert [each.verdict for each in found.comparisons] == [Verdict.SAME, Verdict.SLOWER]
     assert found.judgement.outcome is Outcome.SLOWER
-    assert found.judgement.causes[-1] == "suite suite: the same program on both sides"
+    assert found.notes.same_program == ("suite",)
 
 
 def test_a_listing_from_before_says_nothing_of_sameness() -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from service.domain.comparison.launch import Launch
 from service.domain.comparison.link_layout import (
-    NOT_CHECKED,
-    NOT_RULED_OUT,
     PAIRS,
     VARIANTS,
     confirm,
@@ -21,7 +19,9 @@ from service.domain.comparison.link_layout import (
 from service.domain.identity import Side
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Layout, Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
+from tests.unit.domain.comparisons import reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +31,8 @@ ROW = ComparedRow("bench", "BM_a", metric_named("cpu_time"))
 SLOWER = Comparison(ROW, Verdict.SLOWER, pairs=12, ratio=1.03, interval=(1.02, 1.04), base=1.0, patch=1.03)
 RATE = replace(SLOWER, row=replace(ROW, metric=metric_named("items_per_second")), ratio=1 / 1.03)
 SPREAD = 0.002
+NOT_CHECKED = (Reason(ReasonKind.LAYOUT_NOT_CHECKED),)
+POSSIBLE = Reason(ReasonKind.LAYOUT_POSSIBLE)
 
 
 def relinked(
@@ -104,7 +106,9 @@ class TestConfirm:
         found = judged(1.031, 1.02, 1.041, spread=0.0)
 
         assert found.verdict is Verdict.SLOWER
-        assert found.reason == "layout: slower on three relinks too (+3.1 %, +2.0 %, +4.1 %)"
+        assert found.reasons == (
+            reason(ReasonKind.LAYOUT_CONFIRMED, *map(pytest.approx, (1.031, 1.02, 1.041))),
+        )
 
     @pytest.mark.parametrize(
         "ratios", [(1.0, 1.03, 1.03), (1.03, 1.0, 1.03), (1.03, 1.03, 0.97), (1.005, 1.005, 1.005)]
@@ -113,24 +117,28 @@ class TestConfirm:
         found = judged(*ratios)
 
         assert found.verdict is Verdict.UNDECIDED
-        assert found.reason.startswith("layout: ")
+        assert [each.kind for each in found.reasons] == [ReasonKind.LAYOUT_REFUTED]
 
     def test_the_reason_names_the_three_ratios(self) -> None:
-        assert (
-            judged(1.05, 1.0, 0.95, spread=0.0).reason
-            == "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them"
-        )
+        (refuted,) = judged(1.05, 1.0, 0.95, spread=0.0).reasons
+
+        assert refuted == reason(ReasonKind.LAYOUT_REFUTED, 1, *map(pytest.approx, (1.05, 1.0, 0.95)))
 
     @pytest.mark.parametrize(
-        ("ratio", "added", "reason"),
-        [(0.97, None, NOT_RULED_OUT), (0.97, 0.0, NOT_RULED_OUT), (0.97, -0.02, ""), (0.7, None, "")],
+        ("ratio", "added", "reasons"),
+        [
+            (0.97, None, (POSSIBLE,)),
+            (0.97, 0.0, (POSSIBLE,)),
+            (0.97, -0.02, ()),
+            (0.7, None, ()),
+        ],
     )
     def test_what_is_a_little_faster_stays_so_and_says_what_it_may_be(
-        self, ratio: float, added: float | None, reason: str
+        self, ratio: float, added: float | None, reasons: tuple[Reason, ...]
     ) -> None:
         found = replace(SLOWER, verdict=Verdict.FASTER, ratio=ratio)
 
-        assert confirm([found], [], POLICY, lambda _: added) == (replace(found, reason=reason),)
+        assert confirm([found], [], POLICY, lambda _: added) == (replace(found, reasons=reasons),)
         assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
 
     @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
@@ -154,7 +162,7 @@ class TestConfirm:
     def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
         found = judged(1.0, 1.0, 1.0)
 
-        assert replace(found, verdict=SLOWER.verdict, reason="") == SLOWER
+        assert replace(found, verdict=SLOWER.verdict, reasons=()) == SLOWER
 
     @pytest.mark.parametrize(
         ("ratio", "verdict"),
@@ -168,7 +176,7 @@ class TestConfirm:
         launches = [each for each in relinked(ratio, ratio, ratio) if each.pair != number_of(3, 4)]
         found = confirm([SLOWER], launches, POLICY)[0]
 
-        assert (found.verdict, found.reason) == (Verdict.UNDECIDED, NOT_CHECKED)
+        assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, NOT_CHECKED)
 
     def test_what_was_never_linked_again_never_votes(self) -> None:
         assert confirm([SLOWER], [], POLICY)[0].verdict is Verdict.UNDECIDED
@@ -184,10 +192,10 @@ class TestConfirm:
         disturbed = [*pair(2, 0, 0.5, is_disturbed=True), *pair(2, 1, 0.5, is_disturbed=True)]
         again = [*pair(2, PAIRS, 1.03), *pair(2, PAIRS + 1, 1.03)]
 
-        assert confirm([SLOWER], [*disturbed, *first], POLICY)[0].reason == NOT_CHECKED
+        assert confirm([SLOWER], [*disturbed, *first], POLICY)[0].reasons == NOT_CHECKED
         found = confirm([SLOWER], [*disturbed, *first, *again], POLICY)[0]
         assert found.verdict is Verdict.SLOWER
-        assert "+3." in found.reason.split(", ")[1]
+        assert found.reasons[0].facts[1] == pytest.approx(1.03, abs=0.005)
 
     def test_no_more_than_a_quarter_of_the_pairs_is_left_out(self) -> None:
         launches = [replace(each, is_disturbed=True) for each in relinked(1.03, 1.03, 1.03)]
@@ -211,7 +219,7 @@ class TestConfirm:
     def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
         found = replace(SLOWER, verdict=verdict)
 
-        assert replace(judged(1.05, 1.05, 1.05, found=found), reason="") == found
+        assert replace(judged(1.05, 1.05, 1.05, found=found), reasons=()) == found
 
     def test_a_true_slow_down_is_seldom_lost(self) -> None:
         """3 % on pairs that spread by 1.5 %, as much as is called measurable."""

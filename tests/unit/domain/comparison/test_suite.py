@@ -17,6 +17,7 @@ from service.domain.comparison.suite import (
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
@@ -127,16 +128,13 @@ class TestComparing:
         listing = Listing("s", ("a",), ("a",))
         found = compared(launches({"a": 1.0}, {}, errors={Side.PATCH: {"a": "no space"}}), listing)["a"]
 
-        assert (found.verdict, found.reason) == (Verdict.BROKEN, "no space")
+        assert (found.verdict, found.reasons) == (
+            Verdict.BROKEN,
+            (Reason(ReasonKind.FAILS, ("no space",)),),
+        )
 
-    @pytest.mark.parametrize(
-        ("side", "reason"),
-        [
-            (Side.PATCH, "fails in 2 of 16 launches of the patch: no space"),
-            (Side.BASE, "fails in 2 of 16 launches of the parent: no space"),
-        ],
-    )
-    def test_what_fails_now_and_then_is_blamed_on_nobody(self, side: Side, reason: str) -> None:
+    @pytest.mark.parametrize("side", Side)
+    def test_what_fails_now_and_then_is_blamed_on_nobody(self, side: Side) -> None:
         found = launches({"a": 1.0}, {"a": 1.0}, 16)
         failing = [
             replace(each, values={}, errors={"a": "no space"})
@@ -146,7 +144,8 @@ class TestComparing:
         ]
 
         row = compared(failing, Listing("s", ("a",), ("a",)))["a"]
-        assert (row.verdict, row.reason) == (Verdict.UNDECIDED, reason)
+        reason = Reason(ReasonKind.FAILS_SOMETIMES, (side, 2, 16, "no space"))
+        assert (row.verdict, row.reasons) == (Verdict.UNDECIDED, (reason,))
 
     def test_what_the_parent_reports_now_and_then_is_not_missing_from_the_patch(self) -> None:
         found = [
@@ -158,37 +157,40 @@ class TestComparing:
 
         row = compared(found, Listing("s", ("a",), ("a",)))["a"]
         assert row.verdict is Verdict.UNDECIDED
-        assert row.reason == "the parent reports CPU time in 8 of 16 launches, the patch in none"
+        assert row.reasons == (Reason(ReasonKind.SOMETIMES_IN_BASE, ("CPU time", 8, 16)),)
 
     def test_what_fails_in_the_parent_is_new_whatever_the_patch_does(self) -> None:
         errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}
         found = compared(launches({}, {}, errors=errors), Listing("s", ("a",), ("a",)))["a"]
 
-        assert (found.verdict, found.reason) == (Verdict.NEW, "fails in the parent: no file")
+        reason = Reason(ReasonKind.FAILS_IN_BASE, ("no file",))
+        assert (found.verdict, found.reasons) == (Verdict.NEW, (reason,))
 
     def test_what_the_patch_no_longer_reports_is_broken_and_not_merely_undecided(self) -> None:
         found = compared(launches({"a": 1.0}, {"a": None}, 5), Listing("s", ("a",), ("a",)))["a"]
 
-        assert (found.verdict, found.reason) == (Verdict.BROKEN, "reports no CPU time any more")
+        reason = Reason(ReasonKind.NOT_IN_PATCH, ("CPU time",))
+        assert (found.verdict, found.reasons) == (Verdict.BROKEN, (reason,))
 
     def test_what_only_the_patch_reports_is_new(self) -> None:
         found = compared(launches({"a": None}, {"a": 1.0}, 5), Listing("s", ("a",), ("a",)))["a"]
 
-        assert (found.verdict, found.reason) == (Verdict.NEW, "reports no CPU time in the parent")
+        reason = Reason(ReasonKind.NOT_IN_BASE, ("CPU time",))
+        assert (found.verdict, found.reasons) == (Verdict.NEW, (reason,))
 
     @pytest.mark.parametrize(
-        ("base", "patch", "reason"),
+        ("base", "patch", "kind"),
         [
-            ({"a": 1.0}, {"a": None}, "reports no CPU time any more"),
-            ({"a": None}, {"a": 1.0}, "reports no CPU time in the parent"),
+            ({"a": 1.0}, {"a": None}, ReasonKind.NOT_IN_PATCH),
+            ({"a": None}, {"a": 1.0}, ReasonKind.NOT_IN_BASE),
         ],
     )
     def test_four_launches_may_miss_a_metric_by_chance(
-        self, base: dict[str, float | None], patch: dict[str, float | None], reason: str
+        self, base: dict[str, float | None], patch: dict[str, float | None], kind: ReasonKind
     ) -> None:
         row = compared(launches(base, patch, 4), Listing("s", ("a",), ("a",)))["a"]
 
-        assert (row.verdict, row.reason) == (Verdict.UNDECIDED, reason)
+        assert (row.verdict, row.reasons) == (Verdict.UNDECIDED, (Reason(kind, ("CPU time",)),))
 
     @pytest.mark.parametrize(
         ("pairs", "side", "verdict"),

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from service.domain.comparison.work_rate import canonical_metrics, derive_from, value_per_unit, work_change
 from service.domain.inference.metric import metric_named
+from service.domain.inference.reasons import ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
+from tests.unit.domain.comparisons import reason
 
 POSITIVE = st.floats(1e-12, 1e12)
 
@@ -46,7 +48,7 @@ class TestWork:
 
         assert found is not None
         assert found.factor == pytest.approx(2.0)
-        assert found.reason == "items per iteration changed by ×2: time per item is compared"
+        assert found.reason == reason(ReasonKind.WORK_CHANGED, "items_per_second", pytest.approx(2.0))
         assert value_per_unit(found.rate, "BM_a", "cpu_time", base) == pytest.approx(1 / 8)
         assert value_per_unit(found.rate, "BM_a", "cpu_time", patch) == pytest.approx(1 / 8)
         assert value_per_unit(found.rate, "BM_a", "real_time", patch | {"real_time": 4.0}) == pytest.approx(
@@ -62,7 +64,7 @@ class TestWork:
         found = work_change("BM_a", [(base, patch)])
 
         assert found is not None
-        assert found.reason == "bytes per iteration changed by −50.0 %: time per byte is compared"
+        assert found.reason == reason(ReasonKind.WORK_CHANGED, "bytes_per_second", pytest.approx(0.5))
 
     def test_a_launch_without_the_rate_has_no_time_per_item(self) -> None:
         found = work_change("BM_a", [(launch(1.0, 8), launch(2.0, 16))])

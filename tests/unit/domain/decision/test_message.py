@@ -10,7 +10,9 @@ from service.domain.decision.judgement import judge
 from service.domain.decision.message import MAX_BYTES, BuildReport, compose
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, header_of, vote_of
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.wording.judgement import judgement_causes
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
 
 GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
@@ -33,8 +35,8 @@ def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], link: str = LINK) 
 
 
 def benchmark(name: str, *comparisons: Comparison) -> tuple[str, Outcome, tuple[str, ...]]:
-    found = judge(comparisons, Policy(), "perf-01")
-    return name, found.outcome, found.causes
+    found = judge(comparisons, Policy())
+    return name, found.outcome, judgement_causes(found, Policy(), "perf-01")
 
 
 FOLLY = "PureFollyExecutorBench"
@@ -70,7 +72,7 @@ EXAMPLES = {
         benchmark(
             PERF,
             *(slower(name, 1.5) for name in HOSTILE[:1]),
-            Comparison(row(HOSTILE[1]), Verdict.BROKEN, reason=HOSTILE[3]),
+            Comparison(row(HOSTILE[1]), Verdict.BROKEN, reasons=(Reason(ReasonKind.FAILS, (HOSTILE[3],)),)),
             Comparison(row(HOSTILE[2]), Verdict.REMOVED),
         )
     ),

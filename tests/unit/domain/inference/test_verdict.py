@@ -12,6 +12,7 @@ from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.looks import looks
 from service.domain.inference.metric import Better, Metric, metric_named
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import (
     ComparedRow,
     Comparison,
@@ -20,6 +21,7 @@ from service.domain.inference.verdict import (
     first_decisive_look,
     with_what_it_takes,
 )
+from tests.unit.domain.comparisons import reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +134,7 @@ class TestExactValues:
 
         assert found.verdict is Verdict.UNDECIDED
         assert found.ratio is None
-        assert found.reason == "a measured value is zero or negative, so there is no ratio to judge"
+        assert found.reasons == (Reason(ReasonKind.NO_RATIO),)
 
     @pytest.mark.parametrize("pairs", [1, 7, 8, 32])
     def test_the_largest_and_smallest_numbers_overflow_nothing(self, pairs: int) -> None:
@@ -225,15 +227,15 @@ class TestRecordedData:
 
 class TestReasons:
     def test_no_pair(self) -> None:
-        assert judged([], []).reason == "no complete pair"
-        assert judged([None], [1.0]).reason == "no complete pair"
+        assert judged([], []).reasons == (Reason(ReasonKind.NO_PAIR),)
+        assert judged([None], [1.0]).reasons == (Reason(ReasonKind.NO_PAIR),)
 
-    @pytest.mark.parametrize(("pairs", "start"), [(1, "one pair cannot"), (4, "4 pairs cannot")])
-    def test_too_few_pairs(self, pairs: int, start: str) -> None:
+    @pytest.mark.parametrize("pairs", [1, 4])
+    def test_too_few_pairs(self, pairs: int) -> None:
         found = judged([1.0] * pairs, [1.5] * pairs)
 
         assert found.verdict is Verdict.UNDECIDED
-        assert found.reason == f"{start} tell a change from noise; at least 5 are needed"
+        assert found.reasons == (Reason(ReasonKind.TOO_FEW_PAIRS, (pairs, 5)),)
         assert found.ratio == pytest.approx(1.5)
         assert found.interval is None
 
@@ -241,9 +243,9 @@ class TestReasons:
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
 
         assert found.verdict is Verdict.UNDECIDED
-        said = with_what_it_takes(found, 10.0).reason
-        assert said.startswith("pairs spread by 5.")
-        assert said.endswith(" %, the interval is ±3.5 % wide; about 48 more pairs (8 min) would decide it")
+        wide, more = with_what_it_takes(found, 10.0).reasons
+        assert wide == reason(ReasonKind.WIDE_INTERVAL, found.spread, pytest.approx(1.035, abs=5e-4))
+        assert more == Reason(ReasonKind.MORE_PAIRS, (48, 480.0))
 
     def test_the_pairs_that_are_missing_are_the_pairs_it_takes(self) -> None:
         base, patch = noisy(1.0, 400, 0.06), noisy(1.0, 400, 0.06, seed=7)
@@ -265,12 +267,12 @@ class TestReasons:
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))
 
-        assert with_what_it_takes(found).reason.endswith(
-            "wide; no reasonable number of pairs would decide it"
-        )
+        assert with_what_it_takes(found).reasons[-1] == Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
 
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)
 
-        expected = "pairs spread by 0 %, the interval is ±0.00 % wide; about 8 more pairs would decide it"
-        assert with_what_it_takes(found).reason == expected
+        assert with_what_it_takes(found).reasons == (
+            reason(ReasonKind.WIDE_INTERVAL, 0.0, pytest.approx(1.0)),
+            Reason(ReasonKind.MORE_PAIRS, (8,)),
+        )

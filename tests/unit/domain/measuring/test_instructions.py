@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.instructions import (
-    BLIND,
     LAUNCHES,
     LONG,
     Counted,
     added_instructions,
-    causes_of,
     compare_instructions,
 )
 
@@ -49,7 +48,7 @@ def compared(base: Counted | None, patch: Counted | None) -> Comparison:
 def test_a_difference_beyond_the_floor_is_a_verdict(patch: int, verdict: Verdict) -> None:
     base = counted(100_000)
     found = compared(base, counted(patch))
-    assert (found.verdict, found.reason) == (verdict, BLIND)
+    assert (found.verdict, found.reasons) == (verdict, (Reason(ReasonKind.BLIND_COUNTS),))
     assert (found.base, found.patch) == (100_000, patch)
     assert found.ratio == pytest.approx(patch / 100_000)
     assert added_instructions(base, counted(patch)) == pytest.approx(patch / 100_000 - 1)
@@ -69,7 +68,7 @@ def test_two_launches_that_differ_by_a_thousandth_agree() -> None:
 def test_launches_that_differ_by_more_are_not_deterministic(base: Counted, patch: Counted) -> None:
     found = compared(base, patch)
     assert found.verdict is Verdict.UNDECIDED
-    assert found.reason.startswith("not deterministic")
+    assert found.reasons == (Reason(ReasonKind.NOT_DETERMINISTIC),)
     assert added_instructions(base, patch) is None
 
 
@@ -95,7 +94,7 @@ def test_loops_of_different_lengths_decide_where_work_does_not_depend_on_it() ->
 def test_a_single_iteration_does_not_speak_for_many() -> None:
     """The first is cold: it may repeat exactly and yet say nothing."""
     base = Counted(tuple((Trial(1, 900), Trial(n, n * n * 500)) for n in (20_000, 30_000)))
-    assert compared(base, base).reason.startswith("not deterministic")
+    assert compared(base, base).reasons == (Reason(ReasonKind.NOT_DETERMINISTIC),)
 
 
 def test_a_benchmark_with_a_short_loop_of_its_own_is_judged_by_it() -> None:
@@ -104,20 +103,21 @@ def test_a_benchmark_with_a_short_loop_of_its_own_is_judged_by_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "patch", "reason"),
+    ("base", "patch", "facts"),
     [
-        (None, counted(5), "not counted"),
-        (counted(500), None, "not counted"),
-        (counted(500), Counted(why="patch: exit code 1"), "not counted: patch: exit code 1"),
-        (Counted(), Counted(), "not counted"),
-        (Counted(((), ())), Counted(((), ())), "not counted"),
+        (None, counted(5), ()),
+        (counted(500), None, ()),
+        (counted(500), Counted(why="patch: exit code 1"), ("patch: exit code 1",)),
+        (Counted(), Counted(), ()),
+        (Counted(((), ())), Counted(((), ())), ()),
     ],
 )
 def test_what_was_not_counted_is_undecided_with_the_reason(
-    base: Counted | None, patch: Counted | None, reason: str
+    base: Counted | None, patch: Counted | None, facts: tuple[str, ...]
 ) -> None:
     found = compared(base, patch)
-    assert (found.verdict, found.reason, found.ratio) == (Verdict.UNDECIDED, reason, None)
+    assert (found.verdict, found.ratio) == (Verdict.UNDECIDED, None)
+    assert found.reasons == (Reason(ReasonKind.NOT_COUNTED, facts),)
     assert added_instructions(base, patch) is None
 
 
@@ -152,20 +152,3 @@ def test_a_record_that_holds_something_else_was_not_counted(found: object) -> No
 def test_any_counts_lead_to_a_verdict(launches: list[list[tuple[int, int]]]) -> None:
     found = Counted(tuple(tuple(Trial(*each) for each in launch) for launch in launches))
     assert compared(found, found).verdict in {Verdict.SAME, Verdict.UNDECIDED}
-
-
-def test_the_message_says_what_moved_what_is_not_known_and_what_it_cannot_see() -> None:
-    base = counted(1000)
-    names = {"BM_a": 1050, "BM_b": 1200, "BM_c": 900, "BM_d": 1000}
-    rows = [compare_instructions("s", name, base, counted(ir), FLOOR) for name, ir in names.items()]
-    rows.append(compare_instructions("s", "BM_e", base, Counted(why="it runs several threads"), FLOOR))
-    (cause,) = causes_of(rows, is_advisory=True)
-    assert cause == (
-        "instructions (advisory, 5 in all): 2 more, first BM_b +20.0 %; 1 fewer, first BM_c −10.0 %; "
-        "1 as many as before; 1 not known: BM_e: not counted: it runs several threads; "
-        "instructions do not see contention or cache misses"
-    )
-
-
-def test_a_build_without_counts_says_nothing() -> None:
-    assert causes_of([], is_advisory=True) == ()

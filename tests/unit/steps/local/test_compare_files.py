@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from service.domain.errors import BadInput
 from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.steps.local.compare_files import FileComparison, ResultFile, compare_files
 from tests.unit.domain.gbench_files import row, whole
@@ -93,7 +94,7 @@ class TestOneLaunch:
         found = only(compared(files("a", 1.0, 1), files("b", 9.0, 1)))
 
         assert (found.verdict, found.interval) == (Verdict.UNDECIDED, None)
-        assert found.reason.startswith("one launch a side cannot tell a change from noise")
+        assert found.reasons == (Reason(ReasonKind.ONE_LAUNCH),)
         assert found.ratio == pytest.approx(9.0, rel=0.1)
 
     def test_equal_counters_are_the_same(self) -> None:
@@ -104,10 +105,7 @@ class TestOneLaunch:
     def test_one_launch_does_not_show_that_a_counter_repeats(self) -> None:
         found = only(compared(files("a", 1.0, 1, hits=3), files("b", 1.0, 1, hits=9), "hits"))
 
-        assert (found.verdict, found.reason) == (
-            Verdict.UNDECIDED,
-            "one launch a side cannot show that a counter repeats",
-        )
+        assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, (Reason(ReasonKind.ONE_COUNT),))
 
 
 class TestBlocks:
@@ -121,7 +119,7 @@ class TestBlocks:
         found = only(compared(files("a", 1.0, 16, first), files("b", 1.3, 16, second)))
 
         assert found.verdict is Verdict.UNDECIDED
-        assert found.reason.startswith("all launches of one side are dated before all of the other")
+        assert found.reasons == (Reason(ReasonKind.BLOCKS),)
 
     def test_counters_that_repeat_are_decided_whatever_the_order(self) -> None:
         base, patch = files("a", 1.0, 16, self.EARLY, hits=64), files("b", 1.0, 16, self.LATE, hits=96)
@@ -173,7 +171,8 @@ class TestBadInput:
     def test_a_metric_of_one_side_only_blames_nobody(self) -> None:
         found = only(compared(files("a", 1.0, 8, hits=1), files("b", 1.0, 8), "hits"))
 
-        assert (found.verdict, found.reason) == (Verdict.UNDECIDED, "reports no hits any more")
+        reason = Reason(ReasonKind.NOT_IN_PATCH, ("hits",))
+        assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, (reason,))
 
     def test_a_benchmark_of_one_side_only_blames_nobody(self) -> None:
         base = [ResultFile(f"a{k}", whole(row("BM_a"), row("BM_old"))) for k in range(8)]
@@ -201,7 +200,8 @@ class TestBadInput:
         found = compared(files("a", 1.0, count), patch)
 
         assert only(found).verdict is Verdict.UNDECIDED
-        assert only(found).reason.startswith("what the patch reports cannot be used: it")
+        (reason,) = only(found).reasons
+        assert (reason.kind, reason.facts[0]) == (ReasonKind.UNUSABLE, "patch")
         assert any("left out" in each for each in found.warnings)
 
 

@@ -12,6 +12,7 @@ from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import RunKind
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import execute_build
@@ -68,7 +69,7 @@ class Machine:
         return found
 
     def judge(self) -> Measured:
-        return judge_measured(self.spec.judged, self.claimed.fixed or (), self.claimed.pairs(), "m1")
+        return judge_measured(self.spec.judged, self.claimed.fixed or (), self.claimed.pairs())
 
     @property
     def confirming(self) -> list[int]:
@@ -90,9 +91,9 @@ def not_checked(why: str) -> str:
     return f"layout not checked by relinking: {why}; `layout: off` in the policy lets it vote unconfirmed"
 
 
-def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, str]:
+def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, tuple[Reason, ...]]:
     row = next(each for each in found.comparisons if each.row.benchmark == benchmark)
-    return row.verdict, row.reason
+    return row.verdict, row.reasons
 
 
 @pytest.fixture
@@ -103,23 +104,22 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_slow_down_of_every_link_is_believed(machine: Machine) -> None:
     machine.work()
     found = machine.judge()
-    verdict, reason = verdict_of(found, "BM_slow")
+    verdict, (reason,) = verdict_of(found, "BM_slow")
 
     assert found.judgement.outcome is Outcome.SLOWER
     assert verdict is Verdict.SLOWER
-    assert reason.startswith("layout: slower on three relinks too (")
+    assert reason.kind is ReasonKind.LAYOUT_CONFIRMED
 
 
 def test_a_slow_down_of_one_link_is_taken_back(tmp_path: Path) -> None:
     machine = Machine(tmp_path, patch={"linked again": {"benchmarks": BASE}})
     machine.work()
     found = machine.judge()
-    verdict, reason = verdict_of(found, "BM_slow")
+    verdict, (reason,) = verdict_of(found, "BM_slow")
 
     assert found.judgement.outcome is Outcome.UNDECIDED
     assert verdict is Verdict.UNDECIDED
-    assert reason.startswith("layout: ")
-    assert reason.endswith("slower in 0 of them")
+    assert (reason.kind, reason.facts[0]) == (ReasonKind.LAYOUT_REFUTED, 0)
 
 
 def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
@@ -178,7 +178,10 @@ def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
 
     assert execution.causes[0] == not_checked(why)
     assert found.judgement.outcome is Outcome.UNDECIDED
-    assert verdict_of(found, "BM_slow") == (Verdict.UNDECIDED, "layout: not checked by relinking")
+    assert verdict_of(found, "BM_slow") == (
+        Verdict.UNDECIDED,
+        (Reason(ReasonKind.LAYOUT_NOT_CHECKED),),
+    )
 
 
 @dataclass
@@ -285,13 +288,12 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_too_large", [False, True])
-def test_the_causes_say_where_programs_stayed_in_one_place(tmp_path: Path, *, is_too_large: bool) -> None:
+def test_the_notes_say_whether_programs_stayed_in_one_place(tmp_path: Path, *, is_too_large: bool) -> None:
     machine = Machine(tmp_path)
     machine.host = replace(machine.host, packer=MemoryPacker(is_too_large=is_too_large))
     machine.work()
 
-    told = [cause for cause in machine.judge().judgement.causes if "too large to be copied" in cause]
-    assert len(told) == is_too_large
+    assert machine.judge().notes.are_programs_kept_in_place is is_too_large
 
 
 def test_a_project_may_do_without(tmp_path: Path) -> None:
@@ -300,7 +302,7 @@ def test_a_project_may_do_without(tmp_path: Path) -> None:
 
     assert "confirm" not in execution.seconds
     assert machine.confirming == []
-    assert verdict_of(machine.judge(), "BM_slow") == (Verdict.SLOWER, "")
+    assert verdict_of(machine.judge(), "BM_slow") == (Verdict.SLOWER, ())
 
 
 @pytest.mark.parametrize("launch", [30, 31, 47, 70])

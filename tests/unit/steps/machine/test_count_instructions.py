@@ -11,6 +11,7 @@ from service.domain.decision.measured_build import Measured, judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy, VoteWhen
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
@@ -70,7 +71,11 @@ class Bench:
         return self.judge(job)
 
     def judge(self, job: Job = JOB) -> Measured:
-        return judge_measured(job, self.log.fixed or (), self.log.pairs(), "perf-01")
+        return judge_measured(job, self.log.fixed or (), self.log.pairs())
+
+
+def not_counted(why: str) -> tuple[Reason, ...]:
+    return (Reason(ReasonKind.NOT_COUNTED, (why,)),)
 
 
 @pytest.fixture
@@ -98,14 +103,14 @@ def test_the_same_program_is_not_counted(bench: Bench) -> None:
 
 def test_several_threads_are_not_counted(bench: Bench) -> None:
     (row,) = bench.count(names=("BM_a/threads:2",))
-    assert row.reason == "not counted: it runs several threads"
+    assert row.reasons == not_counted("it runs several threads")
     assert bench.sandbox.counted == []
 
 
 def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
     rows = Bench(tmp_path, program(None), program(None)).count()
-    said = "not counted: base: exit code 127: sh: 1: exec: valgrind: not found"
-    assert {row.reason for row in rows} == {said}
+    why = "base: exit code 127: sh: 1: exec: valgrind: not found"
+    assert {row.reasons for row in rows} == {not_counted(why)}
 
 
 def test_counting_ends_with_its_time(bench: Bench) -> None:
@@ -113,7 +118,7 @@ def test_counting_ends_with_its_time(bench: Bench) -> None:
     bench.host = replace(bench.host, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
     rows = bench.count()
     assert len(bench.sandbox.counted) == 3
-    assert {row.reason for row in rows} == {"not counted: the time for counting was used up"}
+    assert {row.reasons for row in rows} == {not_counted("the time for counting was used up")}
 
 
 def test_counts_are_kept_with_the_first_pair_and_judged_from_there(bench: Bench) -> None:
@@ -136,15 +141,14 @@ def test_a_worker_that_continues_does_not_count_again(bench: Bench) -> None:
 def test_more_instructions_are_reported_and_do_not_vote(bench: Bench) -> None:
     found = bench.measure()
     assert found.judgement.outcome is Outcome.PASSED
-    assert any(
-        "instructions (advisory, 2 in all): 1 more, first BM_a +5.0 %" in c for c in found.judgement.causes
-    )
+    assert [row.verdict for row in found.notes.counted] == [Verdict.SLOWER, Verdict.SAME]
+    assert found.notes.is_counting_advisory
 
 
 def test_more_instructions_vote_where_the_job_says_so(bench: Bench) -> None:
     found = bench.measure(counting(Instructions.VOTE))
     assert found.judgement.outcome is Outcome.SLOWER
-    assert found.judgement.causes[0].startswith("1 of 4 worse; worst BM_a instructions +5.0 %")
+    assert found.judgement.blamed == ("BM_a",)
 
 
 def test_rows_of_time_are_the_same_whether_instructions_vote_or_not(bench: Bench, tmp_path: Path) -> None:
@@ -161,4 +165,4 @@ def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructio
     job = replace(counting(mode), policy=policy)
     found = Bench(tmp_path, program(None), program(None)).measure(job)
     assert found.judgement.outcome is Outcome.PASSED
-    assert any("2 not known: BM_a: not counted: base: exit code 127" in c for c in found.judgement.causes)
+    assert [row.verdict for row in found.notes.counted] == [Verdict.UNDECIDED] * 2

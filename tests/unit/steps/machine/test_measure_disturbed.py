@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.comparison.disturbance import allowance
+from service.domain.comparison.disturbance import DisturbedPairs, allowance
 from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout
 from service.domain.machine.environment import Load
@@ -56,7 +56,7 @@ def quiet(tmp_path: Path) -> Bench:
 
 def judged(bench: Bench) -> Measured:
     believed = replace(JOB, policy=replace(JOB.policy, layout=Layout.OFF))
-    return judge_measured(believed, bench.log.fixed or [], bench.log.pairs(), "perf-01")
+    return judge_measured(believed, bench.log.fixed or [], bench.log.pairs())
 
 
 @pytest.mark.parametrize("launch", [0, 1, 6, 7, 15, 22, 23])
@@ -145,15 +145,15 @@ def test_what_counts_is_found_again_in_the_records_alone(
     assert [row.pairs for row in again.comparisons] == [row.pairs for row in judged(quiet).comparisons]
 
 
-def test_the_causes_say_how_many_pairs_were_measured_again(tmp_path: Path) -> None:
+def test_the_notes_count_the_pairs_that_were_measured_again(tmp_path: Path) -> None:
     bench = bench_beside(tmp_path, {2, 6})
     bench.measure()
 
-    assert judged(bench).judgement.causes[-1] == "2 pairs were disturbed by other work and measured again"
+    assert judged(bench).notes.disturbed == DisturbedPairs(left_out=2)
 
 
-def test_the_causes_are_silent_where_nothing_was_disturbed(tmp_path: Path) -> None:
+def test_the_notes_are_silent_if_nothing_was_disturbed(tmp_path: Path) -> None:
     bench = bench_beside(tmp_path, ())
     bench.measure()
 
-    assert not any("disturbed" in cause for cause in judged(bench).judgement.causes)
+    assert judged(bench).notes.disturbed == DisturbedPairs()

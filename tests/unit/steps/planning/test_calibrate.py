@@ -8,12 +8,13 @@ import pytest
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import SESSION_PAIRS, Session
 from service.domain.calibration.schedule import BETWEEN_REVIEWS, BranchKey, IdleJob
-from service.domain.decision.judgement import WITHOUT_HISTORY
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import RunKind, SeriesKey
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.measured_build import WITHOUT_HISTORY
 from service.steps.planning.calibrate import calibrate
 from service.steps.upkeep.sweep import sweep
 from tests.support.build_host import MemorySource
@@ -197,7 +198,7 @@ class TestProbation:
         assert build.causes[0].endswith(f"on perf-01; {why}")
         stored = {each.series.benchmark: each for each in farm.service.store.memory.results[1].comparisons}
         assert stored["BM_a"].verdict == "slower"
-        assert stored["BM_a"].reason.endswith(f"no vote: {why}")
+        assert stored["BM_a"].reasons[-1] == Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))
 
     def test_after_three_sessions_it_votes(self, farm: Farm) -> None:
         for _ in range(3):

@@ -11,6 +11,7 @@ from service.domain.building.spec import BuildSpec, Longer
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import StoredComparison
 from service.steps.reviewers.measure_longer import MOST_PAIRS, OVERRIDDEN
@@ -49,7 +50,7 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
     memory.pairs[record.sequence_id] = {pair: f"artifact {pair}" for pair in range(pairs)}
     series = {name: SeriesKey("i", "kv", "main", "perf", record.job, "s", name, "cpu_time") for name in names}
     rows = [
-        StoredComparison(series[name], position, pairs, verdict, 1.0, 0.9, 1.1, 1.0, 1.0, "")
+        StoredComparison(series[name], position, pairs, verdict, 1.0, 0.9, 1.1, 1.0, 1.0)
         for position, (name, verdict) in enumerate(verdicts.items())
     ]
     with service.store.transaction() as tx:
@@ -163,7 +164,8 @@ def test_an_overridden_build_is_not_replaced(service: Service) -> None:
 
 def test_a_benchmark_that_is_undecided_for_another_reason_is_not_measured_again(service: Service) -> None:
     stored = service.store.memory.results[2]
-    by_layout = [replace(row, reason="layout: not checked by relinking") for row in stored.comparisons]
+    layout = (Reason(ReasonKind.LAYOUT_NOT_CHECKED),)
+    by_layout = [replace(row, reasons=layout) for row in stored.comparisons]
     service.store.memory.results[2] = replace(stored, comparisons=by_layout)
     (answer,) = say(service, "benchmark HTB/Find x8")
 

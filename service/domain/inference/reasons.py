@@ -1,0 +1,115 @@
+"""Typed reasons: what completes a verdict when its numbers alone do not.
+
+The sentences are in :mod:`service.domain.wording.reasons`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+Fact = float | str
+
+
+class ReasonKind(StrEnum):
+    """The kinds of reasons, each with the facts that it carries, in their order. Values are stored."""
+
+    # of pairs
+    NO_PAIR = "no pair"
+    TOO_FEW_PAIRS = "too few pairs"  # pairs, the least number
+    NO_RATIO = "no ratio"
+    WIDE_INTERVAL = "wide interval"  # the pairs' spread (log scale), half the interval as a ratio
+    MORE_PAIRS = "more pairs"  # how many would decide, the seconds that they take (if known)
+    NO_NUMBER_OF_PAIRS = "no number of pairs"
+    # of what a benchmark reports
+    NOT_IN_PATCH = "not in patch"  # metric
+    NOT_IN_BASE = "not in base"  # metric
+    SOMETIMES_IN_BASE = "sometimes in base"  # metric, launches with it, all launches
+    UNUSABLE = "unusable"  # side, what is wrong
+    FAILS = "fails"  # the program's own words
+    FAILS_IN_BASE = "fails in base"  # the program's own words
+    FAILS_SOMETIMES = "fails sometimes"  # side, failed launches, all launches, the program's own words
+    # of clocks and work
+    JUDGED_BY = "judged by"  # metric
+    WORK_CHANGED = "work changed"  # the rate, patch divided by base
+    REAL_TIME_LONGER = "real time longer"  # real seconds per CPU second; 1 if that is of the process
+    REAL_TIME_MOVED = "real time moved"  # patch divided by base; 1 if CPU time is of the process
+    # of relinked programs
+    LAYOUT_NOT_CHECKED = "layout not checked"
+    LAYOUT_CONFIRMED = "layout confirmed"  # the ratio of each relink
+    LAYOUT_REFUTED = "layout refuted"  # how many are slower, then the ratio of each relink
+    LAYOUT_POSSIBLE = "layout possible"
+    LAYOUT_AS_TEXT = "layout as text"  # the sentence of a version that stored no facts
+    # of equal programs
+    SAME_PROGRAM = "same program"  # the ratio that was measured (if any)
+    LISTED_ONCE = "listed once"
+    # of recorded files
+    ONE_LAUNCH = "one launch"
+    ONE_COUNT = "one count"
+    BLOCKS = "blocks"
+    BASE_ONLY = "base only"
+    # of instruction counts
+    BLIND_COUNTS = "blind counts"
+    NO_INSTRUCTIONS = "no instructions"
+    NOT_COUNTED = "not counted"  # why (if known)
+    NOT_DETERMINISTIC = "not deterministic"
+    # of the vote
+    SUSPENDED = "suspended"  # false alarms, sessions
+    ON_PROBATION = "on probation"  # pairs, pairs asked for, sessions, sessions asked for
+    NO_EVIDENCE = "no evidence"
+    NOISY = "noisy"  # the pairs' spread (log scale)
+    FAR_OFF = "far off"  # share of pairs that are too far off
+
+
+RELINKED: Final = frozenset(
+    {
+        ReasonKind.LAYOUT_NOT_CHECKED,
+        ReasonKind.LAYOUT_CONFIRMED,
+        ReasonKind.LAYOUT_REFUTED,
+        ReasonKind.LAYOUT_AS_TEXT,
+    }
+)
+"""The reasons of benchmarks that relinks were asked about."""
+
+WITHHOLDING: Final = frozenset(
+    {
+        ReasonKind.SUSPENDED,
+        ReasonKind.ON_PROBATION,
+        ReasonKind.NO_EVIDENCE,
+        ReasonKind.NOISY,
+        ReasonKind.FAR_OFF,
+    }
+)
+"""The reasons why a slower row may not vote −1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason: its kind, and the numbers and names that :class:`ReasonKind` lists for it."""
+
+    kind: ReasonKind
+    facts: tuple[Fact, ...] = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {"kind": str(self.kind), "facts": list(self.facts)}
+
+    @staticmethod
+    def from_mapping(stored: Mapping[str, Any]) -> Reason:
+        """Read what :meth:`to_mapping` made.
+
+        Raises:
+            ValueError: a kind that this version does not know.
+        """
+        facts = (math.nan if fact is None else fact for fact in stored["facts"])  # JSON has no infinity
+        return Reason(ReasonKind(stored["kind"]), tuple(facts))
+
+
+def has_kind(reasons: Iterable[Reason], kinds: Collection[ReasonKind]) -> bool:
+    """Whether any reason is of one of these kinds."""
+    return any(reason.kind in kinds for reason in reasons)

@@ -1,0 +1,1 @@
+"""Wording: the sentences of typed reasons and causes, each written once."""

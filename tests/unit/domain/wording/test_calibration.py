@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.calibration.evidence import Session
+from service.domain.wording.calibration import calibration_cause
+from tests.unit.domain.comparisons import FASTER, SAME, slower
+
+if TYPE_CHECKING:
+    from service.domain.inference.verdict import Comparison
+
+SLOWER = slower("BM_a", 1.2)
+LOGS = (0.0,) * 16
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause"),
+    [
+        ([], "no benchmark has the 5 pairs that a comparison takes"),
+        ([SAME], "no false alarm in one comparison of 16 pairs of the same program"),
+        (
+            [SAME, SLOWER],
+            (
+                "1 false alarm in 2 comparisons of 16 pairs of the same program; "
+                "worst BM_a CPU time +20.0 % [+19.0, +21.0], 24 pairs"
+            ),
+        ),
+        (
+            [SLOWER, FASTER],
+            (
+                "2 false alarms in 2 comparisons of 16 pairs of the same program; "
+                "worst BM_fast CPU time −50.0 % [−51.0, −49.0], 12 pairs"
+            ),
+        ),
+    ],
+)
+def test_a_calibration_counts_its_alarms_and_names_the_worst(rows: list[Comparison], cause: str) -> None:
+    sessions = {each.row: Session(LOGS, each.verdict) for each in rows}
+
+    assert calibration_cause(rows, sessions) == cause

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from service.domain.comparison.disturbance import DisturbedPairs
+from service.domain.decision.judgement import Judgement
+from service.domain.decision.measured_build import Measured, Notes
+from service.domain.decision.vote import Outcome
+from service.domain.inference.policy import Policy
+from service.domain.measuring.callgrind import Trial
+from service.domain.measuring.instructions import LAUNCHES, Counted, compare_instructions
+from service.domain.wording.measured_build import measured_causes
+
+POLICY = Policy()
+
+
+def causes_of(notes: Notes, outcome: Outcome = Outcome.PASSED) -> list[str]:
+    return list(measured_causes(Measured((), (), Judgement(outcome), notes), POLICY, "perf-01"))
+
+
+def counted(instructions: int) -> Counted:
+    return Counted(((Trial(100, 100 * instructions),),) * LAUNCHES)
+
+
+def test_a_build_without_notes_has_no_causes() -> None:
+    assert causes_of(Notes()) == []
+
+
+def test_without_a_parent_that_is_all_there_is_to_say() -> None:
+    assert causes_of(Notes(warnings=("x",)), Outcome.NO_PARENT) == [
+        "nothing to compare with: the parent has no benchmark that the filters choose"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suites", "cause"),
+    [
+        (("a",), "suite a: the same program on both sides"),
+        (("a", "b"), "suites a, b: the same program on both sides"),
+    ],
+)
+def test_one_sentence_names_the_suites_with_equal_programs(suites: tuple[str, ...], cause: str) -> None:
+    assert causes_of(Notes(same_program=suites)) == [cause]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "causes"),
+    [
+        (DisturbedPairs(left_out=1), ["1 pair was disturbed by other work and measured again"]),
+        (
+            DisturbedPairs(left_out=8, kept=7),
+            [
+                "8 pairs were disturbed by other work and measured again",
+                "7 pairs were disturbed and count: no more than 8 are measured again",
+            ],
+        ),
+        (
+            DisturbedPairs(kept=1),
+            ["1 pair was disturbed and counts: no more than 0 are measured again"],
+        ),
+    ],
+)
+def test_disturbed_pairs_are_counted(pairs: DisturbedPairs, causes: list[str]) -> None:
+    assert causes_of(Notes(disturbed=pairs)) == causes
+
+
+@pytest.mark.parametrize(
+    ("pairs", "causes"),
+    [(32, []), (40, ["max_pairs is 32: with so many benchmarks 40 can prove a difference"])],
+)
+def test_a_budget_that_can_prove_nothing_is_named(pairs: int, causes: list[str]) -> None:
+    assert causes_of(Notes(pairs_to_prove=pairs)) == causes
+
+
+def test_programs_that_are_too_large_to_copy_are_named() -> None:
+    (cause,) = causes_of(Notes(are_programs_kept_in_place=True))
+
+    assert cause.startswith("the programs are too large to be copied for every pair")
+
+
+def test_warnings_beyond_the_third_are_counted() -> None:
+    assert causes_of(Notes(warnings=("a\n", "b", "c", "d", "e"))) == [
+        "warning: a",
+        "warning: b",
+        "warning: c",
+        "2 more warnings about results",
+    ]
+
+
+def test_instruction_counts_make_one_sentence() -> None:
+    base = counted(1000)
+    names = {"BM_a": 1050, "BM_b": 1200, "BM_c": 900, "BM_d": 1000}
+    rows = [compare_instructions("s", name, base, counted(ir), 0.01) for name, ir in names.items()]
+    rows.append(compare_instructions("s", "BM_e", base, Counted(why="it runs several threads"), 0.01))
+
+    assert causes_of(Notes(counted=tuple(rows))) == [
+        (
+            "instructions (advisory, 5 in all): 2 more, first BM_b +20.0 %; 1 fewer, first BM_c −10.0 %; "
+            "1 as many as before; 1 not known: BM_e: not counted: it runs several threads; "
+            "instructions do not see contention or cache misses"
+        )
+    ]
+    assert causes_of(Notes(counted=tuple(rows), is_counting_advisory=False))[0].startswith(
+        "instructions (voting, 5 in all)"
+    )
