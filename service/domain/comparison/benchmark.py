@@ -206,8 +206,8 @@ class Benchmark:
 
 
 def _per_unit(found: Comparison, work: WorkChange) -> Comparison:
-    return replace(_because(found, work.reason), per=work.rate)
+    return _because(found, work.reason)._replace(per=work.rate)
 
 
 def _because(found: Comparison, reason: Reason) -> Comparison:
-    return replace(found, reasons=(*found.reasons, reason))
+    return found._replace(reasons=(*found.reasons, reason))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.inference.reasons import Reason, ReasonKind
@@ -33,9 +32,9 @@ def _as_unchanged(found: Comparison) -> Comparison:
 
 
 def _undecided(found: Comparison, *reasons: Reason) -> Comparison:
-    return replace(found, verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.SAME_PROGRAM), *reasons))
+    return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.SAME_PROGRAM), *reasons))
 
 
 def _same(found: Comparison) -> Comparison:
     reason = Reason(ReasonKind.SAME_PROGRAM, () if found.ratio is None else (found.ratio,))
-    return replace(found, verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)
+    return found._replace(verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -148,20 +147,20 @@ def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
     is_executed = not found.per and share is not None and share <= found.worsening / 2
     if policy.layout is Layout.OFF or not is_small or is_executed:
         return found
-    return replace(found, reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
+    return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
 
 
 def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
     variants = [_complete(found, by_variant[variant]) for variant in VARIANTS]
     if any(len(pairs) < PAIRS for pairs in variants):
-        return replace(found, verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
+        return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
     estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
     slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
     ratios = tuple(each.ratio for each in estimates)
     if slower == len(VARIANTS):
-        return replace(found, reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+        return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
     refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
-    return replace(found, verdict=Verdict.UNDECIDED, reasons=(refuted,))
+    return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
 
 
 def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:

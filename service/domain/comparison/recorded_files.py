@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -45,9 +44,9 @@ def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
     chosen. ``failing`` are the benchmarks that failed in the patch.
     """
     if found.verdict is Verdict.REMOVED:
-        return replace(found, verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.BASE_ONLY),))
+        return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.BASE_ONLY),))
     if found.verdict is Verdict.BROKEN and found.row.benchmark not in failing:
-        return replace(found, verdict=Verdict.UNDECIDED)
+        return found._replace(verdict=Verdict.UNDECIDED)
     return found
 
 
@@ -60,7 +59,7 @@ def withheld(found: Comparison, *, launches: int, in_blocks: bool) -> Comparison
         return found
     one = ReasonKind.ONE_LAUNCH if found.row.metric.is_speed else ReasonKind.ONE_COUNT
     reason = Reason(ReasonKind.BLOCKS if in_blocks else one)
-    return replace(found, verdict=Verdict.UNDECIDED, interval=None, reasons=(reason,))
+    return found._replace(verdict=Verdict.UNDECIDED, interval=None, reasons=(reason,))
 
 
 def _is_exact(found: Comparison) -> bool:

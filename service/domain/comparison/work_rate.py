@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.inference.estimate import ratio_of
@@ -101,8 +101,7 @@ def derive_from(canonical: Comparison, row: ComparedRow, values: Sequence[tuple[
     is_alike = row.metric.better is canonical.row.metric.better
     low, high = canonical.interval or (None, None)
     bounds = None if low is None or high is None else (low, high) if is_alike else (1 / high, 1 / low)
-    return replace(
-        canonical,
+    return canonical._replace(
         row=row,
         ratio=canonical.ratio if is_alike or canonical.ratio is None else 1 / canonical.ratio,
         interval=bounds,

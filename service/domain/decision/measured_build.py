@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from service.domain.comparison.disturbance import DisturbedPairs, counting_launches, disturbed_pairs
@@ -117,7 +117,7 @@ def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], floa
 def _with_withheld(rows: Sequence[Comparison], withheld: Withheld) -> tuple[Comparison, ...]:
     """The rows, each whose vote is withheld with the reason."""
     return tuple(
-        replace(row, reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
+        row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
         for row in rows
     )
 

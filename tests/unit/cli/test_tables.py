@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +19,7 @@ LAYOUT = "it comes from where the linker put the code"
 
 def undecided(name: str, why: str = NOISE) -> Comparison:
     reasons = (Reason(ReasonKind.FAILS, (why,)),)
-    return replace(SAME, row=row(name), verdict=Verdict.UNDECIDED, reasons=reasons)
+    return SAME._replace(row=row(name), verdict=Verdict.UNDECIDED, reasons=reasons)
 
 
 def named(count: int) -> list[Comparison]:
@@ -52,14 +51,14 @@ def test_what_is_open_for_several_benchmarks_alike_is_said_once(
 
 
 def test_of_a_benchmark_with_several_metrics_each_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = undecided("BM_0"), replace(SAME, row=row("BM_0", "items_per_second"))
+    first, second = undecided("BM_0"), SAME._replace(row=row("BM_0", "items_per_second"))
     print_reasons([first, second])
     assert capsys.readouterr().err == f"BM_0 (suite, {first.row.metric.label}) is undecided: {NOISE}\n"
 
 
 def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     first = undecided("BM_0")
-    other = replace(first, row=replace(first.row, suite="other"))
+    other = first._replace(row=first.row._replace(suite="other"))
     print_reasons([first, other, SAME])
     label = first.row.metric.label
     assert capsys.readouterr().err == (
@@ -85,7 +84,7 @@ def test_of_many_that_more_pairs_would_decide_the_worst_are_told_and_the_rest_co
 ) -> None:
     def short(number: int, more: float) -> Comparison:
         found = undecided(f"BM_{number}", f"about {more:.0f} more pairs")
-        return replace(found, more_pairs=more, ratio=1 + number / 1000)
+        return found._replace(more_pairs=more, ratio=1 + number / 1000)
 
     worst = [short(90, 8.0), short(91, 9.0), short(92, 10.0)]
     print_reasons([*(short(number, more) for number, more in enumerate(wanted)), *worst])

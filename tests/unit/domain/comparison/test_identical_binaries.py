@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 PROGRAMS = (Suite("suite", "build/a"), Suite("other", "build/b"))
 JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=PROGRAMS))
 SUITES = ("suite", "other")
-MEASURED = replace(
-    UNDECIDED,
+MEASURED = UNDECIDED._replace(
     pairs=8,
     ratio=1.009,
     interval=(0.98, 1.04),

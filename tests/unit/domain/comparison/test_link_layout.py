@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 POLICY = Policy()
 ROW = ComparedRow("bench", "BM_a", metric_named("cpu_time"))
 SLOWER = Comparison(ROW, Verdict.SLOWER, pairs=12, ratio=1.03, interval=(1.02, 1.04), base=1.0, patch=1.03)
-RATE = replace(SLOWER, row=replace(ROW, metric=metric_named("items_per_second")), ratio=1 / 1.03)
+RATE = SLOWER._replace(row=ROW._replace(metric=metric_named("items_per_second")), ratio=1 / 1.03)
 SPREAD = 0.002
 NOT_CHECKED = (Reason(ReasonKind.LAYOUT_NOT_CHECKED),)
 POSSIBLE = Reason(ReasonKind.LAYOUT_POSSIBLE)
@@ -62,18 +62,18 @@ class TestSuspects:
     @pytest.mark.parametrize(
         "found",
         [
-            replace(SLOWER, verdict=Verdict.FASTER),
-            replace(SLOWER, verdict=Verdict.UNDECIDED),
-            replace(SLOWER, ratio=1.25),
-            replace(SLOWER, ratio=1.019),
-            replace(SLOWER, row=replace(ROW, metric=metric_named("max_bytes_used"))),
+            SLOWER._replace(verdict=Verdict.FASTER),
+            SLOWER._replace(verdict=Verdict.UNDECIDED),
+            SLOWER._replace(ratio=1.25),
+            SLOWER._replace(ratio=1.019),
+            SLOWER._replace(row=ROW._replace(metric=metric_named("max_bytes_used"))),
         ],
         ids=["faster", "undecided", "as large as no layout", "too small to vote", "memory"],
     )
     def test_what_layout_cannot_explain_or_what_does_not_vote_is_none(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == ()
 
-    @pytest.mark.parametrize("found", [SLOWER, RATE, replace(SLOWER, ratio=1.02)])
+    @pytest.mark.parametrize("found", [SLOWER, RATE, SLOWER._replace(ratio=1.02)])
     def test_a_small_slow_down_that_votes_is_one(self, found: Comparison) -> None:
         assert suspects([found], POLICY) == (found,)
 
@@ -94,7 +94,7 @@ class TestSuspects:
         assert suspects([SLOWER], POLICY, lambda _: added) == expected
 
     def test_instructions_of_an_iteration_tell_nothing_of_the_time_per_item(self) -> None:
-        found = replace(SLOWER, per="items_per_second")
+        found = SLOWER._replace(per="items_per_second")
         assert suspects([found], POLICY, lambda _: 0.5) == (found,)
 
     def test_a_project_may_turn_it_off(self) -> None:
@@ -136,9 +136,9 @@ class TestConfirm:
     def test_what_is_a_little_faster_stays_so_and_says_what_it_may_be(
         self, ratio: float, added: float | None, reasons: tuple[Reason, ...]
     ) -> None:
-        found = replace(SLOWER, verdict=Verdict.FASTER, ratio=ratio)
+        found = SLOWER._replace(verdict=Verdict.FASTER, ratio=ratio)
 
-        assert confirm([found], [], POLICY, lambda _: added) == (replace(found, reasons=reasons),)
+        assert confirm([found], [], POLICY, lambda _: added) == (found._replace(reasons=reasons),)
         assert confirm([found], [], replace(POLICY, layout=Layout.OFF)) == (found,)
 
     @pytest.mark.parametrize(("seconds", "verdict"), [(2.0, Verdict.UNDECIDED), (2.06, Verdict.SLOWER)])
@@ -155,14 +155,14 @@ class TestConfirm:
                 (Side.PATCH, {"cpu_time": seconds, "items_per_second": 16 / seconds}),
             )
         ]
-        found = replace(SLOWER, per="items_per_second")
+        found = SLOWER._replace(per="items_per_second")
 
         assert confirm([found], launches, POLICY)[0].verdict is verdict
 
     def test_what_was_measured_of_the_programs_as_built_stays_beside_it(self) -> None:
         found = judged(1.0, 1.0, 1.0)
 
-        assert replace(found, verdict=SLOWER.verdict, reasons=()) == SLOWER
+        assert found._replace(verdict=SLOWER.verdict, reasons=()) == SLOWER
 
     @pytest.mark.parametrize(
         ("ratio", "verdict"),
@@ -217,9 +217,9 @@ class TestConfirm:
 
     @pytest.mark.parametrize("verdict", [each for each in Verdict if each is not Verdict.SLOWER])
     def test_it_never_raises_an_alarm(self, verdict: Verdict) -> None:
-        found = replace(SLOWER, verdict=verdict)
+        found = SLOWER._replace(verdict=verdict)
 
-        assert replace(judged(1.05, 1.05, 1.05, found=found), reasons=()) == found
+        assert judged(1.05, 1.05, 1.05, found=found)._replace(reasons=()) == found
 
     def test_a_true_slow_down_is_seldom_lost(self) -> None:
         """3 % on pairs that spread by 1.5 %, as much as is called measurable."""
@@ -257,7 +257,7 @@ class TestPairNumbers:
 
     def test_what_lacks_pairs_is_named_by_suite(self) -> None:
         first = [each for each in relinked(1.0, 1.0, 1.0) if variant_of(each.pair) == 1]
-        other = replace(SLOWER, row=replace(ROW, benchmark="BM_b"))
+        other = SLOWER._replace(row=ROW._replace(benchmark="BM_b"))
 
         assert pairs_short([SLOWER, other], first) == {"bench": ("BM_b",)}
         assert pairs_short([SLOWER, other], first[1:]) == {"bench": ("BM_a", "BM_b")}
