@@ -1,4 +1,4 @@
-"""How values read on the pages: SI units, signs and words."""
+"""Values as text on the pages: SI units, signs and words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
+from service.domain.inference.metric import metric_named
+from service.domain.text import plain
+
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from service.ports.views import Comparison
 
 NOTHING: Final = "–"
 # Of bytes too, since the axes of the figures know no others.
@@ -21,7 +26,7 @@ _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.I
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
+    """Write a value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if unit == "s":
@@ -35,32 +40,37 @@ def quantity(value: float | None, unit: str) -> str:
     )
 
 
-def exact(value: float | None) -> str:
-    """All digits that tell a value from its neighbours."""
-    return NOTHING if value is None else repr(value)
-
-
 def moment(value: datetime | None) -> str:
-    """``2026-11-21 02:36``, in UTC."""
+    """Write a time in UTC: ``2026-11-21 02:36``."""
     return NOTHING if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def stamp(value: datetime) -> str:
-    """The same for machines, to the second."""
+    """Write a time in UTC for programs: ``2026-11-21T02:36:00Z``."""
     return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def percent(value: float | None) -> str:
-    """A share of the whole with two digits: ``0.42 %``, ``7.1 %``, ``14 %``."""
-    return NOTHING if value is None else f"{_two_digits(100 * value)} %"
+    """Write a share of the whole with two digits: ``0.42 %``, ``7.1 %``, ``14 %``."""
+    if value is None:
+        return NOTHING
+    number = 100 * value
+    return f"{number:.0f} %" if number >= 10 else f"{number:.2g} %"  # noqa: PLR2004 - two digits
 
 
-def _two_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"  # noqa: PLR2004 - digits before the point
+def metric_label(name: str) -> str:
+    """Name a metric as messages do: ``items/s``, ``CPU time``."""
+    return plain(metric_named(name).label, 100)
+
+
+def details(row: Comparison) -> str:
+    """Write a comparison's values and reason on one line."""
+    values = f"{quantity(row.base, row.unit)} → {quantity(row.patch, row.unit)}, {counted(row.pairs, 'pair')}"
+    return "; ".join(filter(None, (values if row.ratio is not None else "", plain(row.reason, 300))))
 
 
 def lasting(seconds: float) -> str:
-    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """Write a duration: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = max(round(seconds), 0)
     if whole < 60:  # noqa: PLR2004 - seconds of a minute
         return f"{whole} s"
@@ -70,12 +80,12 @@ def lasting(seconds: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 build``, ``2 builds``."""
+    """Write a number with its noun: ``1 build``, ``2 builds``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def middle_cut(text: str, limit: int = 96) -> str:
-    """A long name with its middle left out: benchmarks differ at both ends."""
+    """Shorten a long name in its middle: benchmarks differ at both ends."""
     if len(text) <= limit:
         return text
     tail = limit // 3
@@ -83,13 +93,24 @@ def middle_cut(text: str, limit: int = 96) -> str:
 
 
 def breakable(text: str) -> Markup:
-    """A name that may be broken after each slash, where its readers would."""
+    """Allow a line break after each slash of a name."""
     return Markup("/<wbr>").join(escape(part) for part in text.split("/"))
 
 
 def is_web_address(text: str) -> bool:
-    """Whether it is an address of the web as a whole, which may be made a link."""
+    """Return whether a text as a whole is a web address, which may become a link."""
     return _WEB_ADDRESS.fullmatch(text) is not None
+
+
+def fact(value: object) -> str:
+    """Write a fact of a machine's environment: lists and mappings without their brackets."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(fact(item) for item in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {fact(item)}" for name, item in value.items())
+    return str(value)
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], unit: str) -> str:
@@ -106,14 +127,3 @@ def _digits(value: float) -> str:
     if abs(value) >= 100:  # noqa: PLR2004 - three digits
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"  # noqa: PLR2004 - three digits
-
-
-def fact(value: object) -> str:
-    """A fact of a machine's environment for people: lists and mappings without their brackets."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(fact(each) for each in value)
-    if isinstance(value, dict):
-        return "; ".join(f"{name}: {fact(each)}" for name, each in value.items())
-    return str(value)

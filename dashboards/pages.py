@@ -10,13 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from dashboards.across import MOST_COLUMNS, Across, lay_across
+from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
-from dashboards.comparing import SIGNIFICANT, Table, lay_out
 from dashboards.rendering import Pages
-from dashboards.sentences import UNFINISHED, verdict_sentence
-from dashboards.trends import add_trends
+from dashboards.sentences import verdict_sentence
+from dashboards.trend_page import add_trends
+from service.domain.decision.states import UNFINISHED
 from service.domain.errors import BadInput, NotFound
+from service.domain.identity import RunKind
+from service.domain.project.job import JobKind
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
     from fastapi import Request
     from fastapi.responses import HTMLResponse
 
+    from dashboards.comparison_table import ComparisonTable
+    from dashboards.patch_set_table import PatchSetTable
     from service.domain.health import Patience
-    from service.ports.reading import Reading
-    from service.ports.views import BuildSummary
+    from service.ports.reading import BuildReading, ChangeReading, Reading
+    from service.ports.views import Build
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
@@ -44,10 +48,11 @@ Search = Annotated[str, Query(max_length=200)]
 
 @dataclass(frozen=True, slots=True)
 class ShownBuild:
-    """A build with its table; None where it has nothing to compare."""
+    """A build with its table, None if it compared nothing. ``waived_by`` is as in ``BuildOfRun``."""
 
-    build: BuildSummary
-    table: Table | None
+    build: Build
+    table: ComparisonTable | None
+    waived_by: str
 
 
 def create_pages(
@@ -56,12 +61,12 @@ def create_pages(
     read_log: Callable[[str], bytes],
     patience: Patience | None = None,
 ) -> APIRouter:
-    """All pages with their scripts and styles.
+    """Create the routes of all pages with their scripts and styles.
 
     Args:
-        reading: where everything shown comes from.
-        read_log: the bytes of a log's artifact; may raise NotFound.
-        patience: how long something may wait before every page says so.
+        reading: the read ports behind the pages.
+        read_log: returns the bytes of a log's artifact; may raise NotFound.
+        patience: how long something may wait before every page warns about it.
     """
     pages = Pages(reading, patience)
     router = APIRouter(include_in_schema=False, route_class=_page_route(pages))
@@ -71,13 +76,13 @@ def create_pages(
 
     @router.get("/machines")
     def machines() -> HTMLResponse:
-        found = list(reading.voting_statuses(_MOST_STATUSES + 1))
+        voting_statuses = reading.voting_statuses(_MOST_STATUSES + 1)
         return pages.render(
             "machines.html",
             machines=reading.machines(),
             condition=reading.condition(),
-            voting_statuses=found[:_MOST_STATUSES],
-            has_more=len(found) > _MOST_STATUSES,
+            voting_statuses=voting_statuses[:_MOST_STATUSES],
+            has_more=len(voting_statuses) > _MOST_STATUSES,
         )
 
     whole = APIRouter(include_in_schema=False)
@@ -89,68 +94,70 @@ def create_pages(
 def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
     @router.get("/")
     def changes(cursor: Annotated[str | None, Query(max_length=200)] = None) -> HTMLResponse:
-        found = list(reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor)))
-        shown = found[:_PAGE]
-        after = Cursor(shown[-1].updated_at, shown[-1].id).encode() if len(found) > _PAGE else None
-        is_unfinished = any(change.run_state in UNFINISHED for change in shown)
+        newest_first = reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor))
+        shown = newest_first[:_PAGE]
+        has_more = len(newest_first) > _PAGE
         return pages.render(
-            "changes.html", changes=shown, after=after, is_first=cursor is None, is_unfinished=is_unfinished
+            "changes.html",
+            changes=shown,
+            after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
+            is_first=cursor is None,
+            is_unfinished=any(change.run_state in UNFINISHED for change in shown),
         )
 
     @router.get("/changes/{number}")
-    def change(number: Number, q: Search = "", show: Show = SIGNIFICANT) -> HTMLResponse:
+    def change(number: Number, q: Search = "", show: Show = "") -> HTMLResponse:
         return show_patch_set(number, None, q, show)
 
     @router.get("/changes/{number}/{patch_set}")
-    def patch_set(
-        number: Number, patch_set: Number, q: Search = "", show: Show = SIGNIFICANT
-    ) -> HTMLResponse:
+    def patch_set(number: Number, patch_set: Number, q: Search = "", show: Show = "") -> HTMLResponse:
         return show_patch_set(number, patch_set, q, show)
 
     def show_patch_set(number: int, wanted: int | None, q: str, show: str) -> HTMLResponse:
-        found = reading.patch_set(number, wanted)
-        run = next((run for run in found.runs if run.kind == "check"), None)
-        decision = next(iter(found.decisions), None)
+        detail = reading.patch_set(number, wanted)
+        run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
+        decision = next(iter(detail.decisions), None)
         patch_sets = reading.change(number).patch_sets
         return pages.render(
             "patch_set.html",
-            found=found,
+            detail=detail,
             patch_sets=patch_sets,
-            across=_across(reading, number, q) if len(patch_sets) > 1 else None,
+            side_by_side=_side_by_side(reading, number, q) if len(patch_sets) > 1 else None,
             run=run,
-            decision=decision,
-            sentence=verdict_sentence(run, found.builds, decision),
-            **_tables(reading, found.builds, q, show),
+            sentence=verdict_sentence(run, detail.builds, decision),
+            **_tables(reading, [(build, build.waived_by) for build in detail.builds], q, show),
         )
 
 
-def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Callable[[str], bytes]) -> None:
+def _add_builds(
+    router: APIRouter, reading: BuildReading, pages: Pages, read_log: Callable[[str], bytes]
+) -> None:
     @router.get("/runs/{run_id}")
-    def run(run_id: Id, q: Search = "", show: Show = SIGNIFICANT) -> HTMLResponse:
-        found = reading.run(run_id)
-        decision = next(iter(found.decisions), None)
+    def run(run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
+        detail = reading.run(run_id)
+        decision = next(iter(detail.decisions), None)
         return pages.render(
             "run.html",
-            found=found,
-            run=found.run,
+            run=detail.run,
+            decisions=detail.decisions,
             decision=decision,
-            sentence=verdict_sentence(found.run, found.builds, decision),
-            **_tables(reading, found.builds, q, show),
+            sentence=verdict_sentence(detail.run, detail.builds, decision),
+            **_tables(reading, [(build, build.waived_by) for build in detail.builds], q, show),
         )
 
     @router.get("/job/{job}/{number}")
     def build_without_slash(job: JobName, number: Number) -> Response:
-        found = reading.build(job, number).build
-        return RedirectResponse(f"/job/{found.job}/{found.number}/", status_code=308)
+        build = reading.build(job, number).build
+        return RedirectResponse(f"/job/{build.job}/{build.number}/", status_code=308)
 
     @router.get("/job/{job}/{number}/")
-    def build(job: JobName, number: Number, q: Search = "", show: Show = SIGNIFICANT) -> HTMLResponse:
-        found = reading.build(job, number)
+    def build(job: JobName, number: Number, q: Search = "", show: Show = "") -> HTMLResponse:
+        detail = reading.build(job, number)
         return pages.render(
             "build.html",
-            found=found,
-            tail=_tail(read_log, found.log),
-            **_tables(reading, [found.build], q, show),
+            detail=detail,
+            tail=_tail(read_log, detail.log),
+            **_tables(reading, [(detail.build, "")], q, show),
         )
 
     @router.get("/job/{job}/{number}/log")
@@ -160,21 +167,25 @@ def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Cal
             raise NotFound(f"the build {job}/{number} has no log")
         data = read_log(key)
         kept = data[-_LOG_BYTES:]
-        cut = f"… {len(data) - len(kept)} bytes before this are left out\n".encode() if kept != data else b""
+        cut = f"… {len(data) - len(kept)} bytes omitted\n".encode() if kept != data else b""
         return Response(cut + kept, media_type="text/plain; charset=utf-8")
 
 
-def _across(reading: Reading, change: int, q: str) -> Across | None:
-    return lay_across(reading.measured_patch_sets(change, MOST_COLUMNS), parse_words(q))
+def _side_by_side(reading: ChangeReading, change: int, q: str) -> PatchSetTable | None:
+    measured = reading.measured_patch_sets(change, patch_set_table.MOST_COLUMNS)
+    return patch_set_table.lay_out(measured, parse_words(q))
 
 
-def _tables(reading: Reading, builds: Sequence[BuildSummary], q: str, show: str) -> dict[str, Any]:
+def _tables(reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, show: str) -> dict[str, Any]:
     words = parse_words(q)
+    row_filter = comparison_table.filter_named(show)
     shown = []
-    for build in builds:
-        rows = reading.comparisons(build.id, build.created_at) if build.kind == "benchmark" else []
-        shown.append(ShownBuild(build, lay_out(rows, show, words, build.floor) if rows else None))
-    return {"builds": shown, "q": q, "show": show}
+    for build, waived_by in builds:
+        is_benchmark = build.kind is JobKind.BENCHMARK
+        rows = reading.comparisons(build.id, build.created_at) if is_benchmark else []
+        table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
+        shown.append(ShownBuild(build, table, waived_by))
+    return {"builds": shown, "q": q, "show": row_filter}
 
 
 def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:
@@ -183,15 +194,15 @@ def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:
     try:
         text = read_log(key)[-(64 << 10) :].decode(errors="replace")
     except NotFound:
-        return "The log is no longer kept."
-    except BadInput as error:  # larger than the store hands out at once
+        return "The log is no longer stored."
+    except BadInput as error:  # larger than the store returns at once
         return f"The log cannot be shown: {error}"
     return "\n".join(text.splitlines()[-_TAIL_LINES:])
 
 
 def _page_route(pages: Pages) -> type[APIRoute]:
     class PageRoute(APIRoute):
-        """A route whose errors are pages too: a person followed a link."""
+        """A route whose errors are pages, because a person followed a link."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handle = super().get_route_handler()
@@ -200,8 +211,8 @@ def _page_route(pages: Pages) -> type[APIRoute]:
                 try:
                     return await handle(request)
                 except (NotFound, RequestValidationError, BadInput) as error:
-                    is_ours = not isinstance(error, RequestValidationError)
-                    reason = str(error) if is_ours else "The address is not one of ours."
+                    is_invalid = isinstance(error, RequestValidationError)
+                    reason = "There is no page at this address." if is_invalid else str(error)
                     return pages.render("not_found.html", status=404, reason=reason)
 
             return handle_for_people

@@ -1,4 +1,4 @@
-"""From a template and values to a page."""
+"""Pages rendered from templates."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
 from dashboards.assets import asset_path, plotly_path
-from dashboards.comparing import sign_of
-from dashboards.sentences import delivery, ruled
+from dashboards.comparison_table import Mark, RowFilter, sign_of
+from dashboards.sentences import delivery, override_text
+from service.domain.decision.states import UNFINISHED, BuildState, RunState
+from service.domain.decision.vote import Result
 from service.domain.errors import Transient
+from service.domain.gerrit.change import ChangeStatus
 from service.domain.health import Patience, degradations
+from service.domain.identity import RunKind
 from service.domain.text import plain
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
     from service.ports.reading import Reading
 
-_FRESH_SECONDS: Final = 5.0  # every page asks how the service stands; the database is asked this often
+_FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
+_ENUMS: Final = (BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
 
 
 class Pages:
-    """Renders pages, each with what is wrong with the service at its top."""
+    """Renderer of pages, each with the service's problems at its top."""
 
     def __init__(self, reading: Reading, patience: Patience | None = None) -> None:
         self._reading = reading
@@ -35,7 +40,7 @@ class Pages:
         self._checked_at = float("-inf")
 
     def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
-        """The page of a template."""
+        """Render a template as a page."""
         text = self._environment.get_template(template).render(warnings=self._current_warnings(), **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
@@ -45,7 +50,7 @@ class Pages:
             try:
                 self._warnings = degradations(self._reading.condition(), self._patience)
             except Transient:
-                self._warnings = ("The database does not answer; what you see may be old.",)
+                self._warnings = ("The database does not answer; this page may be out of date.",)
             self._checked_at = now
         return self._warnings
 
@@ -58,10 +63,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset_path, plotly_path=plotly_path, query=_query)
+    environment.globals.update(asset=asset_path, plotly_path=plotly_path, query=_query, UNFINISHED=UNFINISHED)
+    environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
         quantity=formatting.quantity,
-        exact=formatting.exact,
         fact=formatting.fact,
         moment=formatting.moment,
         stamp=formatting.stamp,
@@ -70,9 +75,11 @@ def _environment() -> Environment:
         counted=formatting.counted,
         middle_cut=formatting.middle_cut,
         breakable=formatting.breakable,
+        metric_label=formatting.metric_label,
+        details=formatting.details,
         plain=plain,
         sign=sign_of,
-        ruled=ruled,
+        override_text=override_text,
         sentence=sentence,
         delivery=delivery,
         segment=lambda text: quote(str(text), safe=""),
@@ -82,6 +89,6 @@ def _environment() -> Environment:
 
 
 def _query(**values: object) -> str:
-    """A query string of those values that say something."""
-    said = {name: value for name, value in values.items() if value not in {None, ""}}
-    return f"?{urlencode(said)}" if said else "?"
+    """Return a query string of the values that are not empty."""
+    given = {name: value for name, value in values.items() if value not in {None, ""}}
+    return f"?{urlencode(given)}"

@@ -1,4 +1,4 @@
-"""The sentences with which pages begin: what was decided, or what is being waited for."""
+"""The sentences with which pages begin: the decision, or what the run waits for."""
 
 from __future__ import annotations
 
@@ -7,88 +7,92 @@ from typing import TYPE_CHECKING, Final
 
 from dashboards.formatting import counted
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Result
 from service.domain.text import plain
+from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.ports.views import BuildSummary, DecisionView, OverrideView, RunSummary
+    from service.ports.views import BuildOfRun, Decision, Override, Run
 
-_EXCUSED: Final = "excused"
-_WORST_FIRST: Final = ("FAILURE", "ABORTED", "UNSTABLE", _EXCUSED, "SUCCESS", "NOT_BUILT")
-_RULED: Final[Mapping[OverrideKind, str]] = MappingProxyType(
+_WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
+_OVERRIDE_TEXTS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
     {
-        OverrideKind.OVERRIDE: "overrode what failed",
+        OverrideKind.OVERRIDE: "overrode the failed builds",
         OverrideKind.ACCEPT: "accepted that {filter} is slower",
-        OverrideKind.UNDO: "took back what was overridden and accepted",
+        OverrideKind.UNDO: "revoked the overrides and accepts so far",
         OverrideKind.TRUST: "allowed the code to run",
         OverrideKind.PERSON_VOTE: "replaced the vote on the review server",
     }
 )
-_DELIVERED: Final[Mapping[str, str]] = MappingProxyType(
+_DELIVERIES: Final[Mapping[ReviewState, str]] = MappingProxyType(
     {
-        "pending": "not posted yet",
-        "sent": "posted",
-        "superseded": "not posted",
-        "refused": "refused by the review server",
-        "dead": "given up",
+        ReviewState.PENDING: "not posted yet",
+        ReviewState.SENT: "posted",
+        ReviewState.SUPERSEDED: "not posted",
+        ReviewState.REFUSED: "refused by the review server",
+        ReviewState.DEAD: "could not be posted",
     }
 )
-UNFINISHED: Final = frozenset({"planning", "running"})
 
 
-def verdict_sentence(
-    run: RunSummary | None, builds: Sequence[BuildSummary], decision: DecisionView | None
-) -> str:
-    """What a reader wants to know first of a round of builds."""
+def verdict_sentence(run: Run | None, builds: Sequence[BuildOfRun], decision: Decision | None) -> str:
+    """Summarise a run in the sentence that its reader needs first."""
     if run is None:
-        return "Not looked at yet: a round of builds is planned as soon as the event is in."
+        return "No run yet: Benchgate plans one as soon as it has processed the review server's event."
     reason = plain(run.reason, 500)
-    if run.state == "finished":
-        return worst_cause(builds) or (decision.header if decision is not None else "Finished.")
-    return {
-        "planning": "Being planned: benchgate.yaml of the target branch says what to build.",
-        "running": _progress(builds),
-        "refused": f"Nothing was built: {reason or 'the project file cannot be used'}",
-        "cancelled": f"Cancelled: {reason}" if reason else "Cancelled.",
-    }[run.state]
+    match run.state:
+        case RunState.PLANNING:
+            return "Planning: benchgate.yaml on the target branch defines which jobs to build."
+        case RunState.RUNNING:
+            return _progress(builds)
+        case RunState.FINISHED:
+            return worst_cause(builds) or (decision.header if decision is not None else "Finished.")
+        case RunState.REFUSED:
+            return f"Nothing was built: {reason or 'the project file is not usable'}"
+        case RunState.CANCELLED:
+            return f"Cancelled: {reason}" if reason else "Cancelled."
 
 
-def worst_cause(builds: Sequence[BuildSummary]) -> str:
-    """The first cause of the worst build, or who excused it; empty where none has one."""
-    finished = [build for build in builds if build.result in _WORST_FIRST and _first_words(build)]
-    worst = min(finished, key=lambda build: _WORST_FIRST.index(_standing_of(build)), default=None)
-    return "" if worst is None else plain(_first_words(worst), 1000)
+def worst_cause(builds: Sequence[BuildOfRun]) -> str:
+    """Return the first cause of the worst build, or the override that waives it; empty if none has one."""
+    finished = [build for build in builds if build.result is not None and _headline(build)]
+    worst = min(finished, key=_rank, default=None)
+    return "" if worst is None else plain(_headline(worst), 1000)
 
 
-def ruled(override: OverrideView) -> str:
-    """What a person did, to be read after the name."""
-    return _RULED[OverrideKind(override.kind)].format(filter=plain(override.filter))
+def override_text(override: Override) -> str:
+    """Describe what a person did, to be read after the name."""
+    return _OVERRIDE_TEXTS[override.kind].format(filter=plain(override.filter))
 
 
-def delivery(decision: DecisionView) -> str:
-    """What was noted of a decision's way to the review server."""
-    return f"{_DELIVERED[decision.review_state]}; {plain(decision.review_note, 500)}"
+def delivery(decision: Decision) -> str:
+    """Describe the problem with a decision's message on its way to the review server; empty without one."""
+    if not decision.review_state:
+        return ""
+    return f"{_DELIVERIES[decision.review_state]}; {plain(decision.review_note, 500)}"
 
 
-def _first_words(build: BuildSummary) -> str:
+def _headline(build: BuildOfRun) -> str:
     return build.waived_by or next(iter(build.causes), "")
 
 
-def _standing_of(build: BuildSummary) -> str:
-    return _EXCUSED if build.waived_by else build.result or ""
+def _rank(build: BuildOfRun) -> tuple[int, bool]:
+    # A waived failure comes after every other failure and before success.
+    result = Result.SUCCESS if build.waived_by or build.result is None else build.result
+    return _WORST_FIRST.index(result), not build.waived_by
 
 
-def _progress(builds: Sequence[BuildSummary]) -> str:
-    done = sum(build.state == "finished" for build in builds)
-    running = [build for build in builds if build.state == "running"]
-    if running:
-        first = running[0]
-        where = f" on {plain(first.machine)}" if first.machine else ""
-        return (
-            f"{done} of {counted(len(builds), 'build')} finished; "
-            f"{plain(first.job)} is running{where}{': ' + plain(first.phase) if first.phase else ''}."
-        )
-    if any(build.state == "executed" for build in builds):
-        return f"{done} of {counted(len(builds), 'build')} finished; the results are being analysed."
-    return f"{done} of {counted(len(builds), 'build')} finished; the next is waiting for a machine."
+def _progress(builds: Sequence[BuildOfRun]) -> str:
+    done = sum(build.state is BuildState.FINISHED for build in builds)
+    finished = f"{done} of {counted(len(builds), 'build')} finished"
+    first = next((build for build in builds if build.state is BuildState.RUNNING), None)
+    if first is not None:
+        machine = f" on {plain(first.machine)}" if first.machine else ""
+        phase = f": {plain(first.phase)}" if first.phase else ""
+        return f"{finished}; {plain(first.job)} is running{machine}{phase}."
+    if any(build.state is BuildState.EXECUTED for build in builds):
+        return f"{finished}; the results are being analysed."
+    return f"{finished}; the next one is waiting for a machine."

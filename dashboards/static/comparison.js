@@ -27,7 +27,7 @@ async function show(url) {
   const text = await answer.text();
   if (turn !== newest || !answer.ok) return;
   const page = new DOMParser().parseFromString(text, "text/html");
-  for (const table of document.querySelectorAll(".comparison, .across")) {
+  for (const table of document.querySelectorAll(".comparison, .patch-sets")) {
     const fresh = page.getElementById(table.id);
     if (fresh) table.replaceWith(fresh);
   }

@@ -1,4 +1,4 @@
-"""What pages and the HTTP API read: each method is one consistent look at the store."""
+"""The read ports of the pages and the HTTP API: each method is one consistent snapshot of the store."""
 
 from __future__ import annotations
 
@@ -12,59 +12,75 @@ if TYPE_CHECKING:
     from service.domain.search import Words
     from service.ports.views import (
         BuildDetail,
-        ChangeDetail,
-        ChangeSummary,
-        ComparisonView,
+        Change,
+        ChangeWithPatchSets,
+        Comparison,
         Cursor,
-        MachineView,
+        Machine,
         MeasuredPatchSets,
         PatchSetDetail,
-        RunDetail,
-        SamplesView,
-        SeriesSummary,
-        Trend,
-        VotingStatusView,
+        RunWithBuilds,
+        Samples,
+        Series,
+        SeriesVotingStatus,
+        SeriesWithPoints,
     )
 
 
-class Reading(Protocol):
-    """Read-only and safe to call from several threads. Raises NotFound, Transient."""
+class ChangeReading(Protocol):
+    """Changes and their patch sets."""
 
-    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[ChangeSummary]:
-        """Changes, the most recently updated first."""
+    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
+        """Return a page of changes, the most recently updated first."""
 
-    def change(self, number: int) -> ChangeDetail:
-        """A change; where several servers have that number, the one updated last."""
+    def change(self, number: int) -> ChangeWithPatchSets:
+        """Return a change; if several servers have that number, the one updated last."""
 
     def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
-        """A patch set of a change; None: its newest."""
+        """Return a patch set of a change; None: its newest."""
 
     def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
-        """A change's newest patch sets that have comparisons; ``before`` is the last of the page before."""
+        """Return a change's newest patch sets that have comparisons; ``before`` ends the previous page."""
 
-    def run(self, run_id: int) -> RunDetail:
-        """A run with its builds."""
+
+class BuildReading(Protocol):
+    """Runs, builds, and what they measured."""
+
+    def run(self, run_id: int) -> RunWithBuilds:
+        """Return a run with its builds."""
 
     def build(self, job: str, number: int) -> BuildDetail:
-        """A build with its environment."""
+        """Return a build with its environment and its newest runs."""
 
-    def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[ComparisonView]:
-        """The comparisons of a build in their order; ``measured_at`` is the build's creation."""
+    def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
+        """Return the comparisons of a build in their order; ``measured_at`` is when it was created."""
 
-    def samples(self, build_id: int, measured_at: datetime, series_id: int) -> SamplesView:
-        """Both sides' samples of one comparison."""
+    def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
+        """Return both sides' samples of one comparison; a side that measured nothing is empty."""
 
-    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[SeriesSummary]:
-        """Series that match all words, by id; ``after`` is the last id of the page before."""
 
-    def trend(self, series_id: int, limit: int) -> Trend:
-        """A series with at most ``limit`` newest points of merged commits, and of patch sets as many."""
+class SeriesReading(Protocol):
+    """Series and their history."""
 
-    def machines(self) -> Sequence[MachineView]:
-        """All machines by pool and name."""
+    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
+        """Return series that match all words, by id; ``after`` is the last id of the previous page."""
 
-    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[VotingStatusView]:
-        """What is known of series on machines, by machine and name; ``after`` leaves out so many."""
+    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+        """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets."""
+
+
+class MachineReading(Protocol):
+    """Machines, the noise they measure with, and the condition of the service."""
+
+    def machines(self) -> Sequence[Machine]:
+        """Return all machines by pool and name."""
+
+    def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
+        """Return series on machines with their voting status, by machine and job; ``after`` skips as many."""
 
     def condition(self) -> Condition:
-        """What tells whether the service is well."""
+        """Return the facts that show whether the service works."""
+
+
+class Reading(ChangeReading, BuildReading, SeriesReading, MachineReading, Protocol):
+    """All read ports. Safe to call from several threads; raises NotFound and Transient."""

@@ -1,38 +1,53 @@
-"""What people are shown: values as the pages and the HTTP API read them."""
+"""Views: what the pages show, and what the HTTP API answers as it is.
+
+A field's ``metadata`` describes the field in the API's document. All times are in UTC.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome, Result
 from service.domain.errors import BadInput
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import BuildName, RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
+from service.domain.project.job import JobKind
+from service.domain.text import change, interval
+from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from service.domain.calibration.evidence import VotingStatus
-    from service.domain.identity import BuildName
+
+_PAGES_ONLY: Final = {"exclude": True}
+_VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
+_UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
+_BETTER: Final = {"description": "the direction in which the metric improves"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page of changes ends: the next one begins with what was updated before."""
+    """The end of a page of changes: the next page begins with the change updated before it."""
 
     updated_at: datetime
     id: int
 
     def encode(self) -> str:
-        """An opaque text that fits into a URL."""
+        """Return an opaque text that fits into a URL."""
         plain = f"{self.updated_at.astimezone(UTC).isoformat()} {self.id}"
         return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
 
     @classmethod
     def decode(cls, text: str) -> Cursor:
-        """The cursor that :meth:`encode` wrote; BadInput for anything else."""
+        """Return the cursor that :meth:`encode` wrote; raise BadInput for any other text."""
         try:
             plain = base64.urlsafe_b64decode(text[:200] + "=" * (-len(text[:200]) % 4)).decode()
             moment, _, number = plain.rpartition(" ")
@@ -41,103 +56,104 @@ class Cursor:
             raise BadInput("the cursor is not one that this service gave out", "cursor") from None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeSummary:
-    """A change with the state of its newest patch set.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change with the state of its newest patch set."""
 
-    ``vote`` is that of the newest decision on that patch set, +1, −1 or None for none; ``header`` is
-    empty while there is no decision. ``cause`` is the first cause of the worst build.
-    """
-
-    id: int
+    id: int = field(metadata=_PAGES_ONLY)
     instance: str
     number: int
     project: str
     branch: str
     subject: str
     owner: str
-    status: str
+    status: ChangeStatus
     updated_at: datetime
     patch_set: int
     revision: str
-    vote: int | None
-    header: str
+    vote: int | None = field(metadata=_VOTE)
+    header: str = field(metadata={"description": "first line of the newest decision; may be empty"})
     run_id: int | None
-    run_state: str | None
+    run_state: RunState | None
     builds: int
     finished_builds: int
-    cause: str
+    cause: str = field(metadata={"description": "the first cause of the worst build"})
 
 
-@dataclass(frozen=True, slots=True)
-class PatchSetSummary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchSet:
     """One patch set in the history of its change."""
 
     number: int
     revision: str
     author: str
     subject: str
-    kind: str
+    kind: str = field(metadata={"description": "in Gerrit's words", "examples": ["REWORK"]})
     created_at: datetime
-    vote: int | None
+    vote: int | None = field(metadata=_VOTE)
     header: str
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeDetail:
+class ChangeWithPatchSets:
     """A change with all its patch sets, oldest first."""
 
-    change: ChangeSummary
-    patch_sets: tuple[PatchSetSummary, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionView:
-    """A vote and its message; ``number`` counts per patch set.
-
-    ``review_note`` is what was noted on the way to the review server, such as a vote that was not granted;
-    empty where all went well. ``review_state`` is how far the message came then.
-    """
-
-    run_id: int
-    number: int
-    vote: int | None
-    header: str
-    message: str
-    created_at: datetime
-    review_state: str = ""
-    review_note: str = ""
+    change: Change
+    patch_sets: tuple[PatchSet, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverrideView:
-    """What a person decided about a patch set; ``kind`` is that of the domain's ``RulingKind``.
+class Decision:
+    """A vote and the message that was posted with it; ``number`` counts per patch set."""
 
-    ``is_standing``: nobody took it back. ``excuses`` names the builds whose failure does not count by it
-    now, also those of earlier rounds. ``sentence`` is the line that messages have.
-    """
+    run_id: int
+    number: int
+    vote: int | None = field(metadata=_VOTE)
+    header: str
+    message: str
+    created_at: datetime
+    review_state: ReviewState | Literal[""] = field(
+        metadata={"description": "how far the message came; empty if there was no problem"}
+    )
+    review_note: str = field(
+        metadata={
+            "description": "the review server's problem with the message; empty if there was none",
+            "examples": ["label not granted: Verified"],
+        }
+    )
 
-    kind: str
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """What a person decided about a patch set."""
+
+    kind: OverrideKind = field(
+        metadata={"description": "an undo revokes the overrides and accepts before it"}
+    )
     who: str
     reason: str
     bug: str
-    filter: str
+    filter: str = field(metadata={"description": "of an accept: the benchmarks that may be slower"})
     at: datetime
-    is_active: bool
-    waives: tuple[BuildName, ...]
-    sentence: str
+    is_active: bool = field(metadata={"description": "whether nobody revoked it"})
+    waives: tuple[BuildName, ...] = field(
+        metadata={"description": "the builds, in any run, whose failure does not count because of it"}
+    )
+    sentence: str = field(
+        metadata={
+            "description": "the line that messages have",
+            "examples": ["overridden by Bob Reviewer: known flake (MB-1)"],
+        }
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """A round of builds that votes on ``label``.
-
-    ``change`` and ``patch_set`` are None where it belongs to no patch set.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of builds; ``change`` and ``patch_set`` are None if it belongs to no patch set."""
 
     id: int
-    kind: str
-    state: str
+    kind: RunKind
+    state: RunState
     project: str
     branch: str
     revision: str
@@ -149,27 +165,22 @@ class RunSummary:
     patch_set: int | None
     created_at: datetime
     finished_at: datetime | None
-    label: str
+    label: str = field(metadata={"description": "the label that the run votes on", "examples": ["Verified"]})
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSummary:
-    """A build as part of a run; ``floor`` is the share below which its differences are no news.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """A build."""
 
-    ``external_number`` and ``url`` are what another CI calls a build of kind external, once it told.
-    ``excused_by`` is the sentence of the ruling by which its failure does not count in that run; empty where
-    there is none, and where the build is not read as part of a run.
-    """
-
-    id: int
+    id: int = field(metadata=_PAGES_ONLY)
     job: str
     number: int
-    kind: str
+    kind: JobKind
     pool: str
-    state: str
+    state: BuildState
     phase: str
-    result: str | None
-    outcome: str | None
+    result: Result | None
+    outcome: Outcome | None
     causes: tuple[str, ...]
     is_voting: bool
     is_reused: bool
@@ -178,90 +189,114 @@ class BuildSummary:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    floor: float
-    external_number: int | None = None
-    url: str = ""
-    waived_by: str = ""
+    floor: float = field(metadata={"description": "the share below which a difference does not matter"})
+    # What another CI calls a build of kind external, once it reported them.
+    external_number: int | None = field(default=None, metadata=_PAGES_ONLY)
+    url: str = field(default="", metadata=_PAGES_ONLY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOfRun(Build):
+    """A build as part of a run."""
+
+    waived_by: str = field(
+        metadata={"description": "the override because of which its failure does not count; may be empty"}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchSetDetail:
-    """Everything known of a patch set, with the builds of its newest round.
+    """Everything known of a patch set, with the builds of its newest check run.
 
-    Decisions and rulings come newest first; the rulings are all that were made, also those taken back.
+    Decisions and overrides come newest first; revoked overrides are included.
     """
 
-    change: ChangeSummary
-    patch_set: PatchSetSummary
+    change: Change
+    patch_set: PatchSet
     message: str
-    decisions: tuple[DecisionView, ...]
-    runs: tuple[RunSummary, ...]
-    builds: tuple[BuildSummary, ...]
-    overrides: tuple[OverrideView, ...]
+    decisions: tuple[Decision, ...]
+    runs: tuple[Run, ...]
+    builds: tuple[BuildOfRun, ...]
+    overrides: tuple[Override, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RunDetail:
-    """A run with its builds and the decisions it led to, newest first."""
+class RunWithBuilds:
+    """A run with its builds and the decisions that it led to, newest first."""
 
-    run: RunSummary
-    builds: tuple[BuildSummary, ...]
-    decisions: tuple[DecisionView, ...]
+    run: Run
+    builds: tuple[BuildOfRun, ...]
+    decisions: tuple[Decision, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuildDetail:
     """A build with where it ran. ``log`` is the artifact that holds its log."""
 
-    build: BuildSummary
-    runs: tuple[RunSummary, ...]
+    build: Build
+    runs: tuple[Run, ...]
     log: str | None
     environment_id: int | None
     fingerprint: str
-    environment: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    environment: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """Base against patch for one metric of one benchmark, as stored."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Base against patch for one metric; values are medians over launches."""
+
+    verdict: Verdict
+    pairs: int
+    ratio: float | None = field(metadata={"description": "patch divided by base"})
+    low: float | None = field(metadata={"description": "lower end of the ratio's interval"})
+    high: float | None = field(metadata={"description": "upper end of the ratio's interval"})
+    base: float | None
+    patch: float | None
+
+    @property
+    def change_text(self) -> str:
+        """The ratio as a change, such as ``−12.3 %``; empty if there is none."""
+        return "" if self.ratio is None else change(self.ratio)
+
+    @property
+    def interval_text(self) -> str:
+        """The ratio's interval, such as ``[−13.1, −11.4]``; empty if there is none."""
+        return "" if self.low is None or self.high is None else interval(self.low, self.high, self.ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Compared):
+    """Base against patch for one metric of one benchmark; values are medians over launches."""
 
     series_id: int
     suite: str
     benchmark: str
     metric: str
-    unit: str
-    better: str
-    verdict: str
-    pairs: int
-    ratio: float | None
-    low: float | None
-    high: float | None
-    base: float | None
-    patch: float | None
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBuild:
-    """What one job of a patch set compared."""
+    """The comparisons of one job of a patch set."""
 
     job: str
     number: int
-    comparisons: tuple[ComparisonView, ...]
+    comparisons: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPatchSet:
-    """A patch set with the comparisons of its newest check that has some, against ``parent``.
-
-    Equal ``parent_tree`` means equal base programs, also where the parents' commits differ.
-    """
+    """A patch set with the comparisons, against ``parent``, of its newest check run that has some."""
 
     number: int
     revision: str
     run_id: int
     parent: str | None
-    parent_tree: str | None
+    parent_tree: str | None = field(
+        metadata={"description": "patch sets with equal trees were compared with the same base programs"}
+    )
     builds: tuple[MeasuredBuild, ...]
 
 
@@ -273,22 +308,22 @@ class MeasuredPatchSets:
     older: int
 
 
-@dataclass(frozen=True, slots=True)
-class SamplesView:
-    """Every sample of a comparison: element k of both sides was measured in pair k, None: discarded."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """Every sample of a comparison: element k of both sides was measured in pair k; null: discarded."""
 
     series_id: int
     suite: str
     benchmark: str
     metric: str
-    unit: str
-    better: str
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
     base: tuple[float | None, ...]
     patch: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesSummary:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
     """One metric of one benchmark on one machine class and branch, over time."""
 
     id: int
@@ -300,27 +335,20 @@ class SeriesSummary:
     suite: str
     benchmark: str
     metric: str
-    unit: str
-    better: str
+    unit: str = field(metadata=_UNIT)
+    better: Better = field(metadata=_BETTER)
 
 
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
-    """One comparison in the history of a series; ``kind`` is ``post-submit`` for a merged commit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point(Compared):
+    """One comparison in the history of a series; its kind is post-submit for a merged commit."""
 
-    kind: str
+    kind: RunKind
     measured_at: datetime
     job: str
     number: int
     environment_id: int | None
     machine: str
-    verdict: str
-    pairs: int
-    base: float | None
-    patch: float | None
-    ratio: float | None
-    low: float | None
-    high: float | None
     run_id: int | None
     revision: str
     subject: str
@@ -330,19 +358,16 @@ class TrendPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
-    """A series with its points, oldest first."""
+class SeriesWithPoints:
+    """A series with its points, oldest first: merged commits, and patch sets."""
 
-    series: SeriesSummary
-    points: tuple[TrendPoint, ...]
+    series: Series
+    points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineView:
-    """A machine, what it is, and the build it holds right now (``job/number``).
-
-    ``obstacle`` is what keeps it from taking work; empty where nothing does.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine and the build that it holds now; ``obstacle`` is why it takes no work, empty if it does."""
 
     name: str
     machine_class: str
@@ -351,15 +376,15 @@ class MachineView:
     last_seen_at: datetime
     environment_id: int | None
     environment: Mapping[str, Any]
-    build: tuple[str, int] | None
-    obstacle: str = ""
+    build: BuildName | None
+    obstacle: str
 
 
-@dataclass(frozen=True, slots=True)
-class VotingStatusView:
-    """What a machine's A/A sessions say of a series, as the job's newest session was configured."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesVotingStatus:
+    """What a machine's A/A sessions say about a series, as the job's newest session was configured."""
 
     machine: str
-    series: SeriesSummary
+    series: Series
     measured_at: datetime
     voting_status: VotingStatus

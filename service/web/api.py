@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from service.domain.errors import BadInput, NotFound
 from service.domain.search import parse_words
-from service.ports.views import Cursor
+from service.ports import views
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.ports.reading import Reading
-    from service.ports.views import BuildSummary, ComparisonView
 
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 JobName = Annotated[str, Path(max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=200, description="items of a page")]
-CursorText = Annotated[str | None, Query(max_length=200, description="`next` of the page before")]
+CursorText = Annotated[str | None, Query(max_length=200, description="`next` of the previous page")]
 
 
 def create_api(reading: Reading) -> APIRouter:
-    """The routes below ``/api/v1``; all of them only read."""
+    """Create the routes below ``/api/v1``; all of them only read."""
     router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
     _add_changes(router, reading)
     _add_builds(router, reading)
@@ -40,15 +39,16 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
     def list_changes(limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
         """Changes with the vote on their newest patch set, the most recently updated first."""
-        found = list(reading.changes(limit + 1, None if cursor is None else Cursor.decode(cursor)))
-        page, more = found[:limit], len(found) > limit
-        after = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
-        return schemas.Changes(items=tuple(schemas.Change.of(each) for each in page), next=after)
+        after = None if cursor is None else views.Cursor.decode(cursor)
+        changes = tuple(reading.changes(limit + 1, after))
+        page, more = changes[:limit], len(changes) > limit
+        end = views.Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
+        return schemas.Changes(items=page, next=end)
 
     @router.get("/changes/{number}", operation_id="getChange", tags=["changes"])
-    def get_change(number: Number) -> schemas.ChangeWithPatchSets:
+    def get_change(number: Number) -> views.ChangeWithPatchSets:
         """A change with all its patch sets."""
-        return schemas.ChangeWithPatchSets.of(reading.change(number))
+        return reading.change(number)
 
     @router.get("/changes/{number}/patch-sets", operation_id="listMeasuredPatchSets", tags=["changes"])
     def list_measured_patch_sets(
@@ -57,42 +57,46 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
         cursor: CursorText = None,
     ) -> schemas.MeasuredPatchSets:
         """The patch sets of a change that have comparisons, each against its own parent, newest first."""
-        found = reading.measured_patch_sets(number, limit, None if cursor is None else _last_id(cursor))
-        items = tuple(schemas.MeasuredPatchSet.of(each) for each in found.patch_sets)
-        return schemas.MeasuredPatchSets(items=items, next=str(items[-1].number) if found.older else None)
+        before = None if cursor is None else _last_id(cursor)
+        measured = reading.measured_patch_sets(number, limit, before)
+        items = measured.patch_sets
+        return schemas.MeasuredPatchSets(items=items, next=str(items[-1].number) if measured.older else None)
 
     @router.get("/changes/{number}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
     def get_patch_set(number: Number, patch_set: Number) -> schemas.PatchSetWithBuilds:
-        """The vote on a patch set, what led to it by rule and by people, its builds and their comparisons."""
-        found = reading.patch_set(number, patch_set)
+        """The vote on a patch set with its decisions and overrides, its builds and their comparisons."""
+        detail = reading.patch_set(number, patch_set)
         return schemas.PatchSetWithBuilds(
-            change=schemas.Change.of(found.change),
-            patch_set=schemas.PatchSet.of(found.patch_set),
-            vote=found.patch_set.vote,
-            decisions=tuple(schemas.Decision.of(each) for each in found.decisions),
-            overrides=tuple(schemas.Override.of(each) for each in found.overrides),
-            runs=tuple(schemas.Run.of(each) for each in found.runs),
-            builds=tuple(_with_comparisons(reading, build) for build in found.builds),
+            change=detail.change,
+            patch_set=detail.patch_set,
+            vote=detail.patch_set.vote,
+            decisions=detail.decisions,
+            overrides=detail.overrides,
+            runs=detail.runs,
+            builds=tuple(
+                schemas.BuildWithComparisons.of(build, reading.comparisons(build.id, build.created_at))
+                for build in detail.builds
+            ),
         )
 
 
 def _add_builds(router: APIRouter, reading: Reading) -> None:
     @router.get("/runs/{run_id}", operation_id="getRun", tags=["builds"])
-    def get_run(run_id: Id) -> schemas.RunWithBuilds:
+    def get_run(run_id: Id) -> views.RunWithBuilds:
         """A run with its builds and the decisions it led to."""
-        return schemas.RunWithBuilds.of(reading.run(run_id))
+        return reading.run(run_id)
 
     @router.get("/builds/{job}/{number}", operation_id="getBuild", tags=["builds"])
     def get_build(job: JobName, number: Number) -> schemas.BuildWithEnvironment:
         """A build with its environment and comparisons."""
-        found = reading.build(job, number)
-        rows = reading.comparisons(found.build.id, found.build.created_at)
+        detail = reading.build(job, number)
+        rows = reading.comparisons(detail.build.id, detail.build.created_at)
         return schemas.BuildWithEnvironment(
-            build=schemas.Build.of(found.build),
-            runs=tuple(schemas.Run.of(each) for each in found.runs),
-            fingerprint=found.fingerprint,
-            environment=dict(found.environment),
-            comparisons=_comparisons(rows),
+            build=detail.build,
+            runs=detail.runs,
+            fingerprint=detail.fingerprint,
+            environment=detail.environment,
+            comparisons=tuple(rows),
         )
 
     @router.get("/builds/{job}/{number}/samples", operation_id="getSamples", tags=["builds"])
@@ -103,13 +107,13 @@ def _add_builds(router: APIRouter, reading: Reading) -> None:
         suite: Annotated[str, Query(max_length=200)] = "",
         benchmark: Annotated[str, Query(max_length=10_000)] = "",
         metric: Annotated[str, Query(max_length=1000)] = "",
-    ) -> schemas.Samples:
+    ) -> views.Samples:
         """Every sample of one comparison, named by its series, or by suite, benchmark and metric."""
         build = reading.build(job, number).build
         if series is None:
             rows = reading.comparisons(build.id, build.created_at)
             series = _series_named(rows, (suite, benchmark, metric))
-        return schemas.Samples.of(reading.samples(build.id, build.created_at, series))
+        return reading.samples(build.id, build.created_at, series)
 
 
 def _add_series(router: APIRouter, reading: Reading) -> None:
@@ -119,42 +123,40 @@ def _add_series(router: APIRouter, reading: Reading) -> None:
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.SeriesPage:
-        """Series whose names hold all words and none of those with a minus before them."""
-        found = list(reading.series(parse_words(q), limit + 1, _last_id(cursor)))
-        page, more = found[:limit], len(found) > limit
-        items = tuple(schemas.Series.of(each) for each in page)
-        return schemas.SeriesPage(items=items, next=str(page[-1].id) if more else None)
+        """Series whose names contain all words and none of those with a minus before them."""
+        series = tuple(reading.series(parse_words(q), limit + 1, _last_id(cursor)))
+        page, more = series[:limit], len(series) > limit
+        return schemas.SeriesPage(items=page, next=str(page[-1].id) if more else None)
 
     @router.get("/series/{series_id}", operation_id="getSeries", tags=["series"])
     def get_series(
         series_id: Id,
         limit: Annotated[int, Query(ge=1, le=2000, description="newest points of each kind")] = 200,
-    ) -> schemas.SeriesWithPoints:
+    ) -> views.SeriesWithPoints:
         """The points of a series, oldest first: merged commits, and patch sets beside them."""
-        return schemas.SeriesWithPoints.of(reading.trend(series_id, limit))
+        return reading.trend(series_id, limit)
 
 
 def _add_machines(router: APIRouter, reading: Reading) -> None:
     @router.get("/voting-statuses", operation_id="listVotingStatuses", tags=["machines"])
     def list_voting_statuses(limit: Limit = 50, cursor: CursorText = None) -> schemas.VotingStatusPage:
-        """What A/A sessions say of each series on each machine: noise, false alarms, whether it may vote."""
+        """Each series on each machine: noise, false alarms, and whether it may vote."""
         begin = _last_id(cursor)
-        found = list(reading.voting_statuses(limit + 1, begin))
-        items = tuple(schemas.SeriesStanding.of(each) for each in found[:limit])
-        return schemas.VotingStatusPage(items=items, next=str(begin + limit) if len(found) > limit else None)
+        statuses = reading.voting_statuses(limit + 1, begin)
+        items = tuple(
+            schemas.SeriesVotingStatus(
+                status.machine,
+                status.series,
+                status.measured_at,
+                schemas.VotingStatus.model_validate(status.voting_status),
+            )
+            for status in statuses[:limit]
+        )
+        more = len(statuses) > limit
+        return schemas.VotingStatusPage(items=items, next=str(begin + limit) if more else None)
 
 
-def _with_comparisons(reading: Reading, build: BuildSummary) -> schemas.BuildWithComparisons:
-    fields: dict[str, Any] = schemas.BuildOfRun.of(build).model_dump()
-    rows = reading.comparisons(build.id, build.created_at)
-    return schemas.BuildWithComparisons(**fields, comparisons=_comparisons(rows))
-
-
-def _comparisons(rows: Sequence[ComparisonView]) -> tuple[schemas.Comparison, ...]:
-    return tuple(schemas.Comparison.of(row) for row in rows)
-
-
-def _series_named(rows: Sequence[ComparisonView], wanted: tuple[str, str, str]) -> int:
+def _series_named(rows: Sequence[views.Comparison], wanted: tuple[str, str, str]) -> int:
     for row in rows:
         if (row.suite, row.benchmark, row.metric) == wanted:
             return row.series_id

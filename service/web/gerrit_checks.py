@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.links import Links
     from service.ports.reading import Reading
-    from service.ports.views import BuildSummary, ComparisonView
+    from service.ports.views import Build, Comparison
 
 _MOST_ROUNDS: Final = 20  # the newest of a patch set: each costs a look into the store
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
@@ -38,7 +38,7 @@ def create_gerrit_checks(reading: Reading, links: Links, origin: str) -> APIRout
     """
     router = APIRouter(prefix="/api/v1/gerrit", route_class=_route_for(origin), responses=RESPONSES)
 
-    def read_rows(build: BuildSummary) -> Sequence[ComparisonView]:
+    def read_rows(build: Build) -> Sequence[Comparison]:
         return reading.comparisons(build.id, build.created_at)
 
     @router.get("/checks", operation_id="getGerritChecks", tags=["gerrit"], response_model_exclude_none=True)
@@ -53,7 +53,7 @@ def create_gerrit_checks(reading: Reading, links: Links, origin: str) -> APIRout
         # A number alone may be another server's.
         if sha not in {"", found.patch_set.revision} or repo not in {"", found.change.project}:
             raise NotFound(f"change {change}, patch set {patchset} is another one here")
-        checks = [run.id for run in found.runs if run.kind == RunKind.CHECK][:_MOST_ROUNDS]
+        checks = [run.id for run in found.runs if run.kind is RunKind.CHECK][:_MOST_ROUNDS]
         rounds = [reading.run(each) for each in reversed(checks)]
         return FetchResponse(runs=check_runs(rounds, read_rows, links))
 

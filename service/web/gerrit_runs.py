@@ -12,16 +12,16 @@ from service.domain.identity import BuildName
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
 from service.domain.project.job import JobKind
-from service.domain.text import change, interval, plain
+from service.domain.text import plain
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.links import Links
-    from service.ports.views import BuildSummary, ComparisonView, RunDetail
+    from service.ports.views import Build, BuildOfRun, Comparison, RunWithBuilds
 
-    ReadRows = Callable[[BuildSummary], Sequence[ComparisonView]]
+    ReadRows = Callable[[Build], Sequence[Comparison]]
 
 _MAX_CAUSE: Final = 1000  # as long as messages have them
 _MOST_CAUSES: Final = 50
@@ -53,7 +53,7 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
 )
 
 
-def check_runs(rounds: Sequence[RunDetail], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
+def check_runs(rounds: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
     """A run for every build of a patch set's rounds, job by job, the attempts of each oldest first.
 
     Args:
@@ -61,7 +61,7 @@ def check_runs(rounds: Sequence[RunDetail], read_rows: ReadRows, links: Links) -
         read_rows: the comparisons of a finished build.
         links: where our pages are.
     """
-    attempts: dict[str, dict[int, tuple[BuildSummary, RunDetail]]] = {}
+    attempts: dict[str, dict[int, tuple[BuildOfRun, RunWithBuilds]]] = {}
     for found in rounds:
         for build in found.builds:
             # It keeps its place among the attempts, and is read as its newest round has it.
@@ -78,12 +78,12 @@ class _Findings:
     """What is known of a build beside its summary: who excused it, and the largest changes either way."""
 
     override: str
-    worst: ComparisonView | None
-    best: ComparisonView | None
+    worst: Comparison | None
+    best: Comparison | None
 
 
-def _findings(build: BuildSummary, read_rows: ReadRows) -> _Findings:
-    is_measured = build.kind == JobKind.BENCHMARK and build.state == BuildState.FINISHED
+def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
+    is_measured = build.kind is JobKind.BENCHMARK and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),
@@ -92,7 +92,7 @@ def _findings(build: BuildSummary, read_rows: ReadRows) -> _Findings:
     )
 
 
-def _run(build: BuildSummary, attempt: int, found: RunDetail, findings: _Findings, links: Links) -> CheckRun:
+def _run(build: Build, attempt: int, found: RunWithBuilds, findings: _Findings, links: Links) -> CheckRun:
     return CheckRun(
         change=found.run.change,
         patchset=found.run.patch_set,
@@ -100,7 +100,7 @@ def _run(build: BuildSummary, attempt: int, found: RunDetail, findings: _Finding
         external_id=str(BuildName(build.job, build.number)),
         check_name=build.job,
         check_link=_page_of(build, links),
-        status=_STATUS[BuildState(build.state)],
+        status=_STATUS[build.state],
         status_description=_status(build),
         label_name=found.run.label if build.is_voting else None,
         scheduled_timestamp=build.created_at,
@@ -110,9 +110,9 @@ def _run(build: BuildSummary, attempt: int, found: RunDetail, findings: _Finding
     )
 
 
-def _status(build: BuildSummary) -> str:
+def _status(build: Build) -> str:
     where = f" on {plain(build.machine, 100)}" if build.machine else ""
-    match BuildState(build.state):
+    match build.state:
         case BuildState.QUEUED:
             return f"waits for a machine of the pool {plain(build.pool, 100)}"
         case BuildState.RUNNING:
@@ -123,10 +123,10 @@ def _status(build: BuildSummary) -> str:
             return ": ".join(filter(None, (build.outcome, *_causes(build)[:1])))
 
 
-def _results(build: BuildSummary, findings: _Findings, links: tuple[Link, ...]) -> tuple[CheckResult, ...]:
-    if build.state != BuildState.FINISHED or build.outcome is None:
+def _results(build: Build, findings: _Findings, links: tuple[Link, ...]) -> tuple[CheckResult, ...]:
+    if build.state is not BuildState.FINISHED or build.outcome is None:
         return ()
-    outcome = Outcome(build.outcome)
+    outcome = build.outcome
     category = _category(outcome, build, findings)
     if category is None:
         return ()
@@ -145,7 +145,7 @@ def _results(build: BuildSummary, findings: _Findings, links: tuple[Link, ...]) 
     )
 
 
-def _category(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Category | None:
+def _category(outcome: Outcome, build: Build, findings: _Findings) -> Category | None:
     """How much it matters: a failure that does not count keeps nobody from submitting."""
     category = _CATEGORIES[outcome]
     if CONSEQUENCES[outcome].counts is Counts.FAIL:
@@ -156,7 +156,7 @@ def _category(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Cat
     return Category.INFO if category is Category.SUCCESS and has_news else category
 
 
-def _tags(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Iterable[Tag]:
+def _tags(outcome: Outcome, build: Build, findings: _Findings) -> Iterable[Tag]:
     row = findings.worst or findings.best
     if row is not None:
         yield _change_tag(row)
@@ -168,28 +168,27 @@ def _tags(outcome: Outcome, build: BuildSummary, findings: _Findings) -> Iterabl
         yield Tag(name=plain(build.machine, 40), tooltip="where it was measured")
 
 
-def _change_tag(row: ComparisonView) -> Tag:
-    ratio = row.ratio or 1.0
-    range_ = "" if row.low is None or row.high is None else f" {interval(row.low, row.high, ratio)}"
-    tooltip = f"{plain(row.benchmark)} {plain(metric_named(row.metric).label, 100)}{range_}"
-    is_slower = row.verdict == Verdict.SLOWER
-    return Tag(name=change(ratio), tooltip=tooltip, color="pink" if is_slower else "cyan")
+def _change_tag(row: Comparison) -> Tag:
+    label = plain(metric_named(row.metric).label, 100)
+    tooltip = " ".join(filter(None, (plain(row.benchmark), label, row.interval_text)))
+    is_slower = row.verdict is Verdict.SLOWER
+    return Tag(name=row.change_text, tooltip=tooltip, color="pink" if is_slower else "cyan")
 
 
 def _most(
-    rows: Iterable[ComparisonView], verdict: Verdict, size: Callable[[ComparisonView], float]
-) -> ComparisonView | None:
+    rows: Iterable[Comparison], verdict: Verdict, size: Callable[[Comparison], float]
+) -> Comparison | None:
     # Without a ratio, or with one of zero, there is no figure to show.
-    return max((row for row in rows if row.verdict == verdict and row.ratio), key=size, default=None)
+    return max((row for row in rows if row.verdict is verdict and row.ratio), key=size, default=None)
 
 
-def _worsening(row: ComparisonView) -> float:
+def _worsening(row: Comparison) -> float:
     """How many times as bad it is."""
     ratio = row.ratio or 1.0
-    return ratio if row.better == Better.LOWER else 1 / ratio
+    return ratio if row.better is Better.LOWER else 1 / ratio
 
 
-def _links(build: BuildSummary, run_id: int, links: Links) -> tuple[Link, ...]:
+def _links(build: Build, run_id: int, links: Links) -> tuple[Link, ...]:
     page = _page_of(build, links)
     name = BuildName(build.job, build.external_number or build.number)
     found = (
@@ -200,12 +199,12 @@ def _links(build: BuildSummary, run_id: int, links: Links) -> tuple[Link, ...]:
     return found if build.url else (*found, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
 
 
-def _page_of(build: BuildSummary, links: Links) -> str:
+def _page_of(build: Build, links: Links) -> str:
     """Where messages say that it is."""
     return build.url or links.build(BuildName(build.job, build.number))
 
 
-def _causes(build: BuildSummary) -> tuple[str, ...]:
+def _causes(build: Build) -> tuple[str, ...]:
     kept = tuple(plain(cause, _MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
     left = len(build.causes) - len(kept)
     return (*kept, f"… and {left} more") if left else kept

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime  # noqa: TC003 - pydantic reads the annotation
 from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-
-from service.web.schemas import UtcTime  # noqa: TC001 - pydantic reads the annotation
 
 MAX_SUMMARY = 80  # more is cut off by Gerrit
 
@@ -75,9 +74,9 @@ class CheckRun(_Shape):
     status: RunStatus
     status_description: str
     label_name: Annotated[str | None, Field(description="the label that the build may keep from a +1")]
-    scheduled_timestamp: UtcTime
-    started_timestamp: UtcTime | None
-    finished_timestamp: UtcTime | None
+    scheduled_timestamp: datetime
+    started_timestamp: datetime | None
+    finished_timestamp: datetime | None
     results: tuple[CheckResult, ...]
 
 

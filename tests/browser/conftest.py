@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.support.sample_project import sample_project
+from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, serving
 
 if TYPE_CHECKING:

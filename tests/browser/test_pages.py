@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.sample_project import (
+from tests.support.reading.sample_project import (
     ALTERNATIVES,
     HOSTILE_CHANGE,
     HOSTILE_NAMES,

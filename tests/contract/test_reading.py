@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from service.domain.decision.states import RunState
+from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
-from tests.support.fake_reading import (
-    FakeReading,
-    add_patch_set,
-    build_summary,
-    change_summary,
-    comparison,
-)
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import build_view, change_view, comparison
 
 
 class FakeStage:
@@ -23,16 +21,14 @@ class FakeStage:
 
     def measure(self, patch_set: int, *benchmarks: str, parent: str = PARENT, is_check: bool = True) -> None:
         self._rounds += 1
-        change = change_summary(
-            CHANGE, "Make it faster", patch_set=patch_set, run_id=self._rounds, run_state="finished"
+        change = change_view(
+            CHANGE, "Make it faster", patch_set=patch_set, run_id=self._rounds, run_state=RunState.FINISHED
         )
-        rows = [comparison(k, name, 0.9, "slower") for k, name in enumerate(benchmarks, start=1)]
-        add_patch_set(
-            self.reading, change, [(build_summary(self._rounds, self._rounds), rows)], parent=parent
-        )
+        rows = [comparison(k, name, 0.9, Verdict.SLOWER) for k, name in enumerate(benchmarks, start=1)]
+        add_patch_set(self.reading, change, [(build_view(self._rounds, self._rounds), rows)], parent=parent)
         if not is_check:
             last = self.reading.runs[-1]
-            self.reading.runs[-1] = replace(last, run=replace(last.run, kind="post-submit"))
+            self.reading.runs[-1] = replace(last, run=replace(last.run, kind=RunKind.POST_SUBMIT))
 
 
 class TestFakeReading(MeasuredPatchSetsContract):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from service.adapters.embedded.children import Supervisor
     from service.cli.services.parts import Site
-    from service.ports.views import BuildSummary
+    from service.ports.views import Build
 
 __all__ = ["gerrit"]  # a fixture of all modules: one server for them
 
@@ -72,7 +72,7 @@ class RunningSite:
         self.wait(lambda: bool(self.messages(number)), f"the message on change {number}")
         return self.vote(number)
 
-    def build(self, number: int, patch_set: int = 1) -> BuildSummary | None:
+    def build(self, number: int, patch_set: int = 1) -> Build | None:
         """The newest build of a patch set."""
         builds = self.plane.reading.patch_set(number, patch_set).builds
         return builds[0] if builds else None

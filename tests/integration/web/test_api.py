@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import structlog
 
-from tests.support.fake_reading import FakeReading
-from tests.support.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.sample_project import HOSTILE_NAMES, REBASED, REGRESSION, sample_project
 from tests.support.web import build_app, call
 
 READING = sample_project()

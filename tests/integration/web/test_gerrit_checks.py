@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.domain.decision.vote import CONSEQUENCES, Outcome
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import CONSEQUENCES, Outcome, Result
+from service.domain.identity import RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
 from service.domain.links import Links
-from service.ports.views import RunDetail
+from service.domain.project.job import JobKind
+from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
-from tests.support.fake_reading import (
-    FakeReading,
-    add_patch_set,
-    build_summary,
-    change_summary,
-    comparison,
-)
-from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
+from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import call
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from service.ports.views import BuildSummary, ComparisonView
+    from service.ports.views import BuildOfRun, Comparison
 
 LINKS = Links("https://perf.example/")
 PATH = "/api/v1/gerrit/checks"
@@ -45,29 +45,29 @@ def checks(reading: FakeReading, change: int = 1, patchset: int = 1) -> Any:  # 
     return found["runs"]
 
 
-def one_result(build: BuildSummary, rows: Sequence[ComparisonView] = ()) -> Any:  # noqa: ANN401 - ditto
+def one_result(build: BuildOfRun, rows: Sequence[Comparison] = ()) -> Any:  # noqa: ANN401 - ditto
     reading = FakeReading()
-    change = change_summary(1, "x", run_id=1, run_state="finished")
+    change = change_view(1, "x", run_id=1, run_state=RunState.FINISHED)
     add_patch_set(reading, change, [(build, rows)])
     [run] = checks(reading)
     assert run["status"] == "COMPLETED"
     return run["results"][0] if run["results"] else None
 
 
-def build_that(outcome: str, **more: object) -> BuildSummary:
-    return build_summary(7, 70, outcome=outcome, result=str(CONSEQUENCES[Outcome(outcome)].result), **more)
+def build_that(outcome: Outcome, **more: object) -> BuildOfRun:
+    return build_view(7, 70, outcome=outcome, result=CONSEQUENCES[outcome].result, **more)
 
 
-def reading_of(*rounds: Sequence[BuildSummary]) -> FakeReading:
+def reading_of(*rounds: Sequence[BuildOfRun]) -> FakeReading:
     """A patch set with these rounds, oldest first."""
     reading = FakeReading()
-    change = change_summary(1, "x", run_id=1, run_state="finished", patch_set=1)
+    change = change_view(1, "x", run_id=1, run_state=RunState.FINISHED, patch_set=1)
     add_patch_set(reading, change, [(build, []) for build in rounds[0]])
     first = reading.runs.pop().run
     for number, builds in enumerate(rounds, start=1):
-        is_finished = all(build.state == "finished" for build in builds)
-        run = replace(first, id=number, state="finished" if is_finished else "running")
-        reading.runs.append(RunDetail(run, tuple(builds), ()))
+        is_finished = all(build.state is BuildState.FINISHED for build in builds)
+        run = replace(first, id=number, state=RunState.FINISHED if is_finished else RunState.RUNNING)
+        reading.runs.append(RunWithBuilds(run, tuple(builds), ()))
     runs = tuple(each.run for each in reversed(reading.runs))
     reading.patch_sets = [replace(reading.patch_sets[0], runs=runs, builds=tuple(rounds[-1]))]
     return reading
@@ -102,62 +102,66 @@ def test_a_regression_is_an_error_with_its_figures_and_its_pages() -> None:
 @pytest.mark.parametrize(
     ("outcome", "category"),
     [
-        ("passed", "SUCCESS"),
-        ("failed", "ERROR"),
-        ("slower", "ERROR"),
-        ("measured nothing", "ERROR"),
-        ("broken", "ERROR"),
-        ("removed", "ERROR"),
-        ("undecided", "WARNING"),
-        ("undecided, vote withheld", "WARNING"),
-        ("nothing to compare with", "INFO"),
-        ("misconfigured", "WARNING"),
-        ("infrastructure failure", "WARNING"),
-        ("cancelled", "INFO"),
-        ("not built", None),
+        (Outcome.PASSED, "SUCCESS"),
+        (Outcome.FAILED, "ERROR"),
+        (Outcome.SLOWER, "ERROR"),
+        (Outcome.MEASURED_NOTHING, "ERROR"),
+        (Outcome.BROKEN, "ERROR"),
+        (Outcome.REMOVED, "ERROR"),
+        (Outcome.UNDECIDED, "WARNING"),
+        (Outcome.UNDECIDED_WITHHELD, "WARNING"),
+        (Outcome.NO_PARENT, "INFO"),
+        (Outcome.MISCONFIGURED, "WARNING"),
+        (Outcome.INFRASTRUCTURE, "WARNING"),
+        (Outcome.CANCELLED, "INFO"),
+        (Outcome.NOT_BUILT, None),
     ],
 )
-def test_every_outcome_has_its_category(outcome: str, category: str | None) -> None:
+def test_every_outcome_has_its_category(outcome: Outcome, category: str | None) -> None:
     result = one_result(build_that(outcome))
     assert (result and result["category"]) == category
 
 
 def test_no_outcome_is_forgotten() -> None:
     for outcome in Outcome:
-        one_result(build_that(str(outcome)))
+        one_result(build_that(outcome))
 
 
 @pytest.mark.parametrize(
     ("rows", "category", "figure"),
     [
-        ([comparison(1, "a", 1.214, "faster"), comparison(2, "b", 1.3, "faster")], "INFO", "+30.0 %"),
         (
-            [comparison(1, "a", 0.99, "slower"), comparison(2, "b", 1.3, "faster")],
+            [comparison(1, "a", 1.214, Verdict.FASTER), comparison(2, "b", 1.3, Verdict.FASTER)],
+            "INFO",
+            "+30.0 %",
+        ),
+        (
+            [comparison(1, "a", 0.99, Verdict.SLOWER), comparison(2, "b", 1.3, Verdict.FASTER)],
             "INFO",
             "−1.0 %",
         ),
         (
             [
-                comparison(1, "a", 0.985, "slower"),
-                comparison(2, "bytes", 1.042, "slower", metric="bytes", unit="B", better="lower"),
+                comparison(1, "a", 0.985, Verdict.SLOWER),
+                comparison(2, "bytes", 1.042, Verdict.SLOWER, metric="bytes", unit="B", better=Better.LOWER),
             ],
             "INFO",
             "+4.2 %",
         ),
-        ([comparison(1, "a", 1.001, "same"), comparison(2, "b", None, "new")], "SUCCESS", None),
-        ([comparison(1, "a", 0.0, "slower")], "SUCCESS", None),
+        ([comparison(1, "a", 1.001, Verdict.SAME), comparison(2, "b", None, Verdict.NEW)], "SUCCESS", None),
+        ([comparison(1, "a", 0.0, Verdict.SLOWER)], "SUCCESS", None),
     ],
 )
 def test_what_changed_in_a_build_that_passed_is_told_by_its_worst_row(
-    rows: list[ComparisonView], category: str, figure: str | None
+    rows: list[Comparison], category: str, figure: str | None
 ) -> None:
-    result = one_result(build_that("passed"), rows)
+    result = one_result(build_that(Outcome.PASSED), rows)
     assert result["category"] == category
     assert [tag["name"] for tag in result["tags"]] == [*([figure] if figure else []), "perf-01"]
 
 
 def test_a_fault_of_the_machine_is_marked_as_such() -> None:
-    build = build_that("infrastructure failure", causes=("machine lost: perf-02 fell silent",), machine=None)
+    build = build_that(Outcome.INFRASTRUCTURE, causes=("machine lost: perf-02 fell silent",), machine=None)
     result = one_result(build)
     assert (result["summary"], result["category"]) == ("machine lost: perf-02 fell silent", "WARNING")
     assert [tag["name"] for tag in result["tags"]] == ["infra"]
@@ -165,7 +169,7 @@ def test_a_fault_of_the_machine_is_marked_as_such() -> None:
 
 
 def test_a_failure_without_a_vote_keeps_nobody_from_submitting() -> None:
-    reading = reading_of([build_that("slower", is_voting=False)])
+    reading = reading_of([build_that(Outcome.SLOWER, is_voting=False)])
     [run] = checks(reading)
     assert run["results"][0]["category"] == "WARNING"
     assert "labelName" not in run
@@ -174,26 +178,26 @@ def test_a_failure_without_a_vote_keeps_nobody_from_submitting() -> None:
 @pytest.mark.parametrize(
     ("state", "more", "status", "description"),
     [
-        ("queued", {"machine": None}, "SCHEDULED", "waits for a machine of the pool perf"),
-        ("running", {"phase": "pair 11 of 32"}, "RUNNING", "pair 11 of 32 on perf-01"),
-        ("running", {"phase": "", "machine": None}, "RUNNING", "running"),
-        ("executed", {}, "RUNNING", "measured on perf-01; the results are being analysed"),
+        (BuildState.QUEUED, {"machine": None}, "SCHEDULED", "waits for a machine of the pool perf"),
+        (BuildState.RUNNING, {"phase": "pair 11 of 32"}, "RUNNING", "pair 11 of 32 on perf-01"),
+        (BuildState.RUNNING, {"phase": "", "machine": None}, "RUNNING", "running"),
+        (BuildState.EXECUTED, {}, "RUNNING", "measured on perf-01; the results are being analysed"),
     ],
 )
 def test_an_unfinished_build_says_where_it_stands(
-    state: str, more: dict[str, object], status: str, description: str
+    state: BuildState, more: dict[str, object], status: str, description: str
 ) -> None:
-    build = build_summary(7, 70, state=state, outcome=None, result=None, finished_at=None, **more)
+    build = build_view(7, 70, state=state, outcome=None, result=None, finished_at=None, **more)
     [run] = checks(reading_of([build]))
     assert (run["status"], run["statusDescription"], run["results"]) == (status, description, [])
     assert "finishedTimestamp" not in run
 
 
 def test_the_builds_of_a_job_over_the_rounds_are_its_attempts() -> None:
-    lint = build_summary(1, 10, job="lint", kind="clang-format")
-    lost = build_summary(2, 20, outcome="infrastructure failure", result="ABORTED")
-    slow = build_summary(3, 21, outcome="slower", result="FAILURE")
-    running = build_summary(4, 22, state="running", outcome=None, result=None, finished_at=None)
+    lint = build_view(1, 10, job="lint", kind=JobKind.CLANG_FORMAT)
+    lost = build_view(2, 20, outcome=Outcome.INFRASTRUCTURE, result=Result.ABORTED)
+    slow = build_view(3, 21, outcome=Outcome.SLOWER, result=Result.FAILURE)
+    running = build_view(4, 22, state=BuildState.RUNNING, outcome=None, result=None, finished_at=None)
     kept = replace(lint, is_reused=True)
 
     runs = checks(reading_of([lint, lost], [kept, slow], [kept, running]))
@@ -210,17 +214,19 @@ def test_the_builds_of_a_job_over_the_rounds_are_its_attempts() -> None:
 
 
 def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
-    reading = reading_of([build_summary(1, 10)], [build_summary(2, 11)])
+    reading = reading_of([build_view(1, 10)], [build_view(2, 11)])
     reading.patch_sets = [
-        replace(each, runs=(replace(each.runs[0], kind="post-submit"), *each.runs[1:]))
+        replace(each, runs=(replace(each.runs[0], kind=RunKind.POST_SUBMIT), *each.runs[1:]))
         for each in reading.patch_sets
     ]
     assert [run["externalId"] for run in checks(reading)] == [f"{JOB}/10"]
 
 
 def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",), waived_by=SAID)
-    other = build_summary(8, 80, job="other", outcome="failed", result="FAILURE", causes=("it fails",))
+    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=SAID)
+    other = build_view(
+        8, 80, job="other", outcome=Outcome.FAILED, result=Result.FAILURE, causes=("it fails",)
+    )
 
     waived_by, failed = checks(reading_of([slow, other]))
 
@@ -232,7 +238,7 @@ def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
 
 
 def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
-    slow = build_that("slower", causes=("2 of 21 slower",), waived_by=SAID)
+    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=SAID)
     kept = replace(slow, is_reused=True)
 
     lasting, revoked = (checks(reading_of([slow], [again])) for again in (kept, replace(kept, waived_by="")))
@@ -242,7 +248,7 @@ def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
 
 
 def test_a_build_stands_under_the_label_that_its_round_votes_on() -> None:
-    reading = reading_of([build_that("passed")])
+    reading = reading_of([build_that(Outcome.PASSED)])
     found = reading.runs[0]
     reading.runs = [replace(found, run=replace(found.run, label="Performance"))]
 
@@ -251,9 +257,10 @@ def test_a_build_stands_under_the_label_that_its_round_votes_on() -> None:
 
 def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     url = "https://jenkins.example/job/windows/61/"
-    build = build_summary(
-        6, 60, job="windows", kind="external", outcome="failed", result="FAILURE", causes=("it fails",),
-        url=url, external_number=61, machine=None, waived_by=SAID,
+    build = build_view(
+        6, 60, job="windows", kind=JobKind.EXTERNAL, outcome=Outcome.FAILED,
+        result=Result.FAILURE, causes=("it fails",), url=url, external_number=61,
+        machine=None, waived_by=SAID,
     )  # fmt: skip
 
     [run] = checks(reading_of([build]))
@@ -281,5 +288,5 @@ def test_hostile_names_stay_text_on_one_line() -> None:
 
 
 def test_a_flood_of_causes_is_cut_and_counted() -> None:
-    result = one_result(build_that("broken", causes=tuple(f"cause {k}" for k in range(60))))
+    result = one_result(build_that(Outcome.BROKEN, causes=tuple(f"cause {k}" for k in range(60))))
     assert result["message"].endswith("cause 49\n\n… and 10 more")

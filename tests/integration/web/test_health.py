@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from service.domain.health import Heartbeat, Patience, PoolQueue, degradations
-from tests.support.fake_reading import NOW, FakeReading, healthy
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.views import NOW, healthy
 from tests.support.web import build_app, call
 
 HOUR = timedelta(hours=1)

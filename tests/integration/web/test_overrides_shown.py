@@ -10,8 +10,18 @@ from typing import Any
 import pytest
 
 from service.domain.decision.overrides import OverrideKind
-from tests.support.fake_reading import FakeReading, add_patch_set, build_summary, change_summary, ruling_view
-from tests.support.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, OVERRIDDEN, REGRESSION, sample_project
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome, Result
+from service.ports.records import ReviewState
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.sample_project import (
+    HOSTILE_CHANGE,
+    HOSTILE_NAMES,
+    OVERRIDDEN,
+    REGRESSION,
+    sample_project,
+)
+from tests.support.reading.views import build_view, change_view, override_view
 from tests.support.web import build_app, call
 
 APP = build_app(sample_project())
@@ -54,18 +64,18 @@ def test_beside_a_build_stands_by_whose_word_its_failure_does_not_count(path: st
 @pytest.mark.parametrize("path", [f"/changes/{REGRESSION}", "/runs/41"])
 def test_where_nobody_decided_anything_the_pages_say_nothing_of_it(path: str) -> None:
     text = page(path)
-    assert 'class="excused"' not in text
-    assert "Decided by people" not in text
+    assert 'class="waived"' not in text
+    assert "Overrides" not in text
 
 
 def test_a_change_tells_when_who_decided_what_and_for_which_bug_the_newest_first() -> None:
     assert "\n".join(words(row) for row in rows_decided(page(f"/changes/{OVERRIDDEN}"))) == (
-        "2026-11-21 02:34 Bob Reviewer overrode what failed ep_unit_tests time out on this host "
-        "excuses kv_engine.linux/812 https://bugs.example/MB-37948\n"
+        "2026-11-21 02:34 Bob Reviewer overrode the failed builds ep_unit_tests time out on this host "
+        "waives kv_engine.linux/812 https://bugs.example/MB-37948\n"
         "2026-11-21 02:31 Dana Meyer accepted that CB3ExecutorBench/* is slower safer locks are worth it "
-        "excuses kv-engine-cv-perf/5910 –\n"
-        "2026-11-21 02:27 Dana Meyer took back what was overridden and accepted –\n"
-        "2026-11-21 02:22 Jo Park overrode what failed taken back all of it is known MB-1\n"
+        "waives kv-engine-cv-perf/5910 –\n"
+        "2026-11-21 02:27 Dana Meyer revoked the overrides and accepts so far –\n"
+        "2026-11-21 02:22 Jo Park overrode the failed builds revoked all of it is known MB-1\n"
         "2026-11-21 02:05 Sam Okafor allowed the code to run –"
     )
 
@@ -86,7 +96,9 @@ def test_a_bug_with_an_address_is_a_link_that_tells_nobody_where_it_was_followed
 )
 def test_a_bug_of_another_kind_is_text(bug: str) -> None:
     reading = FakeReading()
-    add_patch_set(reading, change_summary(1, "x"), [], overrides=[ruling_view("override", "Bob", bug=bug)])
+    add_patch_set(
+        reading, change_view(1, "x"), [], overrides=[override_view(OverrideKind.OVERRIDE, "Bob", bug=bug)]
+    )
     [row] = rows_decided(call(build_app(reading), "GET", "/changes/1").text)
     assert "<a " not in row
     assert words(row).endswith(bug)
@@ -96,9 +108,9 @@ def test_a_bug_of_another_kind_is_text(bug: str) -> None:
 @pytest.mark.parametrize("kind", OverrideKind)
 def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> None:
     reading = FakeReading()
-    override = ruling_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
-    build = build_summary(1, 10, outcome="failed", result="FAILURE", waived_by=name)
-    change = change_summary(1, "x", run_id=1, run_state="finished")
+    override = override_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
+    build = build_view(1, 10, outcome=Outcome.FAILED, result=Result.FAILURE, waived_by=name)
+    change = change_view(1, "x", run_id=1, run_state=RunState.FINISHED)
     revoked = replace(override, is_active=False)
     add_patch_set(reading, change, [(build, [])], overrides=[override, revoked])
 
@@ -111,7 +123,9 @@ def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> Non
 def test_a_vote_that_the_server_did_not_take_is_told_beside_its_decision() -> None:
     reading = sample_project()
     found = reading.patch_set(REGRESSION)
-    refused = replace(found.decisions[0], review_state="sent", review_note="label not granted: <Verified>")
+    refused = replace(
+        found.decisions[0], review_state=ReviewState.SENT, review_note="label not granted: <Verified>"
+    )
     reading.patch_sets[reading.patch_sets.index(found)] = replace(found, decisions=(refused,))
 
     text = call(build_app(reading), "GET", f"/changes/{REGRESSION}").text

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.support.fake_reading import FakeReading
-from tests.support.sample_project import sample_project
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.sample_project import sample_project
 from tests.support.web import SECRETS, build_app, call, serving
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_the_machines_page_says_what_may_vote_and_why_the_rest_may_not() -> None
 
 def test_empty_pages_say_what_comes_next() -> None:
     empty = build_app(FakeReading())
-    assert "The first appears here as soon as" in call(empty, "GET", "/").text
+    assert "The first change appears here when" in call(empty, "GET", "/").text
     assert "benchgate worker --pool" in call(empty, "GET", "/machines").text
     assert "No series yet" in call(empty, "GET", "/trends").text
 
@@ -80,7 +80,7 @@ def test_a_machine_that_takes_no_work_says_why() -> None:
     reading = sample_project()
     reading.machine_rows = [replace(reading.machine_rows[0], build=None, obstacle="others use <all> CPUs")]
 
-    assert "waits: others use &lt;all&gt; CPUs" in call(build_app(reading), "GET", "/machines").text
+    assert "takes no builds: others use &lt;all&gt; CPUs" in call(build_app(reading), "GET", "/machines").text
 
 
 def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:
@@ -93,7 +93,7 @@ def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:
 
 def test_a_build_whose_log_is_gone_is_still_shown() -> None:
     answer = call(build_app(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
-    assert "The log is no longer kept." in answer.text
+    assert "The log is no longer stored." in answer.text
 
 
 def test_the_address_without_its_last_slash_leads_to_the_build() -> None:

@@ -4,75 +4,78 @@ from dataclasses import replace
 
 import pytest
 
-from dashboards.sentences import delivery, ruled, verdict_sentence, worst_cause
+from dashboards.sentences import delivery, override_text, verdict_sentence, worst_cause
 from service.domain.decision.overrides import OverrideKind
-from tests.support.fake_reading import build_summary, ruling_view
-from tests.support.sample_project import REGRESSION, sample_project
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Result
+from service.ports.records import ReviewState
+from tests.support.reading.sample_project import REGRESSION, sample_project
+from tests.support.reading.views import build_view, override_view
 
 FOUND = sample_project().patch_set(REGRESSION)
 RUN = FOUND.runs[0]
 
 
 def test_a_finished_round_begins_with_the_first_cause_of_its_worst_build() -> None:
-    good = build_summary(1, 1, causes=("20 of 20 the same within 3%",))
-    bad = build_summary(2, 2, result="FAILURE", causes=("1 of 20 slower", "more"))
+    good = build_view(1, 1, causes=("20 of 20 the same within 3%",))
+    bad = build_view(2, 2, result=Result.FAILURE, causes=("1 of 20 slower", "more"))
     assert worst_cause([good, bad]) == "1 of 20 slower"
     assert verdict_sentence(RUN, [good, bad], FOUND.decisions[0]) == "1 of 20 slower"
 
 
 def test_a_failure_that_people_excused_is_told_by_who_did_after_what_still_counts() -> None:
-    good = build_summary(1, 1, causes=("1 of 20 faster",))
-    waived_by = build_summary(
-        2, 2, result="FAILURE", causes=("1 of 20 slower",), waived_by="overridden by Bob"
+    good = build_view(1, 1, causes=("1 of 20 faster",))
+    waived_by = build_view(
+        2, 2, result=Result.FAILURE, causes=("1 of 20 slower",), waived_by="overridden by Bob"
     )
-    unstable = build_summary(3, 3, result="UNSTABLE", causes=("20 of 20 undecided",))
+    unstable = build_view(3, 3, result=Result.UNSTABLE, causes=("20 of 20 undecided",))
     assert worst_cause([good, waived_by]) == "overridden by Bob"
     assert worst_cause([good, waived_by, unstable]) == "20 of 20 undecided"
 
 
 @pytest.mark.parametrize("kind", OverrideKind)
 def test_every_ruling_has_words_that_follow_a_name(kind: OverrideKind) -> None:
-    assert ruled(ruling_view(kind, "Bob", filter="{who}\u202e")) != ""
+    assert override_text(override_view(kind, "Bob", filter="{who}\u202e")) != ""
 
 
 def test_an_acceptance_names_what_it_chooses_on_one_line() -> None:
-    accepted = ruling_view("accept", "Bob", filter="HTB/{0}\n\u202e*")
-    assert ruled(accepted) == "accepted that HTB/{0} * is slower"
+    accepted = override_view(OverrideKind.ACCEPT, "Bob", filter="HTB/{0}\n\u202e*")
+    assert override_text(accepted) == "accepted that HTB/{0} * is slower"
 
 
 @pytest.mark.parametrize(
     ("state", "note", "line"),
     [
-        ("pending", "503 from the server", "not posted yet; 503 from the server"),
-        ("sent", "label not granted: Verified", "posted; label not granted: Verified"),
-        ("superseded", "the change moved on", "not posted; the change moved on"),
-        ("refused", "409: change is closed", "refused by the review server; 409: change is closed"),
-        ("dead", "there is no change 7", "given up; there is no change 7"),
+        (ReviewState.PENDING, "503 from the server", "not posted yet; 503 from the server"),
+        (ReviewState.SENT, "label not granted: Verified", "posted; label not granted: Verified"),
+        (ReviewState.SUPERSEDED, "the change moved on", "not posted; the change moved on"),
+        (ReviewState.REFUSED, "409: change is closed", "refused by the review server; 409: change is closed"),
+        (ReviewState.DEAD, "there is no change 7", "could not be posted; there is no change 7"),
     ],
 )
-def test_what_became_of_a_decision_is_told_with_its_note(state: str, note: str, line: str) -> None:
+def test_what_became_of_a_decision_is_told_with_its_note(state: ReviewState, note: str, line: str) -> None:
     assert delivery(replace(FOUND.decisions[0], review_state=state, review_note=note)) == line
 
 
 def test_a_round_that_runs_says_how_far_it_is_and_where() -> None:
     builds = [
-        build_summary(1, 1),
-        build_summary(2, 2, state="running", result=None, phase="pair 3 of 32"),
+        build_view(1, 1),
+        build_view(2, 2, state=BuildState.RUNNING, result=None, phase="pair 3 of 32"),
     ]
-    sentence = verdict_sentence(replace(RUN, state="running"), builds, None)
+    sentence = verdict_sentence(replace(RUN, state=RunState.RUNNING), builds, None)
     assert sentence == "1 of 2 builds finished; kv-engine-cv-perf is running on perf-01: pair 3 of 32."
 
 
 def test_a_round_without_a_machine_says_that_it_waits() -> None:
-    waiting = build_summary(1, 1, state="queued", result=None, machine=None)
-    sentence = verdict_sentence(replace(RUN, state="running"), [waiting], None)
-    assert sentence == "0 of 1 build finished; the next is waiting for a machine."
+    waiting = build_view(1, 1, state=BuildState.QUEUED, result=None, machine=None)
+    sentence = verdict_sentence(replace(RUN, state=RunState.RUNNING), [waiting], None)
+    assert sentence == "0 of 1 build finished; the next one is waiting for a machine."
 
 
 def test_every_other_state_has_a_sentence_that_says_what_comes_next() -> None:
-    assert "planned as soon as" in verdict_sentence(None, [], None)
-    assert "benchgate.yaml" in verdict_sentence(replace(RUN, state="planning"), [], None)
-    refused = replace(RUN, state="refused", reason="line 3: unknown key")
+    assert "plans one as soon as" in verdict_sentence(None, [], None)
+    assert "benchgate.yaml" in verdict_sentence(replace(RUN, state=RunState.PLANNING), [], None)
+    refused = replace(RUN, state=RunState.REFUSED, reason="line 3: unknown key")
     assert verdict_sentence(refused, [], None) == "Nothing was built: line 3: unknown key"
-    assert verdict_sentence(replace(RUN, state="cancelled"), [], None) == "Cancelled."
+    assert verdict_sentence(replace(RUN, state=RunState.CANCELLED), [], None) == "Cancelled."
     assert verdict_sentence(RUN, [], FOUND.decisions[0]) == "Build Failed"

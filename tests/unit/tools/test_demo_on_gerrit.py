@@ -20,8 +20,8 @@ from service.config import ControlSettings
 from service.domain.errors import Permanent, Unfit
 from service.domain.gerrit.comment_commands import OverrideCommand, commands_in
 from service.domain.project.project_file import parse_project_file
-from tests.support.fake_reading import FakeReading
 from tests.support.gerrit_model import SECRET, URL, GerritModel
+from tests.support.reading.fake_reading import FakeReading
 from tools.demo import __main__ as demo
 from tools.demo.console import on_console
 from tools.demo.gerrit import GerritSite

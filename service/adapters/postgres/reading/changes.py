@@ -1,25 +1,43 @@
-"""How changes and patch sets are read for people."""
+"""Changes and patch sets."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
+from typing_extensions import override
 
-from service.adapters.postgres.reading.builds import builds_of_run, run_summary
+from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.reading.decisions import decisions_of
-from service.adapters.postgres.reading.overrides import overrides_on, ruling_views
+from service.adapters.postgres.reading.measured_patch_sets import measured_patch_sets
+from service.adapters.postgres.reading.overrides import override_views, overrides_on
+from service.adapters.postgres.reading.rows import view_of
+from service.adapters.postgres.reading.snapshots import LARGEST_INTEGER, Snapshots, storable_number
 from service.domain.errors import NotFound
-from service.ports.views import ChangeDetail, ChangeSummary, Cursor, PatchSetDetail, PatchSetSummary
+from service.domain.identity import RunKind
+from service.ports.reading import ChangeReading
+from service.ports.views import Change, ChangeWithPatchSets, Cursor, PatchSet, PatchSetDetail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
-# Every lateral part is one look into an index for one of the few changes of the page.
-_SUMMARY: Final = """
-WITH chosen AS (SELECT * FROM change CHOSEN)
+    from service.ports.views import MeasuredPatchSets
+
+_NEWEST_DECISION: Final = """
+LEFT JOIN LATERAL (
+    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
+    -- A run after the merge casts no vote, and takes none away.
+    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
+) AS d ON true
+"""
+
+
+def _changes(chosen: str) -> TextClause:
+    # Every lateral part is one look into an index for one of the few changes of the page.
+    return text(f"""
+WITH chosen AS (SELECT * FROM change {chosen})
 SELECT c.id, c.instance, c.number, c.project, c.branch, c.subject, c.owner, c.status, c.updated_at,
        p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
        r.id AS run_id, r.state AS run_state,
@@ -30,11 +48,7 @@ JOIN LATERAL (
     SELECT id, number, revision FROM patch_set
     WHERE change_id = c.id ORDER BY number DESC LIMIT 1
 ) AS p ON true
-LEFT JOIN LATERAL (
-    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
-    -- What is measured after the merge casts no vote, and takes none away.
-    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
-) AS d ON true
+{_NEWEST_DECISION}
 LEFT JOIN LATERAL (
     SELECT id, state FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
 ) AS r ON true
@@ -46,86 +60,76 @@ LEFT JOIN LATERAL (
     FROM run_build JOIN build ON build.id = run_build.build_id WHERE run_build.run_id = r.id
 ) AS b ON true
 ORDER BY c.updated_at DESC, c.id DESC
-"""
+""")  # noqa: S608 - put together from constants
 
 
-def _summaries(chosen: str) -> TextClause:
-    return text(_SUMMARY.replace("CHOSEN", chosen))
-
-
-_NEWEST: Final = _summaries("ORDER BY updated_at DESC, id DESC LIMIT :limit")
-_OLDER: Final = _summaries(
+_NEWEST: Final = _changes("ORDER BY updated_at DESC, id DESC LIMIT :limit")
+_OLDER: Final = _changes(
     "WHERE (updated_at, id) < (:updated_at, :id) ORDER BY updated_at DESC, id DESC LIMIT :limit"
 )
-_ONE: Final = _summaries("WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1")
-_PATCH_SETS: Final = text("""
+_ONE: Final = _changes("WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1")
+_PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
        d.vote, coalesce(d.header, '') AS header
 FROM patch_set AS p
-LEFT JOIN LATERAL (
-    SELECT d.vote, d.header FROM decision AS d JOIN run ON run.id = d.run_id
-    -- What is measured after the merge casts no vote, and takes none away.
-    WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
-) AS d ON true
+{_NEWEST_DECISION}
 WHERE p.change_id = :change_id ORDER BY p.number
-""")
-_RUNS: Final = text("""
-SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
-       r.created_at, r.finished_at, r.label, :change AS change, :patch_set AS patch_set
-FROM run AS r WHERE r.patch_set_id = :patch_set_id ORDER BY r.id DESC
-""")
+""")  # noqa: S608 - put together from constants
 
 
-def change_list(connection: Connection, limit: int, after: Cursor | None) -> Sequence[ChangeSummary]:
-    """A page of changes, the most recently updated first."""
-    if after is None:
-        rows = connection.execute(_NEWEST, {"limit": limit})
-    else:
-        rows = connection.execute(_OLDER, {"limit": limit, "updated_at": after.updated_at, "id": after.id})
-    return [ChangeSummary(**row) for row in rows.mappings()]
+class PostgresChanges(Snapshots, ChangeReading):
+    """Changes and patch sets in the database."""
+
+    @override
+    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
+        keys = {} if after is None else {"updated_at": after.updated_at, "id": after.id}
+        query = _NEWEST if after is None else _OLDER
+        with self._snapshot() as connection:
+            rows = connection.execute(query, {"limit": limit, **keys}).mappings()
+            return [view_of(Change, row) for row in rows]
+
+    @override
+    def change(self, number: int) -> ChangeWithPatchSets:
+        with self._snapshot() as connection:
+            change = _change(connection, number)
+            rows = _patch_sets(connection, change)
+            return ChangeWithPatchSets(change, tuple(view_of(PatchSet, row) for row in rows))
+
+    @override
+    def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
+        with self._snapshot() as connection:
+            shown = _change(connection, change)
+            wanted = shown.patch_set if number is None else number
+            rows = _patch_sets(connection, shown)
+            row = next((row for row in rows if row["number"] == wanted), None)
+            if row is None:
+                raise NotFound(f"change {change} has no patch set {wanted}")
+            runs = runs_of_patch_set(connection, row["id"])
+            newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
+            overrides = overrides_on(connection, row["id"])
+            return PatchSetDetail(
+                change=shown,
+                patch_set=view_of(PatchSet, row),
+                message=row["message"],
+                decisions=decisions_of(connection, patch_set_id=row["id"]),
+                runs=runs,
+                builds=() if newest is None else builds_of_run(connection, newest, overrides),
+                overrides=override_views(connection, row["id"], row["revision"], overrides),
+            )
+
+    @override
+    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+        end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
+        with self._snapshot() as connection:
+            return measured_patch_sets(connection, storable_number(change), limit, end)
 
 
-def change_detail(connection: Connection, number: int) -> ChangeDetail:
-    """A change with its patch sets."""
-    change = _change(connection, number)
-    return ChangeDetail(change, tuple(_patch_set(row) for row in _patch_sets(connection, change)))
-
-
-def patch_set_detail(connection: Connection, change_number: int, number: int | None) -> PatchSetDetail:
-    """A patch set with its decisions, rulings and runs, and the builds of the newest check run."""
-    change = _change(connection, change_number)
-    wanted = change.patch_set if number is None else number
-    row = next((row for row in _patch_sets(connection, change) if row["number"] == wanted), None)
-    if row is None:
-        raise NotFound(f"change {change_number} has no patch set {wanted}")
-    found = connection.execute(
-        _RUNS, {"patch_set_id": row["id"], "change": change.number, "patch_set": wanted}
-    )
-    runs = tuple(run_summary(each) for each in found.mappings())
-    newest = next((run for run in runs if run.kind == "check"), None)
-    made = overrides_on(connection, row["id"])
-    return PatchSetDetail(
-        change=change,
-        patch_set=_patch_set(row),
-        message=row["message"],
-        decisions=decisions_of(connection, patch_set_id=row["id"]),
-        runs=runs,
-        builds=() if newest is None else builds_of_run(connection, newest, made),
-        overrides=ruling_views(connection, row["id"], row["revision"], made),
-    )
-
-
-def _change(connection: Connection, number: int) -> ChangeSummary:
-    row = connection.execute(_ONE, {"number": number}).mappings().first()
+def _change(connection: Connection, number: int) -> Change:
+    row = connection.execute(_ONE, {"number": storable_number(number)}).mappings().first()
     if row is None:
         raise NotFound(f"there is no change {number}")
-    return ChangeSummary(**row)
+    return view_of(Change, row)
 
 
-def _patch_sets(connection: Connection, change: ChangeSummary) -> Sequence[RowMapping]:
+def _patch_sets(connection: Connection, change: Change) -> Sequence[RowMapping]:
     return connection.execute(_PATCH_SETS, {"change_id": change.id}).mappings().all()
-
-
-def _patch_set(row: RowMapping) -> PatchSetSummary:
-    fields: dict[str, Any] = {name: row[name] for name in PatchSetSummary.__dataclass_fields__}
-    return PatchSetSummary(**fields)

@@ -1,23 +1,26 @@
-"""How the comparisons of a change's patch sets are read side by side."""
+"""The comparisons of a change's patch sets, for showing them side by side."""
 
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.reading.comparisons import COMPARISON
+from service.adapters.postgres.reading.rows import view_of
 from service.domain.errors import NotFound
-from service.ports.views import ComparisonView, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
+from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, RowMapping
 
 # A change without comparisons is one row of nulls, and a change that does not exist is none.
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
-_MEASURED: Final = text("""
+_MEASURED: Final = text(f"""
 WITH chosen AS (
     SELECT id FROM change WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1
 ), measured AS MATERIALIZED (
@@ -37,9 +40,8 @@ WITH chosen AS (
     ) AS r ON true
     ORDER BY p.number DESC LIMIT :limit
 )
-SELECT m.number, m.revision, m.run_id, m.parent, m.parent_tree, m.total, b.job, b.number,
-       k.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better, k.verdict, k.pairs,
-       k.ratio, k.low, k.high, k.base, k.patch, k.reason
+SELECT m.number, m.revision, m.run_id, m.parent, m.parent_tree, m.total, b.job, b.number AS build_number,
+       {COMPARISON}
 FROM chosen
 LEFT JOIN (
     measured AS m
@@ -52,35 +54,23 @@ LEFT JOIN (
     JOIN series AS s ON s.id = k.series_id
 ) ON true
 ORDER BY m.number DESC, rb.position, b.id, k.position, k.series_id
-""")
-_PATCH_SET: Final = slice(0, 5)
-_TOTAL: Final = 5
-_BUILD: Final = slice(6, 8)
-_COMPARISON: Final = slice(8, None)
+""")  # noqa: S608 - put together from constants
 
 
 def measured_patch_sets(connection: Connection, change: int, limit: int, before: int) -> MeasuredPatchSets:
-    """The newest patch sets below ``before`` that have comparisons, newest first."""
+    """Return the newest patch sets below ``before`` that have comparisons, newest first."""
     keys = {"number": change, "limit": limit, "before": before}
-    rows = connection.execute(_MEASURED, keys).all()
+    rows = connection.execute(_MEASURED, keys).mappings().all()
     if not rows:
         raise NotFound(f"there is no change {change}")
-    found = [row for row in rows if row[_TOTAL] is not None]
-    patch_sets = tuple(
-        MeasuredPatchSet(number, revision, run_id, parent, parent_tree, _builds(tuple(group)))
-        for (number, revision, run_id, parent, parent_tree), group in groupby(
-            found, key=lambda row: _part(row, _PATCH_SET)
-        )
+    measured = [row for row in rows if row["total"] is not None]
+    patch_sets = tuple(_patch_set(tuple(group)) for _, group in groupby(measured, key=itemgetter("number")))
+    return MeasuredPatchSets(patch_sets, older=measured[0]["total"] - len(patch_sets) if measured else 0)
+
+
+def _patch_set(rows: Sequence[RowMapping]) -> MeasuredPatchSet:
+    builds = tuple(
+        MeasuredBuild(job, number, tuple(view_of(Comparison, row) for row in group))
+        for (job, number), group in groupby(rows, key=itemgetter("job", "build_number"))
     )
-    return MeasuredPatchSets(patch_sets, older=found[0][_TOTAL] - len(patch_sets) if found else 0)
-
-
-def _builds(rows: Sequence[Row[Any]]) -> tuple[MeasuredBuild, ...]:
-    return tuple(
-        MeasuredBuild(job, number, tuple(ComparisonView(*row[_COMPARISON]) for row in group))
-        for (job, number), group in groupby(rows, key=lambda row: _part(row, _BUILD))
-    )
-
-
-def _part(row: Row[Any], columns: slice) -> tuple[Any, ...]:
-    return tuple(row[columns])
+    return view_of(MeasuredPatchSet, rows[0], builds=builds)

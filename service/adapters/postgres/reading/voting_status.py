@@ -1,4 +1,4 @@
-"""How the A/A evidence of series on machines is read for people."""
+"""Voting statuses: the A/A evidence of series on machines, judged by their jobs' policies."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.reading.rows import view_of
 from service.adapters.postgres.transaction.evidence import SESSIONS, history_of
 from service.domain.calibration.evidence import RECALLED, voting_status_of
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy
 from service.domain.project.project_file import parse_job
-from service.ports.views import SeriesSummary, VotingStatusView
+from service.ports.views import Series, SeriesVotingStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -36,23 +37,28 @@ JOIN LATERAL ({SESSIONS} FROM evidence WHERE series_id = c.id AND machine = c.ma
 LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
 ORDER BY c.machine, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants
-_SERIES: Final = slice(0, 11)
 
 
-def standing_list(connection: Connection, limit: int, after: int) -> Sequence[VotingStatusView]:
-    """A page of what is known of series on machines."""
+def voting_status_list(connection: Connection, limit: int, after: int) -> Sequence[SeriesVotingStatus]:
+    """Return a page of series on machines with their voting status."""
     rows = connection.execute(_MOST_STATUSES, {"limit": limit, "after": after, "recalled": RECALLED})
     policies: dict[int, Policy] = {}
-    return [_view(each, policies) for _, each in groupby(rows, key=lambda row: (row.machine, row.id))]
+    return [
+        _voting_status(list(group), policies)
+        for _, group in groupby(rows, key=lambda row: (row.machine, row.id))
+    ]
 
 
-def _view(rows: Iterable[Row[Any]], policies: dict[int, Policy]) -> VotingStatusView:
-    found = list(rows)
-    newest = found[0]
+def _voting_status(rows: Sequence[Row[Any]], policies: dict[int, Policy]) -> SeriesVotingStatus:
+    newest = rows[0]
     if newest.build_id not in policies:
         policies[newest.build_id] = _policy(newest)
-    voting_status = voting_status_of(history_of(found), policies[newest.build_id])
-    return VotingStatusView(newest.machine, SeriesSummary(*newest[_SERIES]), newest.created_at, voting_status)
+    return SeriesVotingStatus(
+        machine=newest.machine,
+        series=view_of(Series, newest._mapping),  # noqa: SLF001 - SQLAlchemy's public name for it
+        measured_at=newest.created_at,
+        voting_status=voting_status_of(history_of(rows), policies[newest.build_id]),
+    )
 
 
 def _policy(row: Row[Any]) -> Policy:

@@ -10,6 +10,7 @@ from bench.plans import scans_of
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.errors import NotFound, Transient
 from service.domain.health import Patience, degradations
+from service.domain.identity import BuildName
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
@@ -342,7 +343,7 @@ def test_a_machine_shows_the_build_it_holds(database: Database, reading: Postgre
     database.change(
         "INSERT INTO lease VALUES (:build, 'perf-01', 1, now(), now() + interval '1 minute')", build=build
     )
-    assert [(each.name, each.build) for each in reading.machines()] == [("perf-01", ("perf", 4))]
+    assert [(each.name, each.build) for each in reading.machines()] == [("perf-01", BuildName("perf", 4))]
 
 
 def test_reading_cannot_write(database: Database, reading: PostgresReading) -> None:

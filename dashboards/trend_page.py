@@ -1,4 +1,4 @@
-"""The page of one series over time, and the search that leads to it."""
+"""The page of one series over time, and of the search for series."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import Path, Query
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from dashboards.figures import page_of, trend_figure
-from service.domain.inference.metric import metric_named
+from dashboards.trend_figure import page_of, trend_figure
 from service.domain.search import parse_words
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from dashboards.rendering import Pages
-    from service.ports.reading import Reading
+    from service.ports.reading import SeriesReading
 
-_FOUND: Final = 50
+_MOST_SERIES: Final = 50
 _POINTS: Final = 200
 SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 Points = Annotated[int, Query(ge=1, le=2000)]
 
 
-def add_trends(router: APIRouter, reading: Reading, pages: Pages) -> None:
+def add_trends(router: APIRouter, reading: SeriesReading, pages: Pages) -> None:
     """Add ``/trends`` and the figures that it draws."""
 
     @router.get("/trends")
@@ -32,16 +31,15 @@ def add_trends(router: APIRouter, reading: Reading, pages: Pages) -> None:
         series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
         points: Points = _POINTS,
     ) -> HTMLResponse:
-        found = list(reading.series(parse_words(q), _FOUND + 1))
+        matching = reading.series(parse_words(q), _MOST_SERIES + 1)
         return pages.render(
             "trends.html",
             q=q,
-            found=found[:_FOUND],
-            has_more=len(found) > _FOUND,
+            matching=matching[:_MOST_SERIES],
+            has_more=len(matching) > _MOST_SERIES,
             trend=None if series is None else reading.trend(series, points),
             points=points,
             page_of=page_of,
-            label=lambda name: metric_named(name).label,
         )
 
     @router.get("/trends/{series_id}/figure.json")

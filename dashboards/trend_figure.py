@@ -1,18 +1,20 @@
-"""The figures, as what Plotly draws: pure functions from values to plain JSON."""
+"""The figure of a series over time, as the plain JSON that Plotly draws."""
 
 from __future__ import annotations
 
 import itertools
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from dashboards.formatting import middle_cut, moment, quantity, stamp
-from service.domain.inference.metric import metric_named
-from service.domain.text import change, interval, plain
+from dashboards.formatting import metric_label, middle_cut, moment, quantity, stamp
+from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
+from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from service.ports.views import SeriesSummary, Trend, TrendPoint
+    from service.ports.views import Point, Series, SeriesWithPoints
 
 # Okabe and Ito's palette: told apart with any kind of colour vision.
 _BLUE: Final = "#0072B2"
@@ -20,20 +22,32 @@ _ORANGE: Final = "#E69F00"
 _VERMILLION: Final = "#D55E00"
 _GREEN: Final = "#009E73"
 _GREY: Final = "#8a8f98"
-_COLOURS: Final = {"slower": _VERMILLION, "faster": _GREEN}
-_SYMBOLS: Final = {"slower": "triangle-down", "faster": "triangle-up"}
+_LARGE, _SMALL = 12, 8
+# Symbol, size, and the colour unless it is that of the line.
+_MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyType(
+    {
+        Verdict.SLOWER: ("triangle-down", _LARGE, _VERMILLION),
+        Verdict.FASTER: ("triangle-up", _LARGE, _GREEN),
+        Verdict.SAME: ("circle", _SMALL, None),
+        Verdict.UNDECIDED: ("circle", _SMALL, None),
+        Verdict.NEW: ("circle", _SMALL, None),
+        Verdict.REMOVED: ("circle", _SMALL, None),
+        Verdict.BROKEN: ("circle", _SMALL, None),
+    }
+)
+_GAP: Final = ("circle", _SMALL, None)
 _SUFFIXES: Final = {"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"}
 
 
-def trend_figure(trend: Trend) -> dict[str, Any]:
-    """A series over time: merged commits as a line with full markers, patch sets as hollow ones.
+def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
+    """Draw a series over time: merged commits as a line with filled markers, patch sets as hollow markers.
 
-    ``customdata`` of each point is the page it leads to. A vertical line begins each epoch: there the
-    environment changed, so values before and after it do not compare.
+    ``customdata`` of each point is the page it leads to. A vertical line marks each new environment:
+    values before and after it are not comparable.
     """
     drawn = [point for point in trend.points if point.patch is not None]
-    merged = [point for point in drawn if point.kind == "post-submit"]
-    proposed = [point for point in drawn if point.kind != "post-submit"]
+    merged = [point for point in drawn if point.kind is RunKind.POST_SUBMIT]
+    proposed = [point for point in drawn if point.kind is not RunKind.POST_SUBMIT]
     return {
         "data": [
             _trace("merged", _by_epoch(merged), trend.series, mode="lines+markers", is_open=False),
@@ -44,21 +58,21 @@ def trend_figure(trend: Trend) -> dict[str, Any]:
 
 
 def escaped(text: str, limit: int = 160) -> str:
-    """Text that Plotly shows as it is: it reads ``<b>``, ``<a>`` and entities in every label."""
+    """Escape a text, because Plotly interprets ``<b>``, ``<a>`` and entities in every label."""
     shown = middle_cut(plain(text, 2000), limit)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def page_of(point: TrendPoint) -> str:
-    """Where a click on a point leads."""
+def page_of(point: Point) -> str:
+    """Return the page that a click on a point opens."""
     if point.change is not None:
-        patch_set = f"/{point.patch_set}" if point.kind == "check" and point.patch_set else ""
+        patch_set = f"/{point.patch_set}" if point.kind is RunKind.CHECK and point.patch_set else ""
         return f"/changes/{point.change}{patch_set}"
     return f"/runs/{point.run_id}" if point.run_id is not None else f"/job/{point.job}/{point.number}/"
 
 
 def _trace(
-    name: str, points: Sequence[TrendPoint | None], series: SeriesSummary, *, mode: str, is_open: bool
+    name: str, points: Sequence[Point | None], series: Series, *, mode: str, is_open: bool
 ) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -70,24 +84,25 @@ def _trace(
         "hoverinfo": "text",
         "hovertext": [point and _hover(point, series) for point in points],
         "line": {"color": _BLUE, "width": 1.5},
-        "marker": _markers([point.verdict if point else "" for point in points], is_open=is_open),
+        "marker": _markers(points, is_open=is_open),
     }
 
 
-def _markers(verdicts: Sequence[str], *, is_open: bool) -> dict[str, Any]:
-    base, ending = (_ORANGE, "-open") if is_open else (_BLUE, "")
+def _markers(points: Sequence[Point | None], *, is_open: bool) -> dict[str, Any]:
+    own_colour, ending = (_ORANGE, "-open") if is_open else (_BLUE, "")
+    markers = [_MARKERS[point.verdict] if point else _GAP for point in points]
     return {
-        "size": [12 if verdict in _SYMBOLS else 8 for verdict in verdicts],
-        "color": [_COLOURS.get(verdict, base) for verdict in verdicts],
-        "symbol": [_SYMBOLS.get(verdict, "circle") + ending for verdict in verdicts],
+        "size": [size for _, size, _ in markers],
+        "color": [colour or own_colour for *_, colour in markers],
+        "symbol": [symbol + ending for symbol, *_ in markers],
         "line": {"width": 1.5 if is_open else 0},
         "opacity": 1,
     }
 
 
-def _by_epoch(merged: Sequence[TrendPoint]) -> list[TrendPoint | None]:
-    """The points with a gap before each epoch: a line across it would compare what does not compare."""
-    parted: list[TrendPoint | None] = list(merged[:1])
+def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
+    """Insert a gap before each epoch: values across it are not comparable, so no line may join them."""
+    parted: list[Point | None] = list(merged[:1])
     for before, after in itertools.pairwise(merged):
         if before.environment_id != after.environment_id:
             parted.append(None)
@@ -95,26 +110,22 @@ def _by_epoch(merged: Sequence[TrendPoint]) -> list[TrendPoint | None]:
     return parted
 
 
-def _hover(point: TrendPoint, series: SeriesSummary) -> str:
+def _hover(point: Point, series: Series) -> str:
     value = quantity(point.patch, series.unit)
-    compared = [point.verdict]
-    if point.ratio is not None:
-        compared.append(change(point.ratio))
-    if point.low is not None and point.high is not None:
-        compared.append(interval(point.low, point.high, point.ratio))
-    what = "merged" if point.kind == "post-submit" else f"patch set {point.patch_set}"
+    compared = " ".join(filter(None, (point.verdict, point.change_text, point.interval_text)))
+    what = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
     where = "" if point.change is None else f"change {point.change}, "
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
         escaped(f"{point.author} · {where}{what} · {point.revision[:10]}"),
-        f"{escaped(value)} {escaped(metric_named(series.metric).label, 60)}",
-        escaped(f"{' '.join(compared)} against its parent, {point.pairs} pairs on {point.machine}"),
+        f"{escaped(value)} {escaped(metric_label(series.metric), 60)}",
+        escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
         f"{moment(point.measured_at)} UTC",
     ]
     return "<br>".join(lines)
 
 
-def _epochs(merged: Sequence[TrendPoint]) -> list[str]:
+def _epochs(merged: Sequence[Point]) -> list[str]:
     return [
         stamp(after.measured_at)
         for before, after in itertools.pairwise(merged)
@@ -122,8 +133,8 @@ def _epochs(merged: Sequence[TrendPoint]) -> list[str]:
     ]
 
 
-def _layout(series: SeriesSummary, epochs: Sequence[str]) -> dict[str, Any]:
-    label = metric_named(series.metric).label
+def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
+    label = metric_label(series.metric)
     return {
         "hovermode": "closest",
         "dragmode": "zoom",

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.figures import escaped, page_of, trend_figure
-from tests.support.fake_reading import trend_point
-from tests.support.sample_project import HOSTILE_NAMES, sample_project
+from dashboards.trend_figure import escaped, page_of, trend_figure
+from service.domain.identity import RunKind
+from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
+from tests.support.reading.views import trend_point
 
 GOLDEN = Path(__file__).parent / "golden"
 READING = sample_project()
@@ -59,7 +60,7 @@ def test_no_text_of_a_patch_set_reaches_plotly_unescaped(name: str) -> None:
 def test_a_point_leads_to_its_change_else_to_its_run_or_build() -> None:
     point = trend_point(7, 1.0)
     assert page_of(point) == "/changes/507"
-    assert page_of(replace(point, kind="check")) == "/changes/507/2"
+    assert page_of(replace(point, kind=RunKind.CHECK)) == "/changes/507/2"
     assert page_of(replace(point, change=None)) == "/runs/1007"
     assert page_of(replace(point, change=None, run_id=None)) == "/job/kv-engine-cv-perf/107/"
 

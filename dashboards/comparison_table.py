@@ -1,0 +1,167 @@
+"""The table of a build's comparisons: which rows it shows, their order, and the drawn intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.search import Words
+    from service.ports.views import Comparison
+
+
+class RowFilter(StrEnum):
+    """A choice of rows, beside all rows of one verdict."""
+
+    SIGNIFICANT = "significant"
+    ALL = "all"
+
+
+class Mark(StrEnum):
+    """The shape that marks a ratio on its interval."""
+
+    DOWN = "down"
+    UP = "up"
+    SQUARE = "square"
+    DOT = "dot"
+
+
+MOST_ROWS: Final = 1000  # a page of more is neither read nor drawn
+# The worst verdict first. Never colour alone: each verdict has a sign and a word of its own.
+_SIGNS: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {
+        Verdict.BROKEN: "✕",
+        Verdict.REMOVED: "−",
+        Verdict.SLOWER: "▼",
+        Verdict.UNDECIDED: "?",
+        Verdict.FASTER: "▲",
+        Verdict.NEW: "+",
+        Verdict.SAME: "=",
+    }
+)
+_MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
+    {
+        Verdict.BROKEN: Mark.DOT,
+        Verdict.REMOVED: Mark.DOT,
+        Verdict.SLOWER: Mark.DOWN,
+        Verdict.UNDECIDED: Mark.DOT,
+        Verdict.FASTER: Mark.UP,
+        Verdict.NEW: Mark.DOT,
+        Verdict.SAME: Mark.SQUARE,
+    }
+)
+_ORDER: Final = tuple(_SIGNS)
+_INSIGNIFICANT: Final = frozenset({Verdict.SAME, Verdict.UNDECIDED})
+_NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
+_WIDEST: Final = 1.0  # no time and no rate can fall by more
+WIDTH: Final = 240  # of the drawing, in its own units
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An interval in the drawing's units; an end or centre outside the drawing is cut off."""
+
+    left: float
+    right: float
+    centre: float
+    is_cut_left: bool
+    is_cut_right: bool
+    is_centre_cut: bool
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonTable:
+    """The rows of a build that are shown.
+
+    Args:
+        rows: the shown comparisons, worst first.
+        hidden: how many rows match the search but not the filter.
+        counts: of each verdict, over all rows that match the search; none is 0.
+        scale: the share at which the drawing ends on both sides.
+        floor: the share below which a difference does not matter; drawn as a band.
+    """
+
+    rows: tuple[Comparison, ...]
+    hidden: int
+    counts: Mapping[Verdict, int]
+    scale: float
+    floor: float
+
+    def place(self, share: float) -> float:
+        """Return where a share of change is drawn, from 0 to ``WIDTH``."""
+        return round(WIDTH / 2 * (1 + max(-1.0, min(share / self.scale, 1.0))), 1)
+
+    def bar(self, row: Comparison) -> Bar | None:
+        """Return the drawing of a row; None if it has no ratio."""
+        if row.ratio is None:
+            return None
+        low = row.ratio if row.low is None else row.low
+        high = row.ratio if row.high is None else row.high
+        return Bar(
+            left=self.place(low - 1),
+            right=self.place(high - 1),
+            centre=self.place(row.ratio - 1),
+            is_cut_left=low - 1 < -self.scale,
+            is_cut_right=high - 1 > self.scale,
+            is_centre_cut=abs(row.ratio - 1) > self.scale,
+            mark=_MARKS[row.verdict],
+        )
+
+
+def filter_named(text: str) -> RowFilter | Verdict:
+    """Return the filter of that name; the significant rows if there is none."""
+    known: tuple[RowFilter | Verdict, ...] = (*RowFilter, *Verdict)
+    return next((each for each in known if each == text), RowFilter.SIGNIFICANT)
+
+
+def lay_out(
+    comparisons: Sequence[Comparison], show: RowFilter | Verdict, words: Words, floor: float
+) -> ComparisonTable:
+    """Choose and order the rows of a build.
+
+    Args:
+        comparisons: all of the build.
+        show: which of them to show.
+        words: what names must and must not contain.
+        floor: the share below which a difference does not matter.
+    """
+    matching = [row for row in comparisons if words.matches(f"{row.benchmark} {row.metric} {row.suite}")]
+    counts = {verdict: sum(row.verdict is verdict for row in matching) for verdict in _ORDER}
+    rows = sorted((row for row in matching if _is_shown(row, show)), key=urgency)[:MOST_ROWS]
+    return ComparisonTable(
+        rows=tuple(rows),
+        hidden=len(matching) - len(rows),
+        counts={verdict: count for verdict, count in counts.items() if count},
+        scale=_scale(rows),
+        floor=floor,
+    )
+
+
+def sign_of(verdict: Verdict) -> str:
+    """Return the sign that stands for a verdict."""
+    return _SIGNS[verdict]
+
+
+def urgency(row: Comparison) -> tuple[int, float]:
+    """Return a key that sorts comparisons worst first; equal ones keep the project file's order."""
+    return _ORDER.index(row.verdict), -abs(row.ratio - 1) if row.ratio is not None else 0.0
+
+
+def _is_shown(row: Comparison, show: RowFilter | Verdict) -> bool:
+    if isinstance(show, Verdict):
+        return row.verdict is show
+    return show is RowFilter.ALL or row.verdict not in _INSIGNIFICANT
+
+
+def _scale(rows: Sequence[Comparison]) -> float:
+    # Three quarters of all ends fit: one huge effect must not squeeze all others into a line.
+    ends = sorted(abs(end - 1) for row in rows for end in (row.low, row.high) if end is not None)
+    wanted = ends[(len(ends) - 1) * 3 // 4] * 1.25 if ends else 0.0
+    return min(max(_NARROWEST, wanted), _WIDEST)

@@ -1,0 +1,91 @@
+"""The table of a change's patch sets side by side, each compared with its own parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from dashboards.comparison_table import urgency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.domain.search import Words
+    from service.ports.views import Comparison, MeasuredPatchSet, MeasuredPatchSets
+
+MOST_COLUMNS: Final = 6  # more are not read side by side
+MOST_ROWS: Final = 200
+_FEWEST_COLUMNS: Final = 2
+_Key = tuple[str, str, str, str]  # job, suite, benchmark, metric
+
+
+@dataclass(frozen=True, slots=True)
+class PatchSetRow:
+    """One metric of one benchmark of a job: its comparison in each patch set, None if it was not measured."""
+
+    job: str
+    cells: tuple[Comparison | None, ...]
+
+    @property
+    def newest(self) -> Comparison:
+        """The newest comparison."""
+        return next(cell for cell in reversed(self.cells) if cell is not None)
+
+    @property
+    def newest_with_base(self) -> Comparison:
+        """The newest comparison that has a base value; the newest if none has one."""
+        measured = (cell for cell in reversed(self.cells) if cell is not None and cell.base is not None)
+        return next(measured, self.newest)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchSetTable:
+    """Patch sets side by side, the newest at the right.
+
+    ``older`` patch sets and ``hidden`` rows are left out. ``has_one_parent``: all were compared with the
+    same base programs.
+    """
+
+    columns: tuple[MeasuredPatchSet, ...]
+    rows: tuple[PatchSetRow, ...]
+    older: int
+    hidden: int
+    has_one_parent: bool
+
+
+def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
+    """Lay out the table of a change; None if fewer than two patch sets have comparisons.
+
+    Rows are ordered worst first by the newest patch set; rows that it did not measure come last.
+
+    Args:
+        measured: the patch sets, newest first.
+        words: what names must and must not contain.
+    """
+    if len(measured.patch_sets) < _FEWEST_COLUMNS:
+        return None
+    columns = measured.patch_sets[::-1]
+    comparisons = [dict(_rows_of(patch_set)) for patch_set in columns]
+    # The newest patch set's names come first: they keep the project file's order.
+    names = dict.fromkeys(key for rows in reversed(comparisons) for key in rows)
+    matching = [key for key in names if words.matches(" ".join((key[2], key[3], key[1])))]
+    ordered = sorted(matching, key=lambda key: _place(comparisons[-1].get(key)))
+    return PatchSetTable(
+        columns=columns,
+        rows=tuple(
+            PatchSetRow(key[0], tuple(rows.get(key) for rows in comparisons)) for key in ordered[:MOST_ROWS]
+        ),
+        older=measured.older,
+        hidden=len(ordered[MOST_ROWS:]),
+        has_one_parent=len({each.parent_tree or each.parent for each in columns}) == 1,
+    )
+
+
+def _rows_of(patch_set: MeasuredPatchSet) -> Iterator[tuple[_Key, Comparison]]:
+    for build in patch_set.builds:
+        for row in build.comparisons:
+            yield (build.job, row.suite, row.benchmark, row.metric), row
+
+
+def _place(newest: Comparison | None) -> tuple[bool, tuple[int, float]]:
+    return (True, (0, 0.0)) if newest is None else (False, urgency(newest))

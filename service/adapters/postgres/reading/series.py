@@ -1,0 +1,88 @@
+"""Series and their history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.reading.comparisons import COMPARED
+from service.adapters.postgres.reading.rows import view_of
+from service.adapters.postgres.reading.snapshots import LARGEST_BIGINT, Snapshots, storable_number
+from service.domain.errors import NotFound
+from service.ports.reading import SeriesReading
+from service.ports.views import Point, Series, SeriesWithPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.search import Words
+
+_SERIES: Final = """
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM series
+"""
+# strpos finds the words as they are written: nothing in them is a pattern.
+_SEARCH: Final = text(f"""
+{_SERIES}
+CROSS JOIN LATERAL (
+    SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class)) AS words
+) AS searched
+WHERE id > :after
+  AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+  AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+ORDER BY id LIMIT :limit
+""")  # noqa: S608 - put together from constants
+_ONE: Final = text(f"{_SERIES} WHERE id = :series_id")
+# A build may be reused by later runs: the first run of the comparison's kind is the one it was measured for.
+_POINTS: Final = text(f"""
+SELECT {COMPARED}, CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kind,
+       k.measured_at, b.job, b.number, b.environment_id, coalesce(b.machine, '') AS machine,
+       r.id AS run_id, coalesce(r.revision, '') AS revision,
+       coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
+       coalesce(nullif(r.author, ''), p.author, '') AS author,
+       c.number AS change, p.number AS patch_set
+FROM (
+    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 1
+     ORDER BY measured_at DESC LIMIT :limit)
+    UNION ALL
+    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 0
+     ORDER BY measured_at DESC LIMIT :limit)
+) AS k
+JOIN build AS b ON b.id = k.build_id
+LEFT JOIN LATERAL (
+    SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+    FROM run_build JOIN run ON run.id = run_build.run_id
+    WHERE run_build.build_id = k.build_id
+      AND run.kind = CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END
+    ORDER BY run.id LIMIT 1
+) AS r ON true
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
+LEFT JOIN change AS c ON c.id = p.change_id
+ORDER BY k.measured_at, k.build_id
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresSeries(Snapshots, SeriesReading):
+    """Series in the database."""
+
+    @override
+    def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
+        keys: dict[str, Any] = {
+            "after": min(after, LARGEST_BIGINT),
+            "limit": limit,
+            "wanted": list(words.wanted),
+            "unwanted": list(words.unwanted),
+        }
+        with self._snapshot() as connection:
+            return [view_of(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
+
+    @override
+    def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
+        keys = {"series_id": storable_number(series_id, LARGEST_BIGINT), "limit": limit}
+        with self._snapshot() as connection:
+            row = connection.execute(_ONE, keys).mappings().first()
+            if row is None:
+                raise NotFound(f"there is no series {series_id}")
+            points = connection.execute(_POINTS, keys).mappings()
+            return SeriesWithPoints(view_of(Series, row), tuple(view_of(Point, each) for each in points))

@@ -1,0 +1,225 @@
+"""Builders of views: each returns a valid view that a test changes where it matters."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome, Result
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.health import Condition, Heartbeat, PoolQueue
+from service.domain.identity import RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
+from service.domain.project.job import JobKind
+from service.ports.views import (
+    BuildOfRun,
+    Change,
+    Comparison,
+    Decision,
+    Override,
+    PatchSet,
+    Point,
+    Run,
+)
+
+if TYPE_CHECKING:
+    from service.domain.decision.overrides import OverrideKind
+
+NOW = datetime(2026, 11, 21, 2, 36, tzinfo=UTC)
+ENVIRONMENT = {
+    "cpu_model": "AMD EPYC 9354P",
+    "cpus": 64,
+    "measured_cpus": "4-7",
+    "governor": "performance",
+    "turbo": "off",
+    "smt": "off",
+    "aslr": "off",
+    "kernel": "6.1.0-28-amd64",
+    "compiler": "g++ 12.2.0",
+}
+
+
+def healthy(**changes: object) -> Condition:
+    """A service without problems, except for the given changes."""
+    heartbeats = (Heartbeat("schedule", NOW, ""), Heartbeat("reconcile", NOW, ""))
+    queues = (PoolQueue("perf", 0, None, NOW),)
+    return replace(Condition(NOW, None, 0, None, 0, queues, heartbeats), **changes)  # type: ignore[arg-type]
+
+
+def comparison(
+    series_id: int, benchmark: str, ratio: float | None, verdict: Verdict, **more: object
+) -> Comparison:
+    """A comparison of items per second around 12 million, with an interval of ±0.6 %."""
+    base = None if ratio is None else 1.2e7 * (1 + 0.07 * (series_id % 9))
+    view = Comparison(
+        series_id=series_id,
+        suite="executor",
+        benchmark=benchmark,
+        metric="items_per_second",
+        unit="1/s",
+        better=Better.HIGHER,
+        verdict=verdict,
+        pairs=24 if ratio is not None else 0,
+        ratio=ratio,
+        low=None if ratio is None else ratio * 0.994,
+        high=None if ratio is None else ratio * 1.006,
+        base=base,
+        patch=None if ratio is None or base is None else base * ratio,
+        reason="",
+    )
+    return replace(view, **more)  # type: ignore[arg-type]
+
+
+def samples_like(row: Comparison) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+    """Samples such as a comparison may come from; the fifth pair was discarded."""
+    noise = random.Random(row.series_id)  # noqa: S311 - data to look at
+    base = [(row.base or 0) * math.exp(noise.gauss(0, 0.008)) for _ in range(row.pairs)]
+    patch: list[float | None] = [b * (row.ratio or 1) * math.exp(noise.gauss(0, 0.006)) for b in base]
+    return tuple(None if k == 4 else b for k, b in enumerate(base)), tuple(patch)
+
+
+def build_view(build_id: int, number: int, **more: object) -> BuildOfRun:
+    """A finished benchmark build."""
+    build = BuildOfRun(
+        id=build_id,
+        job="kv-engine-cv-perf",
+        number=number,
+        kind=JobKind.BENCHMARK,
+        pool="perf",
+        state=BuildState.FINISHED,
+        phase="analyse",
+        result=Result.SUCCESS,
+        outcome=Outcome.PASSED,
+        causes=(),
+        is_voting=True,
+        is_reused=False,
+        attempt=1,
+        machine="perf-01",
+        created_at=NOW - timedelta(minutes=30),
+        started_at=NOW - timedelta(minutes=28),
+        finished_at=NOW - timedelta(minutes=19, seconds=20),
+        floor=0.01,
+        waived_by="",
+    )
+    return replace(build, **more)  # type: ignore[arg-type]
+
+
+def override_view(kind: OverrideKind, who: str, **more: object) -> Override:
+    """An active override of ten minutes ago."""
+    view = Override(
+        kind=kind,
+        who=who,
+        reason="",
+        bug="",
+        filter="",
+        at=NOW - timedelta(minutes=10),
+        is_active=True,
+        waives=(),
+        sentence=f"{kind} by {who}",
+    )
+    return replace(view, **more)  # type: ignore[arg-type]
+
+
+def change_view(number: int, subject: str, **more: object) -> Change:
+    """An open change with one patch set."""
+    change = Change(
+        id=number,
+        instance="gerrit",
+        number=number,
+        project="kv_engine",
+        branch="master",
+        subject=subject,
+        owner="Dana Meyer",
+        status=ChangeStatus.NEW,
+        updated_at=NOW - timedelta(minutes=200 - number % 100),
+        patch_set=1,
+        revision=f"{number:x}" * 8,
+        vote=None,
+        header="",
+        run_id=None,
+        run_state=None,
+        builds=0,
+        finished_builds=0,
+        cause="",
+    )
+    return replace(change, **more)  # type: ignore[arg-type]
+
+
+def patch_set_view(change: Change) -> PatchSet:
+    """The newest patch set of a change."""
+    return PatchSet(
+        number=change.patch_set,
+        revision=change.revision,
+        author=change.owner,
+        subject=change.subject,
+        kind="REWORK",
+        created_at=NOW - timedelta(minutes=32),
+        vote=change.vote,
+        header=change.header,
+    )
+
+
+def run_view(change: Change, parent: str) -> Run:
+    """The newest check run of a change."""
+    return Run(
+        id=change.run_id or 0,
+        kind=RunKind.CHECK,
+        state=change.run_state or RunState.PLANNING,
+        project=change.project,
+        branch=change.branch,
+        revision=change.revision,
+        parent=parent,
+        subject=change.subject,
+        author=change.owner,
+        reason="",
+        change=change.number,
+        patch_set=change.patch_set,
+        created_at=NOW - timedelta(minutes=31),
+        finished_at=NOW - timedelta(minutes=19) if change.run_state is RunState.FINISHED else None,
+        label="Verified",
+    )
+
+
+def decision_view(change: Change, message: str) -> Decision:
+    """The decision on the newest check run of a change."""
+    return Decision(
+        run_id=change.run_id or 0,
+        number=1,
+        vote=change.vote,
+        header=change.header,
+        message=message or change.header,
+        created_at=NOW,
+        review_state="",
+        review_note="",
+    )
+
+
+def trend_point(index: int, value: float, **more: object) -> Point:
+    """A merged commit's point, the index-th in time."""
+    point = Point(
+        kind=RunKind.POST_SUBMIT,
+        measured_at=NOW - timedelta(hours=6 * (60 - index)),
+        job="kv-engine-cv-perf",
+        number=100 + index,
+        environment_id=1,
+        machine="perf-01",
+        verdict=Verdict.SAME,
+        pairs=16,
+        base=value,
+        patch=value,
+        ratio=1.0,
+        low=0.992,
+        high=1.008,
+        run_id=1000 + index,
+        revision=f"{index:04x}c0ffee{index:04x}",
+        subject=f"MB-{60000 + index}: Keep the pool's threads warm",
+        author="Dana Meyer",
+        change=500 + index,
+        patch_set=2,
+    )
+    return replace(point, **more)  # type: ignore[arg-type]
