@@ -9,7 +9,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261122_0300"
-down_revision = "20261122_0100"
+down_revision = "20261122_0200"
 branch_labels = None
 depends_on = None
 

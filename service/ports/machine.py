@@ -9,6 +9,8 @@ from service.ports.building import Binaries
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.measuring.pair_record import PairRecord
+
 
 class Lease(Protocol):
     """A build held by this worker. Every method raises LeaseLost once another holds it."""
@@ -26,11 +28,11 @@ class PairLog(Protocol):
     def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Store what will be measured; the listing that was stored first is returned."""
 
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
-        """Number and raw record of each complete pair, in order."""
+    def pairs(self) -> Sequence[PairRecord]:
+        """Every complete pair, in order of variant and number."""
 
-    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
-        """Store a complete pair."""
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
+        """Store a complete pair, with the facts of its launches."""
 
 
 class Worklist(Protocol):

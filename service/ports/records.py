@@ -121,6 +121,15 @@ class BuildRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredPair:
+    """A pair of a sequence: its number among the pairs of its variant, and the artifact of its record."""
+
+    pair: int
+    artifact: str
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StoredResult:
     """The samples of one side of one series; element k belongs to pair k."""
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.comparison.link_layout import number_of, variant_of
 from service.domain.errors import LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.sandbox_command import Command
+    from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
 
 CODE = "bench.json"
@@ -232,35 +232,16 @@ def _chosen(program: str, pattern: str) -> list[str]:
 
 
 @dataclass
-class MemoryPairs:
-    """Pairs that outlive the worker; the first record of a pair stays."""
-
-    fixed: Sequence[Mapping[str, Any]] | None = None
-    records: dict[int, bytes] = field(default_factory=dict)
-    recorded: list[int] = field(default_factory=list)
-
-    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        if self.fixed is None:
-            self.fixed = json.loads(json.dumps(listing))
-        return self.fixed or ()
-
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
-        return sorted(self.records.items())
-
-    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
-        before = sum(variant_of(each) == variant_of(pair) for each in self.records)
-        assert pair == number_of(variant_of(pair), before), "pairs are stored in order, without gaps"
-        self.recorded.append(pair)
-        self.records.setdefault(pair, raw)
-
-
-@dataclass
-class MemoryClaimed(MemoryPairs):
+class MemoryClaimed:
     """A claimed build. ``fault`` is raised by the watch; once the lease is lost nothing can be written.
 
-    ``is_lost_at_last``: the lease is found to be lost only when the end is reported.
+    ``records`` are its pairs in the order in which they were recorded, ``reads`` how often a worker asked for
+    them. ``is_lost_at_last``: the lease is found to be lost only when the end is reported.
     """
 
+    fixed: Sequence[Mapping[str, Any]] | None = None
+    records: list[PairRecord] = field(default_factory=list)
+    reads: int = 0
     spec: Mapping[str, Any] = field(default_factory=dict)
     seed: str = "seed"
     name: str = "perf/1"
@@ -283,9 +264,20 @@ class MemoryClaimed(MemoryPairs):
         self._hold()
         self.phases.append(phase)
 
-    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
+    def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        if self.fixed is None:
+            self.fixed = json.loads(json.dumps(listing))
+        return self.fixed or ()
+
+    def pairs(self) -> Sequence[PairRecord]:
+        self.reads += 1
+        return sorted(self.records, key=lambda each: (each.variant, each.pair))
+
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
         self._hold()
-        MemoryPairs.record(self, pair, raw, launches)
+        before = sum(each.variant == pair.variant for each in self.records)
+        assert pair.pair == before, "pairs are recorded in order, without gaps, once"
+        self.records.append(pair)
 
     def find(self, key: BinaryKey) -> str | None:
         self._hold()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service.domain.decision.states import BuildState
+from service.ports.records import StoredPair
 from service.steps.deciding.analyse import analyse
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, workshop
@@ -40,7 +41,9 @@ class Farm:
         host = workshop(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
         execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed or ()
-        memory.pairs[build.sequence_id] = {pair: self.artifacts.put(raw) for pair, raw in claimed.pairs()}
+        memory.pairs[build.sequence_id] = [
+            StoredPair(each.pair, self.artifacts.put(each.raw), each.variant) for each in claimed.pairs()
+        ]
         self.report(execution, build_id)
         return execution
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from service.domain.calibration.evidence import History
-from service.domain.comparison.link_layout import variant_of
 from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, RunState, state_after
 from service.domain.decision.vote import LASTING, Outcome
 from service.domain.errors import NotFound
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         NewRun,
         ReviewComment,
         StoredComparison,
+        StoredPair,
         StoredResult,
         SyncCursor,
     )
@@ -91,7 +91,7 @@ class Memory:
     replaced: list[tuple[int, int]] = field(default_factory=list)
     sequences: list[str] = field(default_factory=list)
     listings: dict[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    pairs: dict[int, dict[int, str]] = field(default_factory=dict)
+    pairs: dict[int, Sequence[StoredPair]] = field(default_factory=dict)
     results: dict[int, Results] = field(default_factory=dict)
     evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
     decisions: list[NewDecision] = field(default_factory=list)
@@ -256,14 +256,14 @@ class MemoryTransaction(MemoryHearing, MemoryRounds, MemoryRemarks, Transaction)
     def lock_build(self, build_id: int) -> BuildRecord:
         return self._m.builds[build_id - 1]
 
-    def pair_artifacts(self, sequence_id: int) -> Sequence[tuple[int, str]]:
-        return sorted(self._m.pairs.get(sequence_id, {}).items())
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        return self._m.pairs.get(sequence_id, ())
 
     def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
         return self._m.listings.get(sequence_id, ())
 
     def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
-        return {pair: False for pair in self._m.pairs.get(sequence_id, {}) if not variant_of(pair)}
+        return {each.pair: False for each in self._m.pairs.get(sequence_id, ()) if not each.variant}
 
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
         found = self._m.results.get(build_id)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.spec import BuildSpec
+    from service.domain.measuring.pair_record import PairRecord
 
 
 class LocalBuild:
@@ -29,7 +30,7 @@ class LocalBuild:
         self.seed = seed
         self.phase = ""
         self.listing: Sequence[Mapping[str, Any]] = ()
-        self.records: list[tuple[int, bytes]] = []
+        self._pairs: list[PairRecord] = []
         self.log = b""
 
     @property
@@ -64,13 +65,13 @@ class LocalBuild:
         self.listing = listing
         return listing
 
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
+    def pairs(self) -> Sequence[PairRecord]:
         """The pairs so far."""
-        return tuple(self.records)
+        return tuple(self._pairs)
 
-    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
         """Keep a pair."""
-        self.records.append((pair, raw))
+        self._pairs.append(pair)
 
     def complete(self, execution: Mapping[str, Any], log: bytes) -> None:  # noqa: ARG002
         """Keep the log."""

@@ -1,4 +1,4 @@
-"""What one launch of a program said: one process of one side."""
+"""The samples of one launch of a program: one process of one side."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Launch:
     """One process of one side: a robust value per benchmark and metric, and the errors it reported.
 
-    ``real_per_cpu``: by benchmark, see :func:`service.domain.comparison.clock.real_per_cpu`. ``varying``: the
-    benchmarks and metrics of which the repetitions differ. ``lost``: by benchmark why a measurement of it
-    cannot be used.
+    ``pair`` is its number among the pairs of its variant. ``real_per_cpu``: by benchmark, see
+    :func:`service.domain.comparison.clock.real_per_cpu`. ``varying``: the benchmarks and metrics of which
+    the repetitions differ. ``lost``: by benchmark why a measurement of it cannot be used.
     """
 
     pair: int
@@ -32,7 +32,8 @@ class Launch:
     varying: frozenset[tuple[str, str]] = frozenset()
     lost: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0  # that it took
+    variant: int = 0  # of its program: 0 as the project links it, else a relink
 
     def ran(self, benchmark: str) -> bool:
-        """Whether it was asked for a benchmark and said something of it, with a result or not."""
+        """Whether a benchmark was asked for and reported something, a result or not."""
         return benchmark in self.values or benchmark in self.errors or benchmark in self.lost

@@ -31,17 +31,6 @@ PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, fiv
 MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
 BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
 LEVEL: Final = 0.05  # one-sided, of each variant
-_NUMBERS: Final = 10_000  # more pairs than a policy may ask for
-
-
-def number_of(variant: int, index: int) -> int:
-    """Where pair ``index`` of a variant is kept, beside the pairs of the programs as built."""
-    return variant * _NUMBERS + index
-
-
-def variant_of(pair: int) -> int:
-    """The variant that a pair belongs to; 0: the programs as the project links them."""
-    return pair // _NUMBERS
 
 
 def unknown(_: ComparedRow) -> float | None:
@@ -126,13 +115,13 @@ def confirm(
 
     Args:
         rows: the comparisons of the programs as the project links them.
-        launches: of all variants, their pairs numbered by :func:`number_of`.
+        launches: of all variants.
         policy: as for :func:`suspects`.
         added: as for :func:`suspects`.
     """
     by_variant: dict[int, list[Launch]] = {variant: [] for variant in VARIANTS}
     for launch in launches:
-        by_variant.setdefault(variant_of(launch.pair), []).append(launch)
+        by_variant.setdefault(launch.variant, []).append(launch)
     rows = tuple(rows)
     suspected = {each.row for each in suspects(rows, policy, added)}
     return tuple(

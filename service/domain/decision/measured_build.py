@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.comparison.disturbance import DisturbedPairs, counting_launches, disturbed_pairs
 from service.domain.comparison.identical_binaries import treat_as_unchanged
-from service.domain.comparison.link_layout import confirm, suspects, variant_of
+from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.judgement import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import least_budget, with_what_it_takes
-from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
-from service.domain.measuring.pair_record import read_pair
+from service.domain.measuring.instruction_counts import added_share, compare_counts
+from service.domain.measuring.measured_pairs import read_pairs
 from service.domain.project.benchmark import Instructions
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.identity import Side
     from service.domain.inference.verdict import Comparison
     from service.domain.measuring.instruction_counts import Counts
-    from service.domain.project.benchmark import Suite
+    from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
 
 
@@ -73,7 +73,7 @@ def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - aske
 def judge_measured(
     job: Job,
     listing: Sequence[Mapping[str, Any]],
-    records: Iterable[tuple[int, bytes]],
+    records: Iterable[PairRecord],
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
 ) -> Measured:
     """Compare and judge the pairs of a build.
@@ -81,21 +81,23 @@ def judge_measured(
     Args:
         job: with the build's part of the patch set's false alarms.
         listing: what was to be measured, as it was fixed before the first launch.
-        records: number and raw record of each pair.
+        records: of every pair.
         withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
     listings = [Listing.from_mapping(each) for each in listing]
-    everything, relinked, counts = _read(records, job.benchmark.suites)
-    launches = tuple(counting_launches(everything, job.policy.max_pairs))
+    pairs = read_pairs(records, job.benchmark.suites)
+    launches = tuple(counting_launches(pairs.as_built, job.policy.max_pairs))
     as_built = _with_time(_compare(job, listings, launches), launches)
-    rows = confirm(as_built, relinked, job.policy, _added(counts))
-    counted = treat_as_unchanged(compare_counts(listings, counts, job.policy.floor), _same_program(listings))
+    rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
+    counted = treat_as_unchanged(
+        compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
+    )
     withheld = withhold(rows)
     return Measured(
         (*_with_withheld(rows, withheld), *counted),
         launches,
         _judge(job, listings, rows, counted, withheld),
-        _notes(job, listings, everything, launches, counted),
+        _notes(job, listings, pairs.as_built, launches, counted),
     )
 
 
@@ -123,11 +125,12 @@ def _with_withheld(rows: Sequence[Comparison], withheld: Withheld) -> tuple[Comp
 
 
 def suspected_of_layout(
-    job: Job, listings: Sequence[Listing], records: Iterable[tuple[int, bytes]]
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], counts: Counts
 ) -> tuple[Comparison, ...]:
-    """The comparisons that :func:`judge_measured` believes only once relinks confirm them."""
-    everything, _, counts = _read(records, job.benchmark.suites)
-    launches = counting_launches(everything, job.policy.max_pairs)
+    """The comparisons that :func:`judge_measured` believes only once relinks confirm them.
+
+    ``launches`` are those of the programs as built that count.
+    """
     return suspects(_compare(job, listings, launches), job.policy, _added(counts))
 
 
@@ -143,20 +146,6 @@ def _same_program(listings: Sequence[Listing]) -> list[str]:
 
 def _added(counts: Counts) -> Added:
     return lambda row: added_share(counts, row.suite, row.benchmark)
-
-
-def _read(
-    records: Iterable[tuple[int, bytes]], suites: Sequence[Suite]
-) -> tuple[list[Launch], list[Launch], Counts]:
-    """The launches of the programs as built, those of their relinks, and the instructions counted."""
-    as_built: list[Launch] = []
-    relinked: list[Launch] = []
-    counts: Counts = {}
-    for pair, raw in records:
-        (relinked if variant_of(pair) else as_built).extend(read_pair(pair, raw, suites))
-        if pair == 0:
-            counts = counts_in(raw)
-    return as_built, relinked, counts
 
 
 def _judge(

@@ -1,4 +1,4 @@
-"""Keeps the instruction counts of a build among the facts of its first pair, and finds them there again."""
+"""Instruction counts of a build, which are kept among the facts of its first pair."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import Side
 from service.domain.measuring.instructions import Counted, added_instructions, compare_instructions
-from service.domain.measuring.pair_record import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.suite import Listing
     from service.domain.inference.verdict import Comparison
@@ -26,18 +25,14 @@ def with_counts(launches: Sequence[RawLaunch], counts: Counts) -> tuple[RawLaunc
     return tuple(_with_fact(raw, left.pop((raw.suite, raw.side), {})) for raw in launches)
 
 
-def counts_in(record: bytes) -> Counts:
-    """The counts of a build, from the record of its first pair; empty where none were taken.
-
-    Raises:
-        BadResults: the bytes are no pair record.
-    """
+def counts_in(launches: Iterable[RawLaunch]) -> Counts:
+    """The counts of a build, from the launches of its first pair; empty if none were taken."""
     counts: Counts = {}
-    for raw in decode(record):
-        found = raw.facts.get(_FACT)
-        if isinstance(found, dict):
+    for raw in launches:
+        fact = raw.facts.get(_FACT)
+        if isinstance(fact, dict):
             known = counts.setdefault((raw.suite, raw.side), {})
-            known.update({name: Counted.from_mapping(each) for name, each in found.items()})
+            known.update({name: Counted.from_mapping(each) for name, each in fact.items()})
     return counts
 
 
@@ -64,5 +59,5 @@ def _sides(counts: Counts, suite: str, benchmark: str) -> tuple[Counted | None, 
 def _with_fact(raw: RawLaunch, counts: Mapping[str, Counted]) -> RawLaunch:
     if not counts:
         return raw
-    facts: Mapping[str, Any] = {name: found.to_mapping() for name, found in counts.items()}
+    facts: Mapping[str, Any] = {name: counted.to_mapping() for name, counted in counts.items()}
     return replace(raw, facts={**raw.facts, _FACT: facts})

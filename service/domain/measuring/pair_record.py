@@ -1,4 +1,4 @@
-"""The raw record of a pair: every launch's output exactly as the program wrote it."""
+"""The record of a pair: every launch's output exactly as the program wrote it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,29 @@ from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
+    from service.domain.gbench.reader import GBenchRun
     from service.domain.project.benchmark import Suite
 
 
 @dataclass(frozen=True, slots=True)
+class PairRecord:
+    """A stored pair: its number among the pairs of its variant, and the bytes that :func:`encode` made.
+
+    Variant 0 is the programs as the project links them; for others see
+    :data:`service.domain.comparison.link_layout.VARIANTS`.
+    """
+
+    pair: int
+    raw: bytes
+    variant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RawLaunch:
-    """One launch: the bytes it wrote, and what was seen around it (seconds, load).
+    """One launch: the bytes it wrote, and the facts of its surroundings (seconds, load).
 
     A suite of many benchmarks is launched in groups of them, so that a pair may have several for a side.
     """
@@ -46,8 +60,8 @@ def encode(launches: Sequence[RawLaunch]) -> bytes:
     ).encode()
 
 
-def decode(record: bytes) -> tuple[RawLaunch, ...]:
-    """What :func:`encode` made.
+def decode(raw: bytes) -> tuple[RawLaunch, ...]:
+    """The launches that :func:`encode` wrote.
 
     Raises:
         BadResults: the bytes are no pair record.
@@ -60,41 +74,61 @@ def decode(record: bytes) -> tuple[RawLaunch, ...]:
                 output=each["output"].encode("utf-8", "surrogateescape"),
                 facts=each["facts"],
             )
-            for each in json.loads(record)
+            for each in json.loads(raw)
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadResults(f"not a pair record: {str(error)[:200]}") from None
 
 
-def read_pair(pair: int, record: bytes, suites: Sequence[Suite]) -> tuple[Launch, ...]:
-    """The launches of a pair as samples, one for each suite and side, however many groups they were.
+def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]:
+    """Read the launches of a pair, one for each suite and side, however many groups they were.
 
     Suites that the job no longer has are left out.
+
+    Raises:
+        BadResults: the record or an output cannot be read.
     """
     by_name = {suite.name: suite for suite in suites}
-    found: dict[tuple[str, Side], Launch] = {}
-    for raw in decode(record):
-        if raw.suite in by_name:
-            launch = _read(pair, raw, by_name[raw.suite])
-            known = found.get((raw.suite, raw.side))
-            found[raw.suite, raw.side] = launch if known is None else _joined(known, launch)
-    return tuple(found.values())
-
-
-def _read(pair: int, raw: RawLaunch, suite: Suite) -> Launch:
-    run = read_run(raw.output, source=f"pair {pair}, {raw.side}, suite {raw.suite}")
-    launch = read_launch(pair, raw.side, suite, run)
-    # As it was judged when it was measured: limits that change later change no verdict.
-    seconds = float(raw.facts.get("seconds", 0.0))
-    return replace(
-        launch,
-        is_disturbed=raw.facts.get("disturbed") is True,
-        is_kept_in_place=raw.facts.get("kept_in_place") is True,
-        seconds=seconds,
+    pair, variant = record.pair, record.variant
+    return join_groups(
+        launch_of(raw, run_of(raw, pair, variant), by_name[raw.suite], pair, variant)
+        for raw in decode(record.raw)
+        if raw.suite in by_name
     )
 
 
-def _joined(one: Launch, other: Launch) -> Launch:
+def run_of(raw: RawLaunch, pair: int, variant: int) -> GBenchRun:
+    """Read the output of a launch; errors and warnings name its place in the build.
+
+    Raises:
+        BadResults: the output cannot be read.
+    """
+    relink = f"relink {variant}, " if variant else ""
+    return read_run(raw.output, source=f"{relink}pair {pair}, {raw.side}, suite {raw.suite}")
+
+
+def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: int) -> Launch:
+    """Reduce the output of a launch, which :func:`run_of` read, to its samples."""
+    # Disturbed by the limits in force when it was measured: limits that change later change no verdict.
+    return replace(
+        read_launch(pair, raw.side, suite, run),
+        variant=variant,
+        is_disturbed=raw.facts.get("disturbed") is True,
+        is_kept_in_place=raw.facts.get("kept_in_place") is True,
+        seconds=float(raw.facts.get("seconds", 0.0)),
+    )
+
+
+def join_groups(launches: Iterable[Launch]) -> tuple[Launch, ...]:
+    """Join the launches of a pair that are groups of one suite and side."""
+    joined: dict[tuple[str, Side], Launch] = {}
+    for launch in launches:
+        known = joined.get((launch.suite, launch.side))
+        joined[launch.suite, launch.side] = launch if known is None else _join(known, launch)
+    return tuple(joined.values())
+
+
+def _join(one: Launch, other: Launch) -> Launch:
     return replace(
         one,
         values={**one.values, **other.values},

@@ -1,4 +1,4 @@
-"""Which launches to make next: random order within each pair, filters of what is still undecided."""
+"""The next launches: random order within each pair, filters of what is still undecided."""
 
 from __future__ import annotations
 
@@ -14,30 +14,41 @@ if TYPE_CHECKING:
 MAX_NAMES: Final = 100  # libbenchmark's regex becomes slow, and fails beyond about 1,500 names
 MAX_CHARACTERS: Final = 64 << 10  # Linux takes at most 128 KiB as one argument
 _PAD_STEP: Final = 16  # bytes: the stack's alignment; 256 of them make a page
+_DRAWS: Final = 10_000  # of one variant; more than the pairs that a policy may ask for
 _SPECIAL: Final = re.compile(r"([\^$.*+?()\[\]{}|\\])")
 
 
 def threads_of(name: str) -> int:
-    """How many threads a benchmark runs, as its name says (``…/threads:4``)."""
+    """The number of threads that a benchmark runs, by its name (``…/threads:4``)."""
     found = [part.removeprefix("threads:") for part in name.split("/") if part.startswith("threads:")]
     return int(found[-1]) if found and found[-1].isascii() and found[-1].isdigit() else 1
 
 
-def side_order(seed: str, coin: int) -> tuple[Side, Side]:
-    """The order of the two launches of a pair: a fair coin, the same for the same seed and number."""
-    is_base_first = hashlib.sha256(f"{seed}/{coin}".encode()).digest()[0] & 1
+def side_order(seed: str, draw: int, variant: int = 0) -> tuple[Side, Side]:
+    """Draw the order of the two launches of a pair: both with equal chances, fixed by seed and numbers.
+
+    Args:
+        seed: of the build.
+        draw: how many pairs of the variant counted before this one.
+        variant: of the programs; each has draws of its own.
+    """
+    is_base_first = hashlib.sha256(f"{seed}/{_number(draw, variant)}".encode()).digest()[0] & 1
     return (Side.BASE, Side.PATCH) if is_base_first else (Side.PATCH, Side.BASE)
 
 
-def environment_pad(seed: str, pair: int) -> int:
-    """How many bytes to add to the environment of both launches of a pair: a multiple of 16 below 4,096.
+def environment_pad(seed: str, pair: int, variant: int = 0) -> int:
+    """Draw the bytes to add to the environment of both launches of a pair: a multiple of 16 below 4,096.
 
     The environment lies above the stack and moves it; where hot data then falls on cache lines and pages
     can change a time by more than the change under test (Mytkowicz and others, "Producing wrong data
     without doing anything obviously wrong", ASPLOS 2009). Drawn anew for each pair, and equal on both
     sides, it becomes noise that the pairs average out.
     """
-    return _PAD_STEP * hashlib.sha256(f"{seed}/{pair}/pad".encode()).digest()[0]
+    return _PAD_STEP * hashlib.sha256(f"{seed}/{_number(pair, variant)}/pad".encode()).digest()[0]
+
+
+def _number(draw: int, variant: int) -> int:
+    return variant * _DRAWS + draw
 
 
 def filter_for(names: Iterable[str]) -> str:

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from service.domain.calibration.evidence import History, Session
     from service.domain.decision.vote import Outcome
     from service.domain.identity import RunKind, SeriesKey
-    from service.ports.records import BuildRecord, NewBuild, RunRecord, StoredComparison, StoredResult
+    from service.ports.records import (
+        BuildRecord,
+        NewBuild,
+        RunRecord,
+        StoredComparison,
+        StoredPair,
+        StoredResult,
+    )
 
 
 class Builds(Protocol):
@@ -49,8 +56,8 @@ class Builds(Protocol):
 class Pairs(Protocol):
     """The pairs of a sequence that machines stored."""
 
-    def pair_artifacts(self, sequence_id: int) -> Sequence[tuple[int, str]]:
-        """Return number and artifact of each pair of a sequence, in order."""
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        """Return the pairs of a sequence, in order of variant and number."""
 
     def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
         """Return the listing of a sequence; empty if none is fixed."""

@@ -14,6 +14,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
+from service.domain.measuring.pair_record import PairRecord
 from service.domain.wording.calibration import calibration_cause
 from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.queue import Task
@@ -70,7 +71,10 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Build
     sequence = build.sequence_id
     if sequence is None:
         return BuildEnd(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
-    records = ((pair, artifacts.get(key)) for pair, key in tx.pair_artifacts(sequence))
+    records = (
+        PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
+        for each in tx.stored_pairs(sequence)
+    )
     listing = tx.listing(sequence)
     measured = judge_measured(spec.judged, listing, records, lambda rows: _withheld(tx, build, spec, rows))
     if spec.kind is RunKind.CALIBRATION:

@@ -7,31 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.disturbance import counting_pairs, pairs_of
-from service.domain.comparison.link_layout import (
-    MOST,
-    PAIRS,
-    VARIANTS,
-    number_of,
-    pairs_short,
-    pairs_with,
-    variant_of,
-)
+from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, pairs_short, pairs_with
 from service.domain.decision.measured_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
-from service.domain.measuring.pair_record import encode, read_pair
 from service.domain.text import plain
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.launching import Launcher, SideFailed
-from service.steps.machine.measure import facts_of, launch_pair_or_repeat, long_by_suite, warm_up
+from service.steps.machine.measure import long_by_suite, measure_pair, next_pair, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.comparison.launch import Launch
-    from service.domain.comparison.suite import Listing
     from service.domain.inference.verdict import Comparison
+    from service.steps.machine.measure import Measurement
     from service.steps.machine.session import BuildSession
 
 # Stands beside the cause, since a project may be built so that it can never be linked again.
@@ -52,28 +43,28 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The comparisons to confirm, and the session that does it."""
+    """The comparisons to confirm, with the session and the measuring that they come from."""
 
     session: BuildSession
+    measured: Measurement
     suspected: Sequence[Comparison]
-    long: Mapping[str, frozenset[str]]
 
 
-def confirm_layout(session: BuildSession, listings: Sequence[Listing]) -> Confirmation:
+def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation:
     """Measure every small slow-down on relinks of both sides, and only these benchmarks.
 
     The pairs are recorded beside those of the programs as built, and
-    :func:`service.domain.comparison.link_layout.confirm` decides from them. Pairs that are recorded already
-    are not measured again. Launching takes at most as much machine time as the measuring may; building comes
-    on top, bounded by its own timeouts.
+    :func:`service.domain.comparison.link_layout.confirm` decides from them. Pairs that an earlier attempt
+    recorded are not measured again. Launching takes at most as much machine time as the measuring may;
+    building comes on top, bounded by its own timeouts.
     """
-    spec, claimed = session.spec, session.claimed
-    suspected = suspected_of_layout(spec.judged, listings, claimed.pairs())
+    spec = session.spec
+    suspected = suspected_of_layout(spec.judged, measured.listings, measured.launches, measured.counts)
     if not suspected or spec.base is None or spec.base.tree == spec.patch.tree:
         return Confirmation()
-    claimed.enter("confirm")
+    session.claimed.enter("confirm")
     begun = session.host.clock()
-    why = _hindrance(_Work(session, suspected, long_by_suite(listings)))
+    why = _hindrance(_Work(session, measured, suspected))
     causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
     return Confirmation(causes, session.host.clock() - begun)
 
@@ -81,22 +72,24 @@ def confirm_layout(session: BuildSession, listings: Sequence[Listing]) -> Confir
 def _hindrance(work: _Work) -> str:
     """Measure the variants in turn; why that cannot confirm every suspect, empty if it can."""
     left = work.session.spec.job.policy.machine_time
+    launches = {
+        variant: [each for each in work.measured.relinked if each.variant == variant] for variant in VARIANTS
+    }
     try:
         for variant in VARIANTS:
-            left -= _measure(work, variant, left)
+            left -= _measure(work, variant, launches[variant], left)
     except CommandFailed as error:
         return str(error)
     except SideFailed as error:
         return f"linked again, the {_name(error.side)} fails ({error.what}: {error.end})"
     except _Spent:
         return "the machine time is used up"
-    return _shortage(work)
+    return _shortage(pairs_short(work.suspected, launches[variant]) for variant in VARIANTS)
 
 
-def _shortage(work: _Work) -> str:
+def _shortage(short: Iterable[Mapping[str, Sequence[str]]]) -> str:
     """Which benchmarks have too few complete pairs although all that are allowed were launched."""
-    short = [pairs_short(work.suspected, _recorded(work, variant)[0]) for variant in VARIANTS]
-    names = sorted({name for each in short for found in each.values() for name in found})
+    names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
     if not names:
         return ""
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
@@ -107,15 +100,15 @@ def _name(side: Side) -> str:
     return "parent" if side is Side.BASE else "patch"
 
 
-def _measure(work: _Work, variant: int, left: float) -> float:
+def _measure(work: _Work, variant: int, launches: list[Launch], left: float) -> float:
     """Launch the pairs of a variant that are missing; the seconds that it took once both sides were built.
 
-    A benchmark that gives no result now and then gets as many more pairs as a disturbed machine would.
+    ``launches`` are those of the variant so far; the new ones are added. A benchmark that gives no result
+    now and then gets as many more pairs as a disturbed machine would.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
     """
-    launches, recorded = _recorded(work, variant)
     wanted = pairs_short(work.suspected, launches)
     # Of what is wanted now: pairs of other benchmarks, which an earlier check suspected, take nothing away.
     left_to_launch = MOST - pairs_with(wanted, launches)
@@ -127,21 +120,19 @@ def _measure(work: _Work, variant: int, left: float) -> float:
     progress.say(f"{place}, linking again")
     with ExitStack() as stack:
         trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
-        launcher = Launcher(session, trees, work.long)
+        launcher = Launcher(session, trees, long_by_suite(work.measured.listings), variant)
         begun = clock()
         warm_up(launcher, wanted)
-        for index in range(recorded, recorded + left_to_launch):
+        first = next_pair(launches)
+        for pair in range(first, first + left_to_launch):
             if not wanted:
                 break
             if clock() - begun > left:
                 raise _Spent
-            progress.say(f"{place}, pair {index + 1}")
-            pair = number_of(variant, index)
-            # As with the programs as built: a pair that is measured again keeps its coin.
-            coin = number_of(variant, len(counting_pairs(pairs_of(launches), PAIRS)))
-            raw = launch_pair_or_repeat(launcher, pair, wanted, coin)
-            session.claimed.record(pair, encode(raw), facts_of(raw))
-            launches.extend(read_pair(pair, encode(raw), session.spec.job.benchmark.suites))
+            progress.say(f"{place}, pair {pair + 1}")
+            # As with the programs as built: a pair that is measured again keeps its order.
+            draw = len(counting_pairs(pairs_of(launches), PAIRS))
+            launches.extend(measure_pair(launcher, pair, wanted, draw))
             wanted = pairs_short(work.suspected, launches)
         return clock() - begun
 
@@ -153,12 +144,3 @@ def _tree(session: BuildSession, stack: ExitStack, side: Side, variant: int) -> 
         return stack.enter_context(built_tree(session, revision, variant))
     except CommandFailed as error:
         raise CommandFailed(f"{error.what} of the {_name(side)}", error.end, error.tail) from error
-
-
-def _recorded(work: _Work, variant: int) -> tuple[list[Launch], int]:
-    """The launches of a variant so far, and how many pairs they are."""
-    session = work.session
-    pairs = [(pair, raw) for pair, raw in session.claimed.pairs() if variant_of(pair) == variant]
-    return [
-        each for pair, raw in pairs for each in read_pair(pair, raw, session.spec.job.benchmark.suites)
-    ], len(pairs)

@@ -15,7 +15,7 @@ from service.domain.gbench.reader import read_run
 from service.domain.gbench.text import clean
 from service.domain.machine.environment import load_between
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
-from service.domain.measuring.pair_record import RawLaunch
+from service.domain.measuring.pair_record import RawLaunch, launch_of, run_of
 from service.domain.measuring.pairing import environment_pad, filter_for, groups_of, side_order, threads_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.text import plain
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from service.domain.comparison.launch import Launch
     from service.domain.gbench.reader import GBenchRun
     from service.domain.identity import Side
     from service.domain.project.benchmark import Suite
@@ -78,11 +79,13 @@ class Launcher:
         session: the build that measures them.
         trees: the built tree of each side.
         long: by suite, the benchmarks that get few and long repetitions.
+        variant: of the programs in the trees: 0 as the project links them, else a relink.
     """
 
     session: BuildSession
     trees: Mapping[Side, Path]
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    variant: int = 0
     suites: dict[str, Suite] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -119,7 +122,9 @@ class Launcher:
             *groups_of(name for name in names if name in long),
         )
 
-    def launch(self, suite: Suite, side: Side, benchmarks: Sequence[str], pair: int) -> RawLaunch:
+    def launch(
+        self, suite: Suite, side: Side, benchmarks: Sequence[str], pair: int, *, is_renewed: bool
+    ) -> tuple[RawLaunch, Launch]:
         """Measure these benchmarks once, as a part of that pair.
 
         Args:
@@ -127,36 +132,39 @@ class Launcher:
             side: of which tree.
             benchmarks: one of its groups.
             pair: the number that decides about the environment.
+            is_renewed: whether the program was copied anew for this pair.
 
         Raises:
             SideFailed: the program did not end well, left no result that can be read, or did not run all
                 of these benchmarks.
         """
         cpus = self._cpus(suite, benchmarks)
-        env = {_PAD: "x" * environment_pad(self.session.seed, pair)}
+        env = {_PAD: "x" * environment_pad(self.session.seed, pair, self.variant)}
         invocation = _Invocation(_MEASURE, self._flags(suite, benchmarks), cpus, env)
         read_load = self.session.host.read_load
         before = read_load()
         done, output, _ = self._run(suite, side, invocation)
-        after = read_load()  # before the results are read, which takes time of this process
-        try:
-            run = read_run(output, source=RESULT)
-        except BadResults as error:
-            # Before the pair is stored: what cannot be read now could not be read later either.
-            raise SideFailed(side, f"suite {suite.name}", str(error)) from None
-        if missing := _missing(run, benchmarks):
-            raise SideFailed(side, f"suite {suite.name}", missing)
-        around = load_between(before, after, cpus, done.cpu_seconds)
+        # Before the results are read, which takes time of this process.
+        around = load_between(before, read_load(), cpus, done.cpu_seconds)
         facts = {
             "seconds": round(done.seconds, 3),
             "steal": around.steal_share,
             "foreign": around.foreign_share,
             "elsewhere": around.elsewhere_share,
             "disturbed": is_disturbed(around),
+            **({} if is_renewed else {"kept_in_place": True}),
         }
-        return RawLaunch(suite.name, side, output, facts)
+        raw = RawLaunch(suite.name, side, output, facts)
+        try:
+            run = run_of(raw, pair, self.variant)
+        except BadResults as error:
+            # Before the pair is stored: what cannot be read now could not be read later either.
+            raise SideFailed(side, f"suite {suite.name}", f"{RESULT}: {error.what}") from None
+        if missing := _missing(run, benchmarks):
+            raise SideFailed(side, f"suite {suite.name}", missing)
+        return raw, launch_of(raw, run, suite, pair, self.variant)
 
-    def renew(self, coin: int) -> bool:
+    def renew(self, draw: int) -> bool:
         """Put new copies in the place of both sides' programs, in the order in which a pair launches them.
 
         A file keeps its place in memory for as long as it is cached, and some places make a program slower
@@ -168,10 +176,14 @@ class Launcher:
         Raises:
             Transient: they cannot be copied.
         """
-        first, second = side_order(self.session.seed, coin)
+        first, second = self.order(draw)
         builds = (self.trees[first] / BUILD, self.trees[second] / BUILD)
         host = self.session.host
         return host.packer.renew(host.sandbox, builds, self.session.watch)
+
+    def order(self, draw: int) -> tuple[Side, Side]:
+        """Draw the order of the sides in a pair."""
+        return side_order(self.session.seed, draw, self.variant)
 
     def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
         """Run these benchmarks once; those that should get long repetitions.

@@ -1,4 +1,4 @@
-"""Measures base and patch in pairs until every benchmark is decided or the budget is spent."""
+"""Measuring of base and patch in pairs, until every benchmark is decided or the budget is spent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.disturbance import allowance, counting_launches, counting_pairs, pairs_of
-from service.domain.comparison.link_layout import variant_of
 from service.domain.comparison.suite import (
     Listing,
     compare_suites,
@@ -20,8 +19,8 @@ from service.domain.comparison.suite import (
 from service.domain.identity import Side
 from service.domain.inference.verdict import first_decisive_look
 from service.domain.measuring.instruction_counts import with_counts
-from service.domain.measuring.pair_record import RawLaunch, encode, read_pair
-from service.domain.measuring.pairing import side_order
+from service.domain.measuring.measured_pairs import read_pairs
+from service.domain.measuring.pair_record import PairRecord, encode, join_groups
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher, SideFailed
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from service.domain.building.spec import Longer
     from service.domain.comparison.launch import Launch
     from service.domain.inference.policy import Policy
+    from service.domain.measuring.instruction_counts import Counts
+    from service.domain.measuring.pair_record import RawLaunch
     from service.domain.project.job import Job
     from service.steps.machine.session import BuildSession
 
@@ -40,23 +41,26 @@ _STRETCH: Final = 4  # times the budget, until the first look that can find a di
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured: enough to compare, and how long it took.
+    """The result of measuring: enough to compare and to confirm, and how long it took.
 
     ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
+    ``relinked`` are launches of relinks that an earlier attempt recorded.
     """
 
     listings: tuple[Listing, ...]
     launches: tuple[Launch, ...]
     pairs: int
     seconds: float
-    parent_failed: SideFailed | None = None  # it ended the measuring early
+    parent_failed: SideFailed | None  # it ended the measuring early
+    counts: Counts
+    relinked: tuple[Launch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far to measure, where that is not until all is decided or the policy's pairs are used up.
+    """The end of measuring, if that is not when all is decided or the policy's pairs are used up.
 
-    Up to ``pairs`` pairs, of the undecided benchmarks that ``filter`` chooses; where it ``is_fixed``, of
+    Up to ``pairs`` pairs, of the undecided benchmarks that ``filter`` chooses; if it ``is_fixed``, of
     everything, decided or not, no more than the policy's, and no instructions are counted.
     """
 
@@ -91,48 +95,89 @@ def measure(
         SideFailed: a program of one side cannot be listed or measured.
     """
     job, clock = session.spec.judged, session.host.clock
-    pairs = [(pair, raw) for pair, raw in session.claimed.pairs() if not variant_of(pair)]
-    launcher, listings = _prepare(Launcher(session, trees), unchanged, is_new=not pairs)
-    launches = [each for pair, raw in pairs for each in read_pair(pair, raw, job.benchmark.suites)]
+    suites = job.benchmark.suites
+    stored = read_pairs(session.claimed.pairs(), suites)
+    launches = [*stored.as_built]
+    launcher, listings = _prepare(Launcher(session, trees), unchanged, is_new=not launches)
     failure: SideFailed | None = None
     extent = extent or Extent(job.policy.max_pairs)
-    # Kept with the first pair: a worker that dies before it counts again and finds the same.
+    # Kept with the first pair: a worker that dies before it counts again and gets the same.
     is_counted = not launches and not extent.is_fixed
-    counts = count_instructions(launcher, listings) if is_counted else {}
+    counts = count_instructions(launcher, listings) if is_counted else stored.counts
     begun = clock()
     most, last = job.policy.max_pairs, extent.pairs
-    schedule = looks_of(job.benchmark.suites, listings, job.policy, last)
-    family = family_size(job.benchmark.suites, listings)
+    schedule = looks_of(suites, listings, job.policy, last)
+    family = family_size(suites, listings)
     choose = _everything if extent.is_fixed else partial(_undecided, extent=extent)
-    pair = 1 + max((launch.pair for launch in launches), default=-1)
+    pair = next_pair(launches)
     count = _count(launches, most)
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in schedule if n <= count), default=0)
     wanted = choose(job, listings, counting_launches(launches, most, looked))
-    if pairs:
+    if launches:
         warm_up(launcher, wanted)
     while wanted and count < last:
         if _is_spent(job, family, count, clock() - begun):
             break
         session.progress.say(_place(pair, count, most, last), count / last)
         try:
-            # A pair that is measured again keeps its coin: whether it was disturbed may hang on the order.
-            raw = launch_pair_or_repeat(launcher, pair, wanted, count)
+            # A pair that is measured again keeps its order: whether it was disturbed may hang on that.
+            launches.extend(measure_pair(launcher, pair, wanted, count, counts))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
             # The parent can no longer be measured; its earlier results still count.
             failure = error
             break
-        record = encode(with_counts(raw, counts) if pair == 0 else raw)
-        session.claimed.record(pair, record, facts_of(raw))
-        launches.extend(read_pair(pair, record, job.benchmark.suites))
         pair += 1
         before, count = count, _count(launches, most)
         if count > before and count in schedule:
             wanted = choose(job, listings, counting_launches(launches, most))
     counting = tuple(counting_launches(launches, most))
-    return Measurement(listings, counting, count, clock() - begun, failure)
+    return Measurement(listings, counting, count, clock() - begun, failure, counts, stored.relinked)
+
+
+def next_pair(launches: Iterable[Launch]) -> int:
+    """The number of the pair that follows these of one variant."""
+    return 1 + max((launch.pair for launch in launches), default=-1)
+
+
+def measure_pair(
+    launcher: Launcher,
+    pair: int,
+    wanted: Mapping[str, Sequence[str]],
+    draw: int,
+    counts: Counts | None = None,
+) -> tuple[Launch, ...]:
+    """Launch a pair, record it, and return its launches; if a program fails, the whole pair is repeated once.
+
+    Args:
+        launcher: of the programs.
+        pair: its number, which decides about the environment.
+        wanted: by suite, the benchmarks.
+        draw: decides about the order of the sides.
+        counts: of instructions, recorded with the first pair.
+    """
+    try:
+        launched = tuple(_launch_pair(launcher, pair, wanted, draw))
+    except SideFailed:
+        launched = tuple(_launch_pair(launcher, pair, wanted, draw))
+    raw = [raw for raw, _ in launched]
+    record = encode(with_counts(raw, counts) if counts and pair == 0 else raw)
+    launcher.session.claimed.record(PairRecord(pair, record, launcher.variant), _facts_of(raw))
+    return join_groups(launch for _, launch in launched)
+
+
+def _launch_pair(
+    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], draw: int
+) -> Iterator[tuple[RawLaunch, Launch]]:
+    is_renewed = launcher.renew(draw)
+    for name, benchmarks in wanted.items():
+        # Group by group, so that the two launches that are compared stay next to each other.
+        suite = launcher.suites[name]
+        for group in launcher.groups(suite, benchmarks):
+            for side in launcher.order(draw):
+                yield launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
 
 
 def _count(launches: Sequence[Launch], max_pairs: int) -> int:
@@ -186,38 +231,12 @@ def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str
     found: dict[str, frozenset[str]] = {}
     for name, benchmarks in wanted.items():
         suite = launcher.suites[name]
-        for side in side_order(launcher.session.seed, 0):
+        for side in launcher.order(0):
             for group in launcher.groups(suite, benchmarks):
                 with suppress(SideFailed):
                     long = launcher.rehearse(suite, side, group)
                     found[name] = found.get(name, frozenset()) | long
     return found
-
-
-def launch_pair_or_repeat(
-    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
-) -> tuple[RawLaunch, ...]:
-    """The launches of a pair; a pair in which a program failed is repeated once, whole.
-
-    ``pair`` decides about the environment, ``coin`` about the order of the sides.
-    """
-    try:
-        return tuple(_launch_pair(launcher, pair, wanted, coin))
-    except SideFailed:
-        return tuple(_launch_pair(launcher, pair, wanted, coin))
-
-
-def _launch_pair(
-    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], coin: int
-) -> Iterator[RawLaunch]:
-    is_renewed = launcher.renew(coin)
-    for name, benchmarks in wanted.items():
-        # Group by group, so that the two launches that are compared stay next to each other.
-        suite = launcher.suites[name]
-        for group in launcher.groups(suite, benchmarks):
-            for side in side_order(launcher.session.seed, coin):
-                raw = launcher.launch(suite, side, group, pair)
-                yield raw if is_renewed else replace(raw, facts={**raw.facts, "kept_in_place": True})
 
 
 def _prepare(
@@ -249,7 +268,7 @@ def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
     return {listing.suite: listing.long for listing in listings}
 
 
-def facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
+def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
     """What was seen around the launches of each suite and side; all say whether it was disturbed."""
     found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
     for raw in launches:

@@ -49,7 +49,7 @@ def run_benchmark_build(session: BuildSession) -> Execution:
             ended = _side_failed(error, is_same_program=is_same)
             return Execution(*ended, seconds=seconds, conditions=conditions)
     seconds["measure"] = round(measured.seconds, 3)
-    confirmed = confirm_layout(session, measured.listings)
+    confirmed = confirm_layout(session, measured)
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (

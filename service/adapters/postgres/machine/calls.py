@@ -45,8 +45,10 @@ _FUNCTIONS: Final = {
         "keep_binary", **_LEASE, digest=CleanText, artifact=CleanText, manifest=CleanJson
     ),
     "fix_listing": _function("fix_listing", **_LEASE, listing=CleanJson),
-    "pairs": _function("pairs", **_LEASE),
-    "record_pair": _function("record_pair", **_LEASE, pair=None, artifact=CleanText, launches=CleanJson),
+    "read_pairs": _function("read_pairs", **_LEASE),
+    "record_pair": _function(
+        "record_pair", **_LEASE, variant=None, pair=None, artifact=CleanText, launches=CleanJson
+    ),
     "execute": _function("execute", **_LEASE, execution=CleanJson, log=CleanText),
     "release": _function("release", **_LEASE, delay=None),
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.renewal import RETRY_SECONDS, Renewal
 from service.domain.errors import Transient
+from service.domain.measuring.pair_record import PairRecord
 from service.ports.machine import Claimed, Worklist
 
 if TYPE_CHECKING:
@@ -152,19 +153,22 @@ class ClaimedBuild(Claimed):
         fixed: Sequence[Mapping[str, Any]] = self._call("fix_listing", listing=listing)[0][0]
         return fixed
 
-    def pairs(self) -> Sequence[tuple[int, bytes]]:
-        """Number and raw record of each complete pair, in order, whichever build measured it."""
-        return [(row.pair, self._artifacts.get(row.artifact)) for row in self._call("pairs")]
+    def pairs(self) -> Sequence[PairRecord]:
+        """Every complete pair in order of variant and number, whichever build measured it."""
+        return [
+            PairRecord(row.pair, self._artifacts.get(row.artifact), row.variant)
+            for row in self._call("read_pairs")
+        ]
 
-    def record(self, pair: int, raw: bytes, launches: Sequence[Mapping[str, Any]]) -> None:
-        """Store a complete pair; one that was stored under this number earlier stays.
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
+        """Store a complete pair; one that was stored under this variant and number earlier stays.
 
         Args:
-            pair: its number, from 0.
-            raw: its whole record.
+            pair: its numbers and its whole record.
             launches: ``suite``, ``side`` and ``facts`` of each launch; at least one.
         """
-        self._call("record_pair", pair=pair, artifact=self._artifacts.put(raw), launches=launches)
+        artifact = self._artifacts.put(pair.raw)
+        self._call("record_pair", variant=pair.variant, pair=pair.pair, artifact=artifact, launches=launches)
 
     def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
         """Report the end of the machine's work; the lease ends with it."""

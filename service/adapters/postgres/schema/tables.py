@@ -283,6 +283,7 @@ launch: Final = Table(
     "launch",
     metadata,
     Column("sequence_id", ForeignKey(sequence.c.id), primary_key=True),
+    Column("variant", Integer, primary_key=True, autoincrement=False),
     Column("pair", Integer, primary_key=True, autoincrement=False),
     Column("suite", CleanText, primary_key=True),
     Column("side", CleanText, primary_key=True),

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.schema import tables as t
-from service.domain.comparison.link_layout import variant_of
+from service.ports.records import StoredPair
 from service.ports.transaction.builds import Pairs
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ class PostgresPairs(Connected, Pairs):
     """Pairs in the table ``launch``, a row per program and side."""
 
     @override
-    def pair_artifacts(self, sequence_id: int) -> Sequence[tuple[int, str]]:
-        found = self._connection.execute(
-            select(t.launch.c.pair, t.launch.c.artifact)
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        rows = self._connection.execute(
+            select(t.launch.c.pair, t.launch.c.artifact, t.launch.c.variant)
             .where(t.launch.c.sequence_id == sequence_id)
             .distinct()
-            .order_by(t.launch.c.pair)
+            .order_by(t.launch.c.variant, t.launch.c.pair)
         )
-        return [(row.pair, row.artifact) for row in found]
+        return [StoredPair(row.pair, row.artifact, row.variant) for row in rows]
 
     @override
     def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
@@ -41,7 +41,7 @@ class PostgresPairs(Connected, Pairs):
         is_disturbed = func.bool_or(t.launch.c.facts["disturbed"].as_boolean())
         found = self._connection.execute(
             select(t.launch.c.pair, func.coalesce(is_disturbed, false()).label("is_disturbed"))
-            .where(t.launch.c.sequence_id == sequence_id)
+            .where(t.launch.c.sequence_id == sequence_id, t.launch.c.variant == 0)
             .group_by(t.launch.c.pair)
         )
-        return {row.pair: row.is_disturbed for row in found if not variant_of(row.pair)}
+        return {row.pair: row.is_disturbed for row in found}

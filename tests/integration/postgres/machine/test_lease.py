@@ -14,6 +14,7 @@ from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
+from service.domain.measuring.pair_record import PairRecord
 from tests.integration.postgres.samples import (
     MemoryArtifacts,
     change,
@@ -58,7 +59,7 @@ WRITES: dict[str, Callable[[ClaimedBuild], object]] = {
     "keep": lambda build: build.keep(KEY, "artifact", {}),
     "fix_listing": lambda build: build.fix_listing([{"suite": "stale"}]),
     "pairs": lambda build: build.pairs(),
-    "record": lambda build: build.record(0, b"stale", LAUNCHES),
+    "record": lambda build: build.record(PairRecord(0, b"stale"), LAUNCHES),
     "execute": lambda build: build.complete({"outcome": "passed"}, b"stale"),
     "release": lambda build: build.release(),
 }
@@ -112,7 +113,7 @@ def test_a_lease_is_renewed_while_the_work_goes_on(store: PostgresStore, databas
         first = database.value("SELECT expires_at FROM lease")
         until(lambda: database.value("SELECT clock_timestamp() > :first", first=first))
         build.watch()
-        build.record(0, b"raw", LAUNCHES)
+        build.record(PairRecord(0, b"raw"), LAUNCHES)
 
 
 def test_the_phase_is_shown_at_once(store: PostgresStore, database: Database) -> None:
@@ -179,14 +180,14 @@ def test_a_worker_that_cannot_reach_the_database_stops_when_the_lease_is_over(
         end_sessions(database, f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC, benchgate_machine")
         until(lambda: is_stopped_by(build, LeaseLost))
         with pytest.raises(Transient):
-            build.record(0, b"raw", LAUNCHES)
+            build.record(PairRecord(0, b"raw"), LAUNCHES)
 
 
 def test_a_restart_of_the_database_costs_no_build(store: PostgresStore, database: Database) -> None:
     queue(store)
     with claimed(worklist(database)) as build:
         end_sessions(database)
-        build.record(0, b"raw", LAUNCHES)
+        build.record(PairRecord(0, b"raw"), LAUNCHES)
         end_sessions(database)
         build.enter("analyse")
         until(lambda: database.value("SELECT phase FROM build") == "analyse")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 CALLABLE = {
-    "introduce", "see", "claim", "renew", "find_binary", "keep_binary", "fix_listing", "pairs", "record_pair",
-    "execute", "release",
+    "introduce", "see", "claim", "renew", "find_binary", "keep_binary", "fix_listing", "pairs", "read_pairs",
+    "record_pair", "execute", "release",
 }  # fmt: skip
 
 

@@ -14,8 +14,9 @@ from sqlalchemy.exc import OperationalError
 from service.adapters.postgres.machine.worklist import MachineWorklist
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.building.binary_key import BinaryKey
-from service.domain.comparison.link_layout import number_of
 from service.domain.decision.states import BuildState
+from service.domain.measuring.pair_record import PairRecord
+from service.ports.records import StoredPair
 from tests.integration.postgres.samples import (
     BUILD,
     CLEANED,
@@ -187,19 +188,19 @@ def test_pairs_outlive_the_worker_that_measured_them(store: PostgresStore, datab
     queue(store)
     work = worklist(database)
     with claimed(work) as build:
-        build.record(1, b"second", LAUNCHES)
-        build.record(0, b"first", LAUNCHES)
+        build.record(PairRecord(1, b"second"), LAUNCHES)
+        build.record(PairRecord(0, b"first"), LAUNCHES)
         build.release()
     with claimed(work) as build:
-        assert build.pairs() == [(0, b"first"), (1, b"second")]
+        assert build.pairs() == [PairRecord(0, b"first"), PairRecord(1, b"second")]
 
 
 def test_a_pair_that_is_stored_stays_as_it_was(store: PostgresStore, database: Database) -> None:
     queue(store)
     with claimed(worklist(database)) as build:
-        build.record(0, b"first", LAUNCHES[:1])
-        build.record(0, b"again", [*LAUNCHES, {"suite": "other", "side": "base", "facts": {}}])
-        assert build.pairs() == [(0, b"first")]
+        build.record(PairRecord(0, b"first"), LAUNCHES[:1])
+        build.record(PairRecord(0, b"again"), [*LAUNCHES, {"suite": "other", "side": "base", "facts": {}}])
+        assert build.pairs() == [PairRecord(0, b"first")]
     assert database.value("SELECT count(*) FROM launch") == 1
 
 
@@ -211,13 +212,13 @@ def test_two_builds_that_measure_one_sequence_at_once_keep_whole_pairs(
     one, two = (worklist(database, name, artifacts=artifacts) for name in ("perf-01", "perf-02"))
     with claimed(one) as first, claimed(two) as second, ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(build.record, pair, raw, launches)
+            pool.submit(build.record, PairRecord(pair, raw), launches)
             for pair in range(12)
             for build, raw, launches in ((first, b"one", LAUNCHES), (second, b"two", LAUNCHES[::-1]))
         ]
         for job in jobs:
             job.result()
-        assert [number for number, _ in first.pairs()] == list(range(12))
+        assert [each.pair for each in first.pairs()] == list(range(12))
         assert first.pairs() == second.pairs()
 
 
@@ -228,8 +229,10 @@ def test_control_reads_which_pairs_were_disturbed(store: PostgresStore, database
     with claimed(worklist(database)) as build:
         for pair, facts in ((0, (quiet, quiet)), (1, (quiet, disturbed)), (2, (unknown, unknown))):
             sides = zip(("base", "patch"), facts, strict=True)
-            build.record(pair, b"raw", [{"suite": "executor", "side": s, "facts": f} for s, f in sides])
-        build.record(number_of(1, 0), b"raw", LAUNCHES)
+            build.record(
+                PairRecord(pair, b"raw"), [{"suite": "executor", "side": s, "facts": f} for s, f in sides]
+            )
+        build.record(PairRecord(0, b"raw", 1), LAUNCHES)
     with store.transaction() as tx:
         sequence = tx.lock_build(build_id).sequence_id
         assert sequence is not None
@@ -241,13 +244,12 @@ def test_control_reads_what_the_machine_stored(store: PostgresStore, database: D
     artifacts = MemoryArtifacts()
     with claimed(worklist(database, artifacts=artifacts)) as build:
         build.fix_listing([{"suite": "executor"}])
-        build.record(0, b"raw", LAUNCHES)
+        build.record(PairRecord(0, b"raw"), LAUNCHES)
     with store.transaction() as tx:
         sequence = tx.lock_build(build_id).sequence_id
         assert sequence is not None
         assert tx.listing(sequence) == [{"suite": "executor"}]
-        [(number, artifact)] = tx.pair_artifacts(sequence)
-    assert (number, artifacts.get(artifact)) == (0, b"raw")
+        assert tx.stored_pairs(sequence) == [StoredPair(0, artifacts.put(b"raw"))]
     assert database.value("SELECT facts ->> 'note' FROM launch WHERE side = 'patch'") == CLEANED
 
 

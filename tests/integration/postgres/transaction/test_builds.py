@@ -84,7 +84,7 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
     first, second, other = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
     with store.transaction() as tx:
         sequences = [tx.lock_build(build).sequence_id for build in (first, second, other)]
-        assert tx.pair_artifacts(sequences[0] or 0) == []
+        assert tx.stored_pairs(sequences[0] or 0) == []
         assert tx.listing(sequences[0] or 0) == []
     assert sequences[0] == sequences[1] != sequences[2]
     seeds = database.rows("SELECT seed, digest FROM sequence")

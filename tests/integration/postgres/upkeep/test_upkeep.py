@@ -10,6 +10,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
+from service.domain.measuring.pair_record import PairRecord
 from service.ports.queue import Task
 from service.ports.records import QueuedReview, ReviewState
 from tests.integration.postgres.samples import (
@@ -150,7 +151,7 @@ def test_a_build_whose_machine_is_alive_is_left_alone(
     queue(store)
     with claimed(worklist(database)) as build:
         assert upkeep.requeue_lost_builds(1) == []
-        build.record(0, b"raw", [{"suite": "a", "side": "base", "facts": {}}])
+        build.record(PairRecord(0, b"raw"), [{"suite": "a", "side": "base", "facts": {}}])
 
 
 def test_a_build_that_is_given_up_is_named_until_it_is_finished(

@@ -11,7 +11,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.measuring.pair_record import RawLaunch, encode
+from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job, JobKind
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
@@ -81,7 +81,7 @@ def listing(**more: object) -> list[Mapping[str, Any]]:
 def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
     """Sixteen pairs in which the patch takes a fifth longer in both suites, more than layout explains."""
     facts = {"seconds": 1.0, "steal": 0.0, "foreign": 0.0, "disturbed": False}
-    records = [
+    outputs = [
         encode(
             [
                 RawLaunch(suite, side, whole(row("BM_a", cpu_time=time, real_time=time)), facts)
@@ -92,7 +92,7 @@ def judged(fixed: Sequence[Mapping[str, Any]]) -> Measured:
         )
         for pair in range(16)
     ]
-    return judge_measured(JOB, fixed, list(enumerate(records)))
+    return judge_measured(JOB, fixed, [PairRecord(pair, raw) for pair, raw in enumerate(outputs)])
 
 
 def test_a_slow_down_of_the_same_program_is_none_and_the_judgement_says_so_once() -> None:

@@ -11,10 +11,8 @@ from service.domain.comparison.link_layout import (
     PAIRS,
     VARIANTS,
     confirm,
-    number_of,
     pairs_short,
     suspects,
-    variant_of,
 )
 from service.domain.identity import Side
 from service.domain.inference.metric import metric_named
@@ -44,12 +42,20 @@ def relinked(
         for index in range(PAIRS):
             for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio * (1 + noise.gauss(0, spread)))):
                 values = {row.benchmark: {row.metric.name: value}}
-                yield Launch(number_of(variant, index), side, row.suite, values, {})
+                yield Launch(index, side, row.suite, values, {}, variant=variant)
 
 
 def pair(variant: int, index: int, ratio: float, *, is_disturbed: bool = False) -> list[Launch]:
     return [
-        Launch(number_of(variant, index), side, "bench", {"BM_a": {"cpu_time": value}}, {}, (), is_disturbed)
+        Launch(
+            index,
+            side,
+            "bench",
+            {"BM_a": {"cpu_time": value}},
+            {},
+            is_disturbed=is_disturbed,
+            variant=variant,
+        )
         for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio))
     ]
 
@@ -147,7 +153,7 @@ class TestConfirm:
     ) -> None:
         """The patch's iteration does twice the items."""
         launches = [
-            Launch(number_of(variant, index), side, "bench", {"BM_a": values}, {})
+            Launch(index, side, "bench", {"BM_a": values}, {}, variant=variant)
             for variant in VARIANTS
             for index in range(PAIRS)
             for side, values in (
@@ -173,7 +179,7 @@ class TestConfirm:
 
     @pytest.mark.parametrize("ratio", [1.0, 1.05])
     def test_what_lacks_a_pair_of_a_relink_never_votes(self, ratio: float) -> None:
-        launches = [each for each in relinked(ratio, ratio, ratio) if each.pair != number_of(3, 4)]
+        launches = [each for each in relinked(ratio, ratio, ratio) if (each.variant, each.pair) != (3, 4)]
         found = confirm([SLOWER], launches, POLICY)[0]
 
         assert (found.verdict, found.reasons) == (Verdict.UNDECIDED, NOT_CHECKED)
@@ -187,7 +193,7 @@ class TestConfirm:
     def test_a_disturbed_pair_is_left_out_where_it_was_measured_again(self) -> None:
         """A pair in which other work met the patch makes no slow-down, nor hides one."""
         first = [
-            each for each in relinked(1.03, 1.03, 1.03) if each.pair not in {number_of(2, 0), number_of(2, 1)}
+            each for each in relinked(1.03, 1.03, 1.03) if (each.variant, each.pair) not in {(2, 0), (2, 1)}
         ]
         disturbed = [*pair(2, 0, 0.5, is_disturbed=True), *pair(2, 1, 0.5, is_disturbed=True)]
         again = [*pair(2, PAIRS, 1.03), *pair(2, PAIRS + 1, 1.03)]
@@ -203,12 +209,12 @@ class TestConfirm:
             each for v in VARIANTS for k in (PAIRS, PAIRS + 1) for each in pair(v, k, 1.03, is_disturbed=True)
         ]
 
-        assert pairs_short([SLOWER], [each for each in launches if variant_of(each.pair) == 1]) != {}
+        assert pairs_short([SLOWER], [each for each in launches if each.variant == 1]) != {}
         assert confirm([SLOWER], [*launches, *more], POLICY)[0].verdict is Verdict.SLOWER
 
     def test_pairs_beyond_the_number_change_nothing(self) -> None:
         more = [
-            Launch(number_of(1, PAIRS + k), side, "bench", {"BM_a": {"cpu_time": value}}, {})
+            Launch(PAIRS + k, side, "bench", {"BM_a": {"cpu_time": value}}, {}, variant=1)
             for k in range(PAIRS)
             for side, value in ((Side.BASE, 2.0), (Side.PATCH, 1.0))
         ]
@@ -243,20 +249,9 @@ class TestConfirm:
         assert 10 < passed < 75
 
 
-class TestPairNumbers:
-    def test_those_of_relinks_are_apart_from_all_that_a_policy_allows(self) -> None:
-        assert {variant_of(pair) for pair in range(1250)} == {0}
-        assert [variant_of(number_of(variant, k)) for variant in VARIANTS for k in (0, 999)] == [
-            1,
-            1,
-            2,
-            2,
-            3,
-            3,
-        ]
-
+class TestPairsShort:
     def test_what_lacks_pairs_is_named_by_suite(self) -> None:
-        first = [each for each in relinked(1.0, 1.0, 1.0) if variant_of(each.pair) == 1]
+        first = [each for each in relinked(1.0, 1.0, 1.0) if each.variant == 1]
         other = SLOWER._replace(row=ROW._replace(benchmark="BM_b"))
 
         assert pairs_short([SLOWER, other], first) == {"bench": ("BM_b",)}

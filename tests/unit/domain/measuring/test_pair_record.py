@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from service.domain.errors import BadResults
 from service.domain.identity import Side
-from service.domain.measuring.pair_record import RawLaunch, decode, encode, read_pair
+from service.domain.measuring.pair_record import PairRecord, RawLaunch, decode, encode, read_pair
 from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
 
@@ -48,7 +48,7 @@ def test_what_is_no_record_is_refused(record: bytes) -> None:
 
 def test_a_pair_is_read_as_samples() -> None:
     record = encode([RawLaunch("s", side, REPEATED, {"seconds": 1.0}) for side in Side])
-    base, patch = read_pair(3, record, [Suite("s", "build/s")])
+    base, patch = read_pair(PairRecord(3, record), [Suite("s", "build/s")])
 
     assert (base.side, patch.side) == (Side.BASE, Side.PATCH)
     assert base.pair == patch.pair == 3
@@ -58,11 +58,14 @@ def test_a_pair_is_read_as_samples() -> None:
 def test_a_suite_that_the_job_no_longer_has_is_left_out() -> None:
     record = encode([RawLaunch(name, Side.BASE, whole(row()), {}) for name in ("s", "gone")])
 
-    assert [each.suite for each in read_pair(0, record, [Suite("s", "build/s")])] == ["s"]
+    assert [each.suite for each in read_pair(PairRecord(0, record), [Suite("s", "build/s")])] == ["s"]
 
 
-def test_output_that_cannot_be_read_is_told_with_its_launch() -> None:
-    record = encode([RawLaunch("s", Side.PATCH, b"", {})])
+@pytest.mark.parametrize(
+    ("variant", "place"), [(0, "pair 3, patch, suite s"), (2, "relink 2, pair 3, patch, suite s")]
+)
+def test_output_that_cannot_be_read_is_reported_with_its_place(variant: int, place: str) -> None:
+    record = PairRecord(3, encode([RawLaunch("s", Side.PATCH, b"", {})]), variant)
 
-    with pytest.raises(BadResults, match=r"^pair 3, patch, suite s: it is empty$"):
-        read_pair(3, record, [Suite("s", "build/s")])
+    with pytest.raises(BadResults, match=rf"^{place}: it is empty$"):
+        read_pair(record, [Suite("s", "build/s")])

