@@ -18,7 +18,7 @@ from service.domain.errors import LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
 from service.steps.machine.session import BuildHost, BuildSession
-from tests.support.memory_files import MemoryArtifacts, MemoryInspector, MemoryPacker
+from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from service.steps.reviewers.deliver import deliver_reviews
 from service.steps.reviewers.run_comment_commands import run_comment_commands
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.fakes import FakeReviewServer
-from tests.support.memory import NOW
-from tests.support.memory_store import MemoryStore
+from tests.support.memory.state import NOW
+from tests.support.memory.store import MemoryStore
 
 if TYPE_CHECKING:
     from service.domain.decision.states import RunState

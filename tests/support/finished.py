@@ -11,7 +11,7 @@ from service.steps.deciding.analyse import analyse
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, workshop
 from tests.support.changes import Service, change_at
-from tests.support.memory_files import MemoryArtifacts
+from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,8 +27,10 @@ from service.domain.project.project_file import parse_job
 from service.steps.deciding.analyse import analyse, give_up
 from service.steps.intake.record_external_build import record_external_build
 from service.steps.upkeep.sweep import sweep
-from tests.integration.postgres.samples import BUILD, MemoryArtifacts, claimed, queue, worklist
-from tests.support.memory_store import MemoryQueue
+from tests.integration.postgres.samples import claimed, worklist
+from tests.support.memory.files import MemoryArtifacts
+from tests.support.memory.store import MemoryQueue
+from tests.support.store_samples import BUILD, queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

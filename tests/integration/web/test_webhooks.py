@@ -9,7 +9,7 @@ import structlog
 from service.domain.errors import Transient
 from service.steps.intake.receive_event import receive_events
 from service.web.webhooks import create_webhooks
-from tests.support.memory_store import MemoryStore
+from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.web import SECRETS, build_app, call
 

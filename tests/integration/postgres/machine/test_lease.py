@@ -15,13 +15,9 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Cancelled, LeaseLost, Overdue, Transient
 from service.domain.measuring.pair_record import PairRecord
-from tests.integration.postgres.samples import (
-    MemoryArtifacts,
-    change,
-    claimed,
-    queue,
-    worklist,
-)
+from tests.integration.postgres.samples import claimed, worklist
+from tests.support.memory.files import MemoryArtifacts
+from tests.support.store_samples import change, queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

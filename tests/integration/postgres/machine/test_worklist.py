@@ -17,16 +17,9 @@ from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.records import StoredPair
-from tests.integration.postgres.samples import (
-    BUILD,
-    CLEANED,
-    NASTY,
-    MemoryArtifacts,
-    claimed,
-    named,
-    queue,
-    worklist,
-)
+from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
+from tests.support.memory.files import MemoryArtifacts
+from tests.support.store_samples import BUILD, named, queue
 
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import IsolationLevel

@@ -15,7 +15,7 @@ from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
 from service.ports.records import NewDecision, NewOverride, QueuedReview, ReviewState, review_key
-from tests.integration.postgres.samples import change, check_run, named, post_submit_run
+from tests.support.store_samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,17 +15,8 @@ from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
-from tests.integration.postgres.samples import (
-    BUILD,
-    CLEANED,
-    NASTY,
-    change,
-    check_run,
-    named,
-    post_submit_run,
-    queue,
-    start,
-)
+from tests.integration.postgres.samples import CLEANED, NASTY
+from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

@@ -15,11 +15,12 @@ from service.steps.machine.execute import execute_build
 from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.upkeep.sweep import sweep
-from tests.integration.postgres.samples import MemoryArtifacts, claimed, worklist
+from tests.integration.postgres.samples import claimed, worklist
 from tests.support.build_host import MemorySandbox, Silence, workshop
 from tests.support.changes import LINKS, PROJECT_FILE, change_at, project
 from tests.support.fakes import FakeReviewServer
-from tests.support.memory_store import MemoryQueue
+from tests.support.memory.files import MemoryArtifacts
+from tests.support.memory.store import MemoryQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

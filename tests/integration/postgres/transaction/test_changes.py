@@ -14,16 +14,8 @@ from service.domain.errors import NotFound
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import NewDecision
-from tests.integration.postgres.samples import (
-    CLEANED,
-    NASTY,
-    change,
-    check_run,
-    named,
-    post_submit_run,
-    queue,
-    start,
-)
+from tests.integration.postgres.samples import CLEANED, NASTY
+from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

@@ -12,7 +12,7 @@ from service.domain.decision.overrides import OverrideKind
 from service.domain.gerrit.change import Person, PostedMessage
 from service.domain.identity import ChangeKey
 from service.ports.records import NewOverride
-from tests.integration.postgres.samples import NOON, change
+from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

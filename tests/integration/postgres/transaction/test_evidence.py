@@ -16,16 +16,8 @@ from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewRun
-from tests.integration.postgres.samples import (
-    BUILD,
-    NASTY,
-    change,
-    claimed,
-    post_submit_run,
-    queue,
-    start,
-    worklist,
-)
+from tests.integration.postgres.samples import NASTY, claimed, worklist
+from tests.support.store_samples import BUILD, change, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

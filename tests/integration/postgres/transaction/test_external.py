@@ -23,8 +23,9 @@ from service.steps.intake.record_external_build import (
     withdraw_external,
 )
 from service.steps.upkeep.sweep import NO_RESULT, sweep
-from tests.integration.postgres.samples import change, check_run, named, queue, start, worklist
-from tests.support.memory_store import MemoryQueue
+from tests.integration.postgres.samples import worklist
+from tests.support.memory.store import MemoryQueue
+from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

@@ -10,7 +10,7 @@ from service.domain.building.findings import Finding
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey
 from service.ports.records import QueuedReview, ReviewState
-from tests.integration.postgres.samples import queue
+from tests.support.store_samples import queue
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

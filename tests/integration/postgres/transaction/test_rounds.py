@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.decision.states import BuildState, RunState
-from tests.integration.postgres.samples import change, check_run, named, queue, start
+from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

@@ -17,7 +17,7 @@ from service.domain.identity import ChangeKey
 from service.ports.queue import Task
 from service.ports.records import QueuedReview
 from service.steps.intake.receive_event import receive_events
-from tests.integration.postgres.samples import change, named, post_submit_run, queue, start
+from tests.support.store_samples import change, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,18 +13,8 @@ from service.domain.identity import ChangeKey
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.queue import Task
 from service.ports.records import QueuedReview, ReviewState
-from tests.integration.postgres.samples import (
-    CLEANED,
-    NASTY,
-    change,
-    check_run,
-    claimed,
-    named,
-    post_submit_run,
-    queue,
-    start,
-    worklist,
-)
+from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
+from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

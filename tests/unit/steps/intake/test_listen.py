@@ -12,7 +12,7 @@ import pytest
 from service.domain.errors import BadEvent, Refused, Transient
 from service.steps.intake.listen import Actions, Timing, failures_after, is_loss, listen, pause
 from service.steps.intake.receive_event import receive_event
-from tests.support.memory_store import MemoryStore
+from tests.support.memory.store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,7 +8,7 @@ from service.domain.errors import BadEvent
 from service.steps.intake.look_at_change import handle_event
 from service.steps.intake.receive_event import receive_event, receive_events
 from tests.support.changes import KEY, Service, change_at
-from tests.support.memory_store import MemoryStore
+from tests.support.memory.store import MemoryStore
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "gerrit"
 CREATED = b'{"type": "patchset-created", "change": {"number": 7}}'

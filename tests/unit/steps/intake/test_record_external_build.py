@@ -15,10 +15,11 @@ from service.steps.intake.record_external_build import (
     record_external_build,
     withdraw_external,
 )
+from service.steps.planning.plan_run import DEADLINE
 from service.steps.upkeep.sweep import sweep
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN
-from tests.support.memory_store import MemoryQueue
+from tests.support.memory.store import MemoryQueue
 
 TARGET = Target(KEY, "patch1")
 ELSEWHERE = """\
@@ -165,7 +166,7 @@ class TestTheFirstRun:
 
     def test_without_a_result_it_ends_at_the_deadline(self, service: Service) -> None:
         end(service, "macos", 7)
-        service.store.memory.overdue = {1}
+        service.store.wait(DEADLINE)
         sweep(service.store, service.store, MemoryQueue())
 
         assert vote(service) is None

@@ -19,7 +19,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
-from tests.support.memory_files import MemoryPacker
+from tests.support.memory.files import MemoryPacker
 from tests.unit.steps.machine.test_measure_disturbed import Neighbour
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import RETRY_AFTER, execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, workshop
 from tests.support.changes import PROJECT_FILE, project
-from tests.support.memory_files import MemoryArtifacts, MemoryPacker
+from tests.support.memory.files import MemoryArtifacts, MemoryPacker
 
 if TYPE_CHECKING:
     from pathlib import Path

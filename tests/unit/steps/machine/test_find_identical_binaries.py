@@ -16,7 +16,7 @@ from service.steps.machine.execute import execute_build
 from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.session import BuildSession
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
-from tests.support.memory_files import MemoryInspector
+from tests.support.memory.files import MemoryInspector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

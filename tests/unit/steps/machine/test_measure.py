@@ -28,7 +28,7 @@ from tests.support.build_host import (
     session_of,
     workshop,
 )
-from tests.support.memory_files import MemoryPacker
+from tests.support.memory.files import MemoryPacker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

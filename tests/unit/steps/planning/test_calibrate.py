@@ -8,7 +8,7 @@ import pytest
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import SESSION_PAIRS, Session
 from service.domain.calibration.schedule import BETWEEN_REVIEWS, BranchKey, IdleJob
-from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import RunKind, SeriesKey
@@ -20,7 +20,7 @@ from service.steps.upkeep.sweep import sweep
 from tests.support.build_host import MemorySource
 from tests.support.changes import PROJECT_FILE, Service, project
 from tests.support.finished import Farm
-from tests.support.memory_store import MemoryQueue
+from tests.support.memory.store import MemoryQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,14 +175,15 @@ class TestSessions:
         assert [build.sequence_id for build in memory.builds] == [1, 2]
         assert len(memory.evidence) == 4
 
-    def test_one_that_a_queued_build_waits_for_ends(self, farm: Farm) -> None:
+    def test_one_that_a_queued_build_waits_for_is_asked_to_end(self, farm: Farm) -> None:
         start(farm)
         farm.service.plan(1)
-        farm.service.store.memory.in_the_way = [1]
+        farm.service.store.claim()
+        farm.review()
         sweep(farm.service.store, farm.service.store, MemoryQueue())
-        (build,) = farm.service.store.memory.builds
+        calibration, check = farm.service.store.memory.builds
 
-        assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.CANCELLED)
+        assert (calibration.cancel_requested, check.cancel_requested) == (True, False)
 
 
 class TestProbation:

@@ -6,9 +6,11 @@ from service.domain.decision.states import MAX_ATTEMPTS, BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.ports.queue import Task
+from service.steps.planning.plan_run import DEADLINE
 from service.steps.upkeep.sweep import CONTROL, ask_for_heartbeats, relay_hints, sweep
 from tests.support.changes import Service, change_at
-from tests.support.memory_store import MemoryQueue
+from tests.support.memory.store import MemoryQueue
+from tests.support.memory.upkeep import LEASE_SECONDS
 
 
 @pytest.fixture
@@ -55,30 +57,32 @@ class DyingQueue(MemoryQueue):
         super().send(task, entity, pool)
 
 
+def lose(service: Service, attempt: int) -> None:
+    """Let a machine claim the build for its n-th attempt, and be silent until the lease expires."""
+    service.store.update(1, attempt=attempt - 1)
+    service.store.claim()
+    service.store.wait(LEASE_SECONDS)
+
+
 class TestSweep:
     def test_a_stalled_task_is_published_again(self, service: Service) -> None:
         queue = MemoryQueue()
-        service.store.memory.stalled = [(Task.HANDLE_EVENT, 4), (Task.VOTE, 1)]
-        service.store.memory.idle = [("perf", 1)]
+        with service.store.transaction() as tx:
+            event = tx.add_event("gerrit", b"d", "patchset-created", 7, b"{}")
+        service.store.wait(6.0)
         sweep(service.store, service.store, queue)
 
-        assert queue.sent == [
-            (Task.HANDLE_EVENT, 4, CONTROL),
-            (Task.VOTE, 1, CONTROL),
-            (Task.EXECUTE, 1, "perf"),
-        ]
+        assert queue.sent == [(Task.HANDLE_EVENT, event, CONTROL), (Task.EXECUTE, 1, "perf")]
 
     @pytest.mark.parametrize("attempt", range(1, MAX_ATTEMPTS))
     def test_a_build_of_a_lost_machine_is_queued_again(self, service: Service, attempt: int) -> None:
-        service.store.update(1, state=BuildState.RUNNING, attempt=attempt)
-        service.store.memory.lost = {1}
+        lose(service, attempt)
         sweep(service.store, service.store, MemoryQueue())
 
         assert service.store.memory.builds[0].state is BuildState.QUEUED
 
     def test_after_the_last_attempt_it_is_given_up_and_the_vote_is_queued(self, service: Service) -> None:
-        service.store.update(1, state=BuildState.RUNNING, attempt=MAX_ATTEMPTS)
-        service.store.memory.lost = {1}
+        lose(service, MAX_ATTEMPTS)
         sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
@@ -87,7 +91,7 @@ class TestSweep:
         assert service.store.memory.hints[-1] == (Task.VOTE, 1)
 
     def test_a_build_past_its_deadline_is_given_up(self, service: Service) -> None:
-        service.store.memory.overdue = {1}
+        service.store.wait(DEADLINE)
         sweep(service.store, service.store, MemoryQueue())
         (build,) = service.store.memory.builds
 
@@ -104,8 +108,9 @@ class TestSweep:
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
 
     def test_overdue_builds_end_during_a_broker_outage(self, service: Service) -> None:
-        service.store.memory.overdue = {1}
-        service.store.memory.stalled = [(Task.VOTE, 1)]
+        service.store.wait(DEADLINE)
+        service.see(change_at(2))
+        service.store.wait(6.0)
         with pytest.raises(Transient):
             sweep(service.store, service.store, MemoryQueue(is_down=True))
 
@@ -113,7 +118,7 @@ class TestSweep:
 
     def test_one_process_sweeps_at_a_time(self, service: Service) -> None:
         queue = MemoryQueue()
-        service.store.memory.stalled = [(Task.VOTE, 1)]
+        service.store.wait(6.0)
         with service.store.exclusive("sweep"):
             sweep(service.store, service.store, queue)
 
@@ -122,7 +127,8 @@ class TestSweep:
 
 def test_every_pool_is_asked_for_a_heartbeat(service: Service) -> None:
     queue = MemoryQueue()
-    service.store.memory.idle = [("perf", 1), ("lint", 2), ("perf", 3)]
+    for machine, pool in (("perf-01", "perf"), ("lint-01", "lint"), ("perf-02", "perf")):
+        service.store.register(machine, pool)
     ask_for_heartbeats(service.store, queue)
 
     assert [pool for _, _, pool in queue.sent] == ["lint", "perf"]

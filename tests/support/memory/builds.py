@@ -1,0 +1,173 @@
+"""Builds in memory, and what was measured in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from service.domain.calibration.evidence import History
+from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, state_after
+from service.domain.decision.vote import LASTING
+from service.domain.inference.reasons import RELINKED, has_kind
+from service.domain.inference.verdict import Verdict
+from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
+from service.domain.project.job import JobKind
+from service.ports.records import BuildRecord
+from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
+from tests.support.memory.state import InMemory, Waiting, row
+from tests.support.memory.state import Results as StoredResults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.building.findings import Finding
+    from service.domain.calibration.evidence import Session
+    from service.domain.decision.vote import Outcome
+    from service.domain.identity import RunKind, SeriesKey
+    from service.ports.records import NewBuild, RunRecord, StoredComparison, StoredPair, StoredResult
+
+
+class MemorySequences(InMemory):
+    def _next_number(self, job: str) -> int:
+        return 1 + sum(build.job == job for build in self._m.builds)
+
+    def _sequence(self, digest: str) -> int | None:
+        if not digest:
+            return None
+        if digest not in self._m.sequences:
+            self._m.sequences.append(digest)
+        return self._m.sequences.index(digest) + 1
+
+    def _place(self, run_id: int, position: int, build_id: int) -> None:
+        self._m.positions[run_id, build_id] = position
+        self._m.run_builds.append((run_id, build_id))
+        self._m.run_builds.sort(key=lambda place: (place[0], self._m.positions[place], place[1]))
+
+
+class MemoryBuilds(MemorySequences, Builds):
+    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+        unfinished = BuildState.RUNNING if build.kind is JobKind.EXTERNAL else BuildState.QUEUED
+        number, now = len(self._m.builds) + 1, self._m.clock
+        self._m.builds.append(
+            BuildRecord(
+                id=number,
+                job=build.job,
+                number=self._next_number(build.job),
+                kind=build.kind,
+                state=unfinished if build.outcome is None else BuildState.FINISHED,
+                attempt=0,
+                is_voting=build.is_voting,
+                cancel_requested=False,
+                spec=build.spec,
+                execution=None,
+                outcome=build.outcome,
+                causes=tuple(build.causes),
+                sequence_id=self._sequence(build.sequence),
+                machine="",
+                created_at=self._m.now,
+            )
+        )
+        self._m.waiting[number] = Waiting(build.pool, build.priority, now + build.deadline_seconds, now, now)
+        self._place(run_id, position, number)
+        return number
+
+    def adopt_build(
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+    ) -> BuildRecord | None:
+        for build in reversed(self._m.builds):
+            is_done = build.state is BuildState.FINISHED
+            is_fit = build.outcome in LASTING if is_done else not build.cancel_requested
+            digest = self._m.sequences[build.sequence_id - 1] if build.sequence_id else ""
+            if is_fit and build.spec.get("branch") == run.branch and sequence and digest == sequence:
+                waiting = self._m.waiting[build.id]
+                later = max(waiting.deadline, self._m.clock + deadline_seconds)
+                self._m.waiting[build.id] = replace(waiting, deadline=later)
+                self._place(run.id, position, build.id)
+                return build
+        return None
+
+    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+        return [self._m.builds[build - 1] for run, build in self._m.run_builds if run == run_id]
+
+    def lock_build(self, build_id: int) -> BuildRecord:
+        return row(self._m.builds, build_id, "build")
+
+    def name_build(self, build_id: int, external_number: int, url: str) -> None:
+        self._m.put_build(replace(self.lock_build(build_id), external_number=external_number, url=url))
+
+    def finish_build(
+        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
+    ) -> Sequence[int]:
+        build = self.lock_build(build_id)
+        if build.state is not BuildState.FINISHED:
+            event = BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else BuildEvent.GIVEN_UP
+            state = state_after(build.state, event)
+            self._m.put_build(
+                replace(build, state=state, outcome=outcome, causes=tuple(causes), blamed=tuple(blamed))
+            )
+        self._m.leases.pop(build_id, None)
+        runs = sorted(run for run, number in self._m.run_builds if number == build_id)
+        return [run for run in runs if self._m.runs[run - 1].state in UNFINISHED]
+
+
+class MemoryPairs(InMemory, Pairs):
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        pairs = self._m.pairs.get(sequence_id, ())
+        return sorted(pairs, key=lambda pair: (pair.variant, pair.pair))
+
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        return self._m.listings.get(sequence_id, [])
+
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        as_built = [each.pair for each in self._m.pairs.get(sequence_id, ()) if not each.variant]
+        return {pair: (sequence_id, pair) in self._m.disturbed for pair in as_built}
+
+
+class MemoryResults(InMemory, Results):
+    def store_results(
+        self,
+        build: BuildRecord,
+        kind: RunKind,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        results: Sequence[StoredResult],
+        comparisons: Sequence[StoredComparison],
+    ) -> None:
+        used = {each.series for each in results} | {each.series for each in comparisons}
+        if unknown := used - series.keys():
+            raise KeyError(unknown)
+        assert len({each.series for each in comparisons}) == len(comparisons), "one comparison per series"
+        self._m.results[build.id] = StoredResults(series, results, comparisons)
+
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        found = self._m.results.get(build_id)
+        rows = [] if found is None else found.comparisons
+        return sorted(
+            {
+                each.series.benchmark
+                for each in rows
+                if each.verdict is Verdict.UNDECIDED
+                and not has_kind(each.reasons, RELINKED)
+                and each.series.metric != INSTRUCTIONS.name
+            }
+        )
+
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        build = row(self._m.builds, build_id, "build")
+        self._m.put_build(replace(build, findings=tuple(findings)))
+
+
+class MemoryEvidence(InMemory, Evidence):
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        assert build.sequence_id is not None
+        assert sessions.keys() <= self._m.results[build.id].series.keys(), "results are stored first"
+        for key, session in sessions.items():
+            machine, _ = self._m.evidence.get((key, build.sequence_id), (build.machine, session))
+            if machine == build.machine:
+                self._m.evidence[key, build.sequence_id] = (machine, session)
+
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        found: dict[SeriesKey, list[Session]] = {}
+        for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
+            if where == machine and key in series:
+                found.setdefault(key, []).append(session)
+        return {key: History.of(sessions) for key, sessions in found.items()}

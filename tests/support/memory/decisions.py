@@ -1,0 +1,97 @@
+"""Overrides, decisions and the outbox in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.overrides import Override
+from service.ports.records import Hint, ReviewState, review_key
+from service.ports.transaction.decisions import Decisions, Outbox, Overrides
+from tests.support.memory.state import InMemory, StoredReview, row
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from service.domain.identity import ChangeKey
+    from service.ports.queue import Task
+    from service.ports.records import NewDecision, NewOverride, QueuedReview, RunRecord
+
+_UNPOSTED: Final = {ReviewState.SUPERSEDED, ReviewState.DEAD}
+
+
+class MemoryOverrides(InMemory, Overrides):
+    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+        number = len(self._m.overrides) + 1
+        made = Override(
+            id=number,
+            kind=entry.kind,
+            revision=self._m.patch_sets[patch_set_id - 1].revision,
+            filter=entry.pattern,
+            bug=entry.bug,
+            reason=entry.reason,
+            who=entry.person,
+            account=entry.account,
+            at=self._m.now,
+            builds=frozenset(entry.builds),
+        )
+        self._m.overrides.append((patch_set_id, made))
+        return number
+
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+        return [override for number, override in self._m.overrides if number == patch_set_id]
+
+
+class MemoryDecisions(InMemory, Decisions):
+    def next_decision(self, run: RunRecord) -> int:
+        return 1 + max(
+            (
+                each.number
+                for each in self._m.decisions
+                if each.run_id == run.id
+                or (run.patch_set_id is not None and each.patch_set_id == run.patch_set_id)
+            ),
+            default=0,
+        )
+
+    def add_decision(self, decision: NewDecision) -> int:
+        known = [(each.run_id, each.number) for each in self._m.decisions]
+        assert (decision.run_id, decision.number) not in known, "a number is used once"
+        self._m.decisions.append(decision)
+        return decision.number
+
+
+class MemoryOutbox(InMemory, Outbox):
+    def queue_task(self, task: Task, *entities: int) -> None:
+        for entity in entities:
+            pool = "control"
+            if task.is_for_machines:
+                pool = self._m.waiting[row(self._m.builds, entity, "build").id].pool
+            self._m.sent += 1
+            self._m.outbox[self._m.sent] = Hint(self._m.sent, task, entity, pool)
+
+    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+        self._m.reviews.setdefault(dedup_key, StoredReview(review, next_at=self._m.clock))
+
+    def revive_review(self, patch_set_id: int) -> None:
+        decided = [each for each in self._m.decisions if each.patch_set_id == patch_set_id]
+        if decided:
+            last = max(decided, key=lambda each: each.number)
+            key = review_key(last.run_id, last.number)
+            stored = self._m.reviews.get(key)
+            if stored is not None and stored.state in _UNPOSTED:
+                self._m.reviews[key] = replace(
+                    stored, state=ReviewState.PENDING, next_at=self._m.clock, missing_since=None
+                )
+
+    def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
+        return {
+            (comment.path, comment.text)
+            for each in self._m.reviews.values()
+            if each.review.change == change
+            and (
+                each.state is ReviewState.SENT
+                or (each.state is ReviewState.PENDING and each.review.revision == revision)
+            )
+            for comment in each.review.comments
+        }

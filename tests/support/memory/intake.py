@@ -1,0 +1,112 @@
+"""Events, changes, comments and sync cursors in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import ChangeKey
+from service.ports.records import ChangeRecord, ReviewComment, SyncCursor
+from service.ports.transaction.intake import Changes, Events, ReviewComments, SyncCursors
+from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from service.domain.gerrit.change import Change, PostedMessage
+
+
+class MemoryEvents(InMemory, Events):
+    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+        for number, event in enumerate(self._m.events, 1):
+            if (event.instance, event.digest) == (instance, digest):
+                again = replace(
+                    event, deliveries=event.deliveries + 1, is_handled=False, received=self._m.clock
+                )
+                self._m.events[number - 1] = again
+                return number
+        hinted = change if change is not None and 0 < change < 1 << 31 else None
+        self._m.events.append(StoredEvent(instance, digest, kind, hinted, self._m.clock))
+        return len(self._m.events)
+
+    def event_change(self, event_id: int) -> ChangeKey | None:
+        event = row(self._m.events, event_id, "event")
+        return None if event.change is None else ChangeKey(event.instance, event.change)
+
+    def mark_handled(self, event_id: int) -> None:
+        self._m.events[event_id - 1] = replace(self._m.events[event_id - 1], is_handled=True)
+
+
+class MemorySyncCursors(InMemory, SyncCursors):
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
+        return self._m.sync_cursors.get(instance)
+
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+        known = self._m.sync_cursors.get(instance, SyncCursor(seen_until, seen_until))
+        self._m.sync_cursors[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
+
+
+class MemoryChanges(InMemory, Changes):
+    def upsert_change(self, change: Change) -> ChangeRecord:
+        if change.key not in self._m.changes:
+            self._m.change_ids.append(change.key)
+            self._m.changes[change.key] = change
+        change_id = self._m.change_ids.index(change.key) + 1
+        known = {
+            each.number: n for n, each in enumerate(self._m.patch_sets, 1) if each.change_id == change_id
+        }
+        stored = self._m.changes[change.key]
+        if (change.updated, change.current.number) < (stored.updated, max(known, default=0)):
+            return ChangeRecord(change_id, known[max(known)], is_current=False)
+        self._m.changes[change.key] = change
+        current = change.current
+        if current.number not in known:
+            self._m.patch_sets.append(
+                StoredPatchSet(change_id, current.number, current.revision, current.ref)
+            )
+            known[current.number] = len(self._m.patch_sets)
+        return ChangeRecord(change_id, known[current.number], is_current=True)
+
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        found = [key for key, each in self._m.changes.items() if each.status is ChangeStatus.NEW]
+        return sorted((key for key in found if key.instance == instance), key=lambda key: key.number)
+
+
+class MemoryReviewComments(InMemory, ReviewComments):
+    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+        new = []
+        patch_set = self._m.patch_sets[record.patch_set_id - 1]
+        for message in messages:
+            key = (record.change_id, message.author.account, message.written, message.text)
+            if key not in self._m.recorded:
+                self._m.recorded[key] = self._m.clock
+                new.append(len(self._m.comment) + 1)
+                self._m.comment.append(
+                    ReviewComment(
+                        id=new[-1],
+                        change_id=record.change_id,
+                        patch_set_id=record.patch_set_id,
+                        change=self._m.change_ids[record.change_id - 1],
+                        patch_set=patch_set.number,
+                        revision=patch_set.revision,
+                        account=message.author.account,
+                        person=message.author.shown,
+                        text=message.text,
+                        is_pending=True,
+                    )
+                )
+        return new
+
+    def lock_comment(self, comment_id: int) -> ReviewComment:
+        return row(self._m.comment, comment_id, "message")
+
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
+        earlier = self._m.comment[:comment_id]
+        changes = {each.change_id for each in earlier if each.id == comment_id}
+        return [each for each in earlier if each.change_id in changes and each.is_pending]
+
+    def answer(self, comment_id: int, text: str) -> None:
+        self._m.comment[comment_id - 1] = replace(self._m.comment[comment_id - 1], is_pending=False)
+        self._m.answers[comment_id] = text

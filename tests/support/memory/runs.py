@@ -1,0 +1,160 @@
+"""Runs in memory: their life, their history, and builds that run again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.decision.states import UNFINISHED, BuildState, RunState
+from service.domain.identity import RunKind
+from service.ports.records import RunRecord
+from service.ports.transaction.runs import Reruns, RunHistory, Runs
+from tests.support.memory.builds import MemorySequences
+from tests.support.memory.state import InMemory, Waiting, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.building.spec import BuildSpec
+    from service.domain.identity import ChangeKey
+    from service.ports.records import BuildRecord, NewRun
+
+
+class MemoryRuns(InMemory, Runs):
+    def add_run(self, run: NewRun) -> int | None:
+        if any(other.kind is run.kind and _is_same(other, run) for other in self._m.runs):
+            return None
+        change = ref = None
+        if run.patch_set_id is not None:
+            patch_set = self._m.patch_sets[run.patch_set_id - 1]
+            change, ref = self._m.change_ids[patch_set.change_id - 1], patch_set.ref
+        number = len(self._m.runs) + 1
+        self._m.created[number] = self._m.clock
+        self._m.runs.append(
+            RunRecord(
+                id=number,
+                kind=run.kind,
+                state=RunState.PLANNING,
+                instance=run.instance,
+                project=run.project,
+                branch=run.branch,
+                revision=run.revision,
+                parent=None,
+                label="Verified",
+                patch_set_id=run.patch_set_id,
+                change=change,
+                ref=ref,
+                pool=run.pool,
+            )
+        )
+        return number
+
+    def lock_run(self, run_id: int) -> RunRecord:
+        return row(self._m.runs, run_id, "run")
+
+    def start_run(
+        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+    ) -> None:
+        run = self.lock_run(run_id)
+        if run.state is RunState.PLANNING:
+            self._m.runs[run_id - 1] = replace(run, state=RunState.RUNNING, parent=parent, label=label)
+            self._m.planned.add(run_id)
+
+    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
+        run = self.lock_run(run_id)
+        if run.state in UNFINISHED:
+            self._m.runs[run_id - 1] = replace(run, state=state)
+            self._m.reasons[run_id] = reason
+
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+        change = self._m.change_ids[change_id - 1]
+        for run in self._m.runs:
+            if run.kind is RunKind.CHECK and run.change == change and run.patch_set_id != keep_patch_set:
+                self.end_run(run.id, RunState.CANCELLED)
+
+    def cancel_check(self, run_id: int) -> None:
+        run = self.lock_run(run_id)
+        if run.state in UNFINISHED:
+            self._m.runs[run_id - 1] = replace(run, state=RunState.CANCELLED, is_called_off=True)
+
+
+def _is_same(other: RunRecord, run: NewRun) -> bool:
+    """Whether a run of the same kind leaves no room for this one."""
+    if run.kind is RunKind.POST_SUBMIT:
+        commit = (run.instance, run.project, run.branch, run.revision)
+        return (other.instance, other.project, other.branch, other.revision) == commit
+    key = "pool" if run.kind is RunKind.CALIBRATION else "patch_set_id"
+    return other.state in UNFINISHED and bool(getattr(other, key) == getattr(run, key))
+
+
+class MemoryRunHistory(InMemory, RunHistory):
+    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
+        return [run for run in self._m.runs if run.patch_set_id == patch_set_id]
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        runs = [run for run in self.runs_of(patch_set_id) if run.kind is RunKind.CHECK]
+        return next((run for run in reversed(runs) if not run.is_called_off), None)
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        wanted = (change, kind, revision)
+        runs = [run for run in self._m.runs if (run.change, run.kind, run.revision) == wanted]
+        return runs[-1] if runs else None
+
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        wanted = (instance, revision, RunKind.CHECK)
+        runs = [run for run in self._m.runs if (run.instance, run.revision, run.kind) == wanted]
+        return tuple((run.state, run.id in self._m.planned) for run in runs)
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        wanted = (run.patch_set_id, run.kind, run.revision)
+        runs = {each.id for each in self._m.runs if (each.patch_set_id, each.kind, each.revision) == wanted}
+        ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
+        return [build for build in self._m.builds if build.id in ids and build.job == job]
+
+
+class MemoryReruns(MemorySequences, Reruns):
+    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+        number = len(self._m.runs) + 1
+        self._m.runs.append(replace(previous, id=number, state=RunState.RUNNING, is_called_off=False))
+        self._m.created[number] = self._m.clock
+        self._m.planned.add(number)
+        return number
+
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        self._place(run_id, position, build_id)
+
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        was, now = self._m.waiting[build.id], self._m.clock
+        again = replace(
+            build,
+            id=len(self._m.builds) + 1,
+            number=self._next_number(build.job),
+            state=BuildState.RUNNING if build.is_external else BuildState.QUEUED,
+            attempt=0,
+            cancel_requested=False,
+            execution=None,
+            outcome=None,
+            causes=(),
+            machine="",
+            created_at=self._m.now,
+            blamed=(),
+            external_number=None,
+            url="",
+            findings=(),
+        )
+        pool = was.pool
+        if spec is not None:
+            pool = spec.job.pool
+            again = replace(again, spec=spec.to_mapping(), sequence_id=self._sequence(spec.sequence))
+        self._m.builds.append(again)
+        self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
+        return again.id
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+        for place in self._m.run_builds:
+            run, build = place
+            if run == run_id and self._m.builds[build - 1].job == job:
+                self._m.run_builds.remove(place)
+                self._m.replaced.append(place)
+                break
+        self._place(run_id, position, build_id)

@@ -1,0 +1,191 @@
+"""The rows that a store remembers, as plain lists and dictionaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from service.domain.errors import NotFound
+from service.ports.records import ReviewState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.calibration.evidence import Session
+    from service.domain.calibration.schedule import IdleJob
+    from service.domain.decision.overrides import Override
+    from service.domain.gerrit.change import Change
+    from service.domain.identity import ChangeKey, SeriesKey
+    from service.ports.queue import Task
+    from service.ports.records import (
+        BuildRecord,
+        Hint,
+        NewDecision,
+        QueuedReview,
+        ReviewComment,
+        RunRecord,
+        StoredComparison,
+        StoredPair,
+        StoredResult,
+        SyncCursor,
+    )
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    instance: str
+    digest: bytes
+    kind: str
+    change: int | None
+    received: float
+    deliveries: int = 1
+    is_handled: bool = False
+
+
+@dataclass(frozen=True)
+class StoredPatchSet:
+    change_id: int
+    number: int
+    revision: str
+    ref: str
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The queue and the times of a build; ``since``: when it entered its state."""
+
+    pool: str
+    priority: int
+    deadline: float
+    created: float
+    since: float
+
+
+@dataclass(frozen=True)
+class Lease:
+    machine: str
+    expires: float
+
+
+@dataclass(frozen=True)
+class Machine:
+    pool: str
+    seen: float
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Failures:
+    attempts: int
+    next_at: float
+    is_dead: bool
+
+
+@dataclass(frozen=True)
+class StoredReview:
+    review: QueuedReview
+    state: ReviewState = ReviewState.PENDING
+    note: str = ""
+    attempts: int = 0
+    failed_posts: int = 0
+    missing_since: float | None = None
+    next_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Results:
+    series: Mapping[SeriesKey, tuple[str, str]]
+    results: Sequence[StoredResult]
+    comparisons: Sequence[StoredComparison]
+
+
+@dataclass
+class Memory:
+    """Everything that is remembered; numbers are places in lists, counted from 1.
+
+    ``clock`` is in seconds; a test moves it. Rows are frozen, so that a copy of the lists is a snapshot.
+    """
+
+    clock: float = 0.0
+    events: list[StoredEvent] = field(default_factory=list)
+    changes: dict[ChangeKey, Change] = field(default_factory=dict)
+    change_ids: list[ChangeKey] = field(default_factory=list)
+    patch_sets: list[StoredPatchSet] = field(default_factory=list)
+    runs: list[RunRecord] = field(default_factory=list)
+    created: dict[int, float] = field(default_factory=dict)  # by run
+    planned: set[int] = field(default_factory=set)  # runs
+    reasons: dict[int, str] = field(default_factory=dict)
+    builds: list[BuildRecord] = field(default_factory=list)
+    waiting: dict[int, Waiting] = field(default_factory=dict)
+    run_builds: list[tuple[int, int]] = field(default_factory=list)
+    positions: dict[tuple[int, int], int] = field(default_factory=dict)
+    replaced: list[tuple[int, int]] = field(default_factory=list)
+    sequences: list[str] = field(default_factory=list)
+    listings: dict[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    pairs: dict[int, Sequence[StoredPair]] = field(default_factory=dict)
+    disturbed: set[tuple[int, int]] = field(default_factory=set)  # sequence and pair
+    results: dict[int, Results] = field(default_factory=dict)
+    evidence: dict[tuple[SeriesKey, int], tuple[str, Session]] = field(default_factory=dict)
+    decisions: list[NewDecision] = field(default_factory=list)
+    outbox: dict[int, Hint] = field(default_factory=dict)
+    sent: int = 0  # hints so far: a number is never used again
+    reviews: dict[str, StoredReview] = field(default_factory=dict)
+    failures: dict[tuple[Task, int], Failures] = field(default_factory=dict)
+    leases: dict[int, Lease] = field(default_factory=dict)
+    machines: dict[str, Machine] = field(default_factory=dict)
+    beats: dict[str, str] = field(default_factory=dict)
+    idle_jobs: list[IdleJob] = field(default_factory=list)
+    sync_cursors: dict[str, SyncCursor] = field(default_factory=dict)
+    comment: list[ReviewComment] = field(default_factory=list)
+    recorded: dict[object, float] = field(default_factory=dict)
+    answers: dict[int, str] = field(default_factory=dict)
+    overrides: list[tuple[int, Override]] = field(default_factory=list)
+
+    @property
+    def hints(self) -> list[tuple[Task, int]]:
+        """Task and entity of each hint that waits."""
+        return [(hint.task, hint.entity) for hint in self.outbox.values()]
+
+    @property
+    def now(self) -> datetime:
+        return NOW + timedelta(seconds=self.clock)
+
+    def snapshot(self) -> dict[str, Any]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: value if isinstance(value, float | int) else value.copy() for name, value in values.items()
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        for name, value in snapshot.items():
+            setattr(self, name, value)
+
+    def has_expired(self, build_id: int) -> bool:
+        return build_id in self.leases and self.leases[build_id].expires <= self.clock
+
+    def is_held(self, build_id: int) -> bool:
+        return build_id in self.leases and self.leases[build_id].expires > self.clock
+
+    def put_build(self, build: BuildRecord) -> None:
+        """Replace a build; a new state begins now."""
+        if self.builds[build.id - 1].state is not build.state:
+            self.waiting[build.id] = replace(self.waiting[build.id], since=self.clock)
+        self.builds[build.id - 1] = build
+
+
+class InMemory:
+    """A part of the unit of work on a memory."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._m = memory
+
+
+def row(rows: Sequence[RowT], number: int, entity: str) -> RowT:
+    """The row of a number, counted from 1."""
+    if not 0 < number <= len(rows):
+        raise NotFound(f"there is no {entity} {number}")
+    return rows[number - 1]

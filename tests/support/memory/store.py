@@ -1,0 +1,87 @@
+"""A store over a memory, and a broker: they keep the promises of the real ones."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service.domain.errors import Transient
+from service.ports.queue import Queue
+from service.ports.store import Store, Transaction
+from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryPairs, MemoryResults
+from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
+from tests.support.memory.intake import (
+    MemoryChanges,
+    MemoryEvents,
+    MemoryReviewComments,
+    MemorySyncCursors,
+)
+from tests.support.memory.runs import MemoryReruns, MemoryRunHistory, MemoryRuns
+from tests.support.memory.upkeep import MemoryUpkeep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.ports.queue import Task
+
+
+class MemoryTransaction(
+    MemoryEvents,
+    MemorySyncCursors,
+    MemoryChanges,
+    MemoryReviewComments,
+    MemoryRuns,
+    MemoryRunHistory,
+    MemoryReruns,
+    MemoryBuilds,
+    MemoryPairs,
+    MemoryResults,
+    MemoryEvidence,
+    MemoryOverrides,
+    MemoryDecisions,
+    MemoryOutbox,
+    Transaction,
+):
+    """A unit of work on a memory."""
+
+
+class MemoryStore(MemoryUpkeep, Store):
+    """Store and Upkeep over one memory; a transaction that fails leaves it as it was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: set[str] = set()
+
+    @contextmanager
+    def transaction(self) -> Iterator[MemoryTransaction]:
+        before = self.memory.snapshot()
+        try:
+            yield MemoryTransaction(self.memory)
+        except BaseException:
+            self.memory.restore(before)
+            raise
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[bool]:
+        is_ours = name not in self.taken
+        if is_ours:
+            self.taken.add(name)
+        try:
+            yield is_ours
+        finally:
+            if is_ours:
+                self.taken.remove(name)
+
+
+@dataclass
+class MemoryQueue(Queue):
+    """A broker that can be down."""
+
+    is_down: bool = False
+    sent: list[tuple[Task, int, str]] = field(default_factory=list)
+
+    def send(self, task: Task, entity: int, pool: str) -> None:
+        if self.is_down:
+            raise Transient("the broker does not answer")
+        self.sent.append((task, entity, pool))
