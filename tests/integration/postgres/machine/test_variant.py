@@ -13,7 +13,8 @@ from sqlalchemy.exc import DBAPIError
 from service.adapters.postgres.machine.calls import LEASE_LOST
 from service.adapters.postgres.migrate import configured, migrate
 from service.domain.measuring.pair_record import PairRecord
-from tests.integration.postgres.samples import claimed, queue, worklist
+from tests.integration.postgres.samples import claimed, worklist
+from tests.support.store_samples import queue
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.memory_files import MemoryPacker
 
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
@@ -16,6 +15,7 @@ from service.domain.measuring.pair_record import decode, read_pair
 from service.domain.measuring.pairing import side_order
 from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code
+from tests.support.memory.files import MemoryPacker
 from tests.unit.domain.gbench_files import row, whole
 from tests.unit.steps.machine.test_execute import Machine
 from tests.unit.steps.machine.test_measure import JOB, SUITE, Bench, measuring, verdicts
