@@ -37,7 +37,7 @@ struct Suite {
 /// Every suite defines this one function; the harness's main() calls it.
 Suite describeSuite();
 
-/// All of main(): returns the program's exit code. Once per process, for Google Benchmark keeps what it was told.
+/// Run all of main() and return the exit code; once per process, because Google Benchmark keeps its flags.
 int runSuite(const Suite& suite, int argc, char** argv);
 
 }  // namespace benchgate
