@@ -58,6 +58,13 @@ def build_app(
     return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
 
 
+def build_pages(reading: Reading) -> FastAPI:
+    """The pages and the health routes alone, which are put together in a third of the time."""
+    registry = CollectorRegistry()
+    routers = [create_health(reading, registry), create_pages(reading, read_log=lambda _: b"")]
+    return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
+
+
 def call(app: FastAPI, method: str, path: str, **more: object) -> httpx.Response:
     """One request, answered in memory."""
 

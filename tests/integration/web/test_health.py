@@ -7,7 +7,7 @@ import pytest
 from service.domain.health import Heartbeat, Patience, PoolQueue, degradations
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, healthy
-from tests.support.web import build_app, call
+from tests.support.web import build_app, build_pages, call
 
 HOUR = timedelta(hours=1)
 CASES = [
@@ -46,7 +46,7 @@ def test_a_well_service_is_ready() -> None:
 def test_whatever_is_degraded_is_said_by_readyz_and_on_the_pages(
     facts: dict[str, object], sentence: str
 ) -> None:
-    app = build_app(FakeReading(state=healthy(**facts)))
+    app = build_pages(FakeReading(state=healthy(**facts)))
     answer = call(app, "GET", "/readyz")
     assert (answer.status_code, answer.json()["degraded"]) == (503, [sentence])
     assert sentence in call(app, "GET", "/").text

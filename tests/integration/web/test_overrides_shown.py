@@ -22,7 +22,7 @@ from tests.support.reading.sample_project import (
     sample_project,
 )
 from tests.support.reading.views import build_view, change_view, override_view
-from tests.support.web import build_app, call
+from tests.support.web import build_app, build_pages, call
 
 APP = build_app(sample_project())
 OVERRIDE = "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)"
@@ -99,7 +99,7 @@ def test_a_bug_of_another_kind_is_text(bug: str) -> None:
     add_patch_set(
         reading, change_view(1, "x"), [], overrides=[override_view(OverrideKind.OVERRIDE, "Bob", bug=bug)]
     )
-    [row] = rows_decided(call(build_app(reading), "GET", "/changes/1").text)
+    [row] = rows_decided(call(build_pages(reading), "GET", "/changes/1").text)
     assert "<a " not in row
     assert words(row).endswith(bug)
 
@@ -114,8 +114,9 @@ def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> Non
     revoked = replace(override, is_active=False)
     add_patch_set(reading, change, [(build, [])], overrides=[override, revoked])
 
+    app = build_pages(reading)
     for path in ("/changes/1", "/runs/1"):
-        text = call(build_app(reading), "GET", path).text
+        text = call(app, "GET", path).text
         assert not re.search(r"<img src=x|<a href=.https://evil|\u202e|\b49\b", text)
         assert words(name.replace("\u202e", "")[:60].replace("<", "&lt;")) in words(text)
 
