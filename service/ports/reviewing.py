@@ -1,4 +1,4 @@
-"""What the steps need of the server on which changes are reviewed."""
+"""The review server as the steps use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ReviewServer(Protocol):
-    """Gerrit, or what stands in for it. Raises Transient, Permanent, NotFound."""
+    """Gerrit or the console review server. Raises Transient, Permanent, NotFound."""
 
     @property
     def instance(self) -> str:
@@ -21,22 +21,36 @@ class ReviewServer(Protocol):
 
     @property
     def account(self) -> str:
-        """The account under which this service posts: only what it posted can be recognised as ours."""
+        """The account under which Benchgate posts, and by which it recognises its own messages."""
 
     def now(self) -> datetime:
-        """The server's clock, to the second: two clocks are never compared."""
+        """Read the server's clock, to the second. Times of two clocks are never compared."""
 
     def change(self, key: ChangeKey) -> Change:
-        """The change as it stands now."""
+        """Fetch the current state of a change.
+
+        Raises:
+            NotFound: there is no such change, or Benchgate's account cannot see it.
+            Permanent: a required value is missing.
+        """
 
     def changes_since(self, moment: datetime | None) -> Iterable[Change]:
-        """Changes updated since then (None: all that are open), in no particular order."""
+        """Fetch all changes updated since then (None: all open changes), in any order."""
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        """All messages on a change, oldest first."""
+        """Fetch all messages on a change, oldest first."""
 
     def post(self, review: Review) -> Posted:
-        """Post on exactly that revision; what the server took of it."""
+        """Post on exactly that revision, and return the parts that the server accepted.
+
+        The result lacks labels that are unknown or out of range; the rest of the review is posted.
+
+        Raises:
+            NotFound: there is no such change or revision.
+            Permanent: the server rejects the review, for example a vote on a closed change.
+            Refused: Benchgate's account may not cast this vote.
+            Transient: no response; the review may have been posted or not.
+        """
 
     def is_member(self, account: str, group: str) -> bool:
-        """Whether an account is in a group now; Permanent where we may not know."""
+        """Whether an account is in a group now; raises Permanent if the group cannot be read."""

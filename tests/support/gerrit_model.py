@@ -1,6 +1,6 @@
 """A small Gerrit behind its REST API: the rules and the JSON of a real one, in memory.
 
-Everything it answers has the shape that a Gerrit 3.13 was recorded with; a test holds the two together.
+Its responses have the shape of those that were recorded from a Gerrit 3.13; a test compares the two.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _QUERY: Final = re.compile(
 
 
 class Refusal(Exception):
-    """What Gerrit answers in plain text in place of JSON."""
+    """An error response in plain text instead of JSON."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -46,7 +46,7 @@ class Refusal(Exception):
 
 @dataclass
 class ModelChange:
-    """A change with its patch sets, in Gerrit's JSON as far as that does not depend on who asks for what."""
+    """A change with its patch sets, in Gerrit's JSON if that does not depend on the request."""
 
     number: int
     project: str
@@ -67,22 +67,22 @@ class ModelChange:
 
 
 class GerritModel:
-    """What people do is a method; what REST clients see comes out of ``transport``."""
+    """A Gerrit whose methods are the actions of people, and whose ``transport`` answers REST requests."""
 
     def __init__(self, *, is_bearer: bool = False) -> None:
         self.now = START
         self.changes: dict[int, ModelChange] = {}
         self.groups: dict[str, set[str]] = {}
         self.forbidden: set[tuple[str, str]] = set()  # user and label
-        self.files: dict[str, set[str]] = {}  # that a revision changes; without an entry it may be any
+        self.files: dict[str, set[str]] = {}  # that a revision changes; no entry: any file
         self.page_limit = 500
         self.requests: list[httpx.Request] = []
-        self.faults: list[httpx.Response | Exception] = []  # answered in place of the next answers
-        self.lost_answers = 0  # of posts that are applied all the same
+        self.faults: list[httpx.Response | Exception] = []  # sent instead of the next responses
+        self.lost_answers = 0  # of posts that are nevertheless applied
         self.transport = httpx.MockTransport(self._answer)
         self._is_bearer = is_bearer
 
-    # --- what people do ---
+    # --- actions of people ---
 
     def upload(
         self, number: int, revision: str, *, by: str = "alice", parent: str = PARENT, **more: str
@@ -120,7 +120,7 @@ class GerritModel:
         self._close(number, by, "NEW", "Restored")
 
     def merge(self, number: int, merged_as: str | None = None, by: str = "bob") -> None:
-        """Submit; a commit of its own on the branch becomes a patch set."""
+        """Submit the change; if the submit makes a new commit, it becomes a patch set."""
         if merged_as is not None and merged_as not in self.changes[number].revisions:
             self.upload(number, merged_as, by=by)
         self._close(number, by, "MERGED", "Change has been successfully merged")
@@ -129,7 +129,7 @@ class GerritModel:
         del self.changes[number]
 
     def say(self, number: int, by: str, text: str, *, as_comment: bool = False) -> str:
-        """Reply on the current patch set, ``as_comment`` as the pages do; the message's id."""
+        """Reply on the current patch set (``as_comment``: like Gerrit's pages), and return the message ID."""
         self._tick()
         comments = {"/PATCHSET_LEVEL": [{"message": text}]} if as_comment else {}
         change, asked = self.changes[number], {"message": "" if as_comment else text, "comments": comments}
@@ -142,7 +142,7 @@ class GerritModel:
         self._review(self.changes[number], self.changes[number].current[0], by, {"labels": {label: value}})
 
     def remove_vote(self, number: int, voter: str, label: str, by: str) -> None:
-        """Take somebody's vote away."""
+        """Remove somebody's vote."""
         self._tick()
         change, voters = self.changes[number], [_person(voter)]
         value = change.votes.pop((change.current[1]["_number"], label, voter))
@@ -171,7 +171,7 @@ class GerritModel:
         change.messages.append(message | ({"tag": tag} if tag else {}) | more)
         return identifier
 
-    # --- what REST clients see ---
+    # --- REST requests ---
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -343,7 +343,7 @@ class GerritModel:
 
 
 def _fresh(change: ModelChange, asked: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The comments of a review, without those that stand there already if that was asked for."""
+    """The comments of a review; on request, without those that exist already."""
     given = [(path, each) for path, several in asked.get("comments", {}).items() for each in several]
     if not asked.get("omit_duplicate_comments"):
         return given

@@ -1,1 +1,1 @@
-"""Gerrit as the review server: REST for the truth, SSH for its events."""
+"""Gerrit as the review server: REST for changes and reviews, SSH for events."""

@@ -1,4 +1,4 @@
-"""Asks Gerrit over HTTP as one account: JSON comes back, or one of our errors."""
+"""HTTP requests to Gerrit as one account; the result is JSON or one of Benchgate's errors."""
 
 from __future__ import annotations
 
@@ -23,60 +23,60 @@ if TYPE_CHECKING:
     from service.domain.errors import BenchgateError
 
 MAX_BYTES: Final = 8 << 20
-_SHOWN_BYTES: Final = 4 << 10  # of a fault; its sentence is far shorter
-_LONGEST_WAIT: Final = 3600.0  # seconds; an address line that asks for more is not obeyed to the letter
-_GUARD: Final = b")]}'"  # opens every JSON answer of Gerrit, and nothing else
-_BY_A_PROXY: Final = (b"404 ", b"default backend")  # in plain text too: of Go programs, of Kubernetes
-_PASSING: Final = frozenset({408, 425, 429, 499})  # too slow, too early, too many, or given up on by Gerrit
+_SHOWN_BYTES: Final = 4 << 10  # of an error response; its message is far shorter
+_LONGEST_WAIT: Final = 3600.0  # seconds; a longer Retry-After is cut
+_GUARD: Final = b")]}'"  # the first bytes of every JSON response of Gerrit, and of no other server
+_BY_A_PROXY: Final = (b"404 ", b"default backend")  # plain-text errors of Go programs and Kubernetes
+_PASSING: Final = frozenset({408, 425, 429, 499})  # too slow, too early, too many, aborted by Gerrit
 _HEADER_TEXT: Final = re.compile(r"[!-~]+")
 
 
 class Forbidden(Refused):
-    """This account may not do that; it may well do something else."""
+    """This account may not do this, but its credentials are valid."""
 
 
 class Overlong(Transient):
-    """An answer is longer than what we are ready to hold."""
+    """A response is longer than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """An HTTP password, or what replaces it in newer servers: an authentication token of the account."""
+    """An HTTP password, or an authentication token in newer servers."""
 
     username: str
     secret: str = field(repr=False)
 
     def authorization(self) -> str:
-        """The value of the header.
+        """Make the value of the header.
 
         Raises:
-            ValueError: the name cannot be told from the secret; neither is shown.
+            ValueError: the user name is empty or has a colon; the message shows neither name nor secret.
         """
         if not self.username or ":" in self.username:
-            raise ValueError("a Gerrit user name is not empty and holds no colon")
+            raise ValueError("the Gerrit user name is empty or contains a colon")
         return "Basic " + base64.b64encode(f"{self.username}:{self.secret}".encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """A token of the identity provider to which the server leaves its sign-in."""
+    """A token of the identity provider that handles the server's sign-in."""
 
     secret: str = field(repr=False)
 
     def authorization(self) -> str:
-        """The value of the header.
+        """Make the value of the header.
 
         Raises:
-            ValueError: the token cannot be sent; it is not shown.
+            ValueError: the token cannot be sent; the message does not show it.
         """
         if not _HEADER_TEXT.fullmatch(self.secret):
-            raise ValueError("a bearer token holds printable ASCII characters only, and no blanks")
+            raise ValueError("the bearer token contains other characters than printable ASCII without blanks")
         return f"Bearer {self.secret}"
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait, in seconds: for a connection, for the next byte, for the whole answer."""
+    """Limits in seconds: for a connection, for the next byte, and for the whole response."""
 
     connect: float = 5.0
     silence: float = 30.0
@@ -87,16 +87,16 @@ PATIENT: Final = Timeouts()
 
 
 class Connection:
-    """One client a process, made when first needed: one socket on both sides of a fork would mix up answers.
+    """An HTTP client that opens its connections in each process anew, because a fork must not share a socket.
 
     Args:
-        url: where Gerrit lives, with a path where it has one.
-        credentials: who asks.
-        timeouts: how long to wait.
-        transport: what carries the requests, in place of the network.
+        url: Gerrit's address, including its path if it has one.
+        credentials: those of Benchgate's account.
+        timeouts: limits on waiting.
+        transport: a replacement of the network.
 
     Raises:
-        ValueError: the address or the credentials cannot be used; no secret is shown.
+        ValueError: the address or the credentials cannot be used; the message shows no secret.
     """
 
     def __init__(
@@ -110,48 +110,48 @@ class Connection:
         self._authorization = credentials.authorization()
         self._timeouts = timeouts
         self._transport = transport
-        self._held: tuple[int, httpx.Client] | None = None
+        self._open: tuple[int, httpx.Client] | None = None  # with the ID of the process that opened it
 
-    def get(self, path: str, query: str = "") -> Any:  # noqa: ANN401 - JSON is whatever came
-        """What Gerrit answers; ``path`` and ``query`` are quoted already.
+    def get(self, path: str, query: str = "") -> Any:  # noqa: ANN401 - any JSON
+        """Request a resource; ``path`` and ``query`` are already quoted.
 
         Raises:
-            Refused: the credentials are not accepted (Forbidden: not for this).
-            NotFound: there is no such thing, or it is not visible to us.
-            Permanent: any other fault of the request, in Gerrit's words.
-            Transient: no answer, an overlong one (Overlong), or none of Gerrit's.
+            Refused: Gerrit rejects the credentials (Forbidden: only for this request).
+            NotFound: there is no such resource, or the account cannot see it.
+            Permanent: any other error of the request, with Gerrit's message.
+            Transient: no response, an overlong one (Overlong), or one that is not from Gerrit.
         """
         url = f"{self._root}{path}?{query}" if query else self._root + path
         return _parsed(self._answer("GET", url, None)[1])
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above
-        """What Gerrit answers; raises as ``get``. After Transient it may have been applied or not."""
-        # Escaped beyond ASCII: text with half a surrogate pair has no UTF-8.
+        """Send a document; raises like ``get``. After Transient, Gerrit may have applied it or not."""
+        # JSON escapes make it ASCII: a lone surrogate cannot be encoded in UTF-8.
         return _parsed(self._answer("POST", self._root + path, json.dumps(body).encode())[1])
 
     def now(self) -> datetime:
-        """The server's clock, from the head of an answer; raises as ``get``."""
-        head, body = self._answer("GET", self._root + "accounts/self", None)
-        _parsed(body)  # else what answers is not Gerrit
-        moment = _moment(head.get("Date", ""))
+        """Read the server's clock from the headers of a response; raises like ``get``."""
+        headers, body = self._answer("GET", self._root + "accounts/self", None)
+        _parsed(body)  # proves that the response is from Gerrit
+        moment = _moment(headers.get("Date", ""))
         if moment is None:
-            raise Transient("Gerrit's answer does not say when it was given")
+            raise Transient("Gerrit's response has no date")
         return moment
 
     def close(self) -> None:
-        """Give the connections up; the next request makes new ones."""
-        held, self._held = self._held, None
-        if held is not None and held[0] == os.getpid():
-            held[1].close()
+        """Close the connections; the next request opens new ones."""
+        opened, self._open = self._open, None
+        if opened is not None and opened[0] == os.getpid():
+            opened[1].close()
 
     def _client(self) -> httpx.Client:
-        held = self._held
-        if held is None or held[0] != os.getpid():
-            # One that was inherited is dropped unclosed: its conversations are the parent's.
-            held = self._held = (os.getpid(), self._made())
-        return held[1]
+        opened = self._open
+        if opened is None or opened[0] != os.getpid():
+            # An inherited client is not closed: its connections belong to the parent process.
+            opened = self._open = (os.getpid(), self._new_client())
+        return opened[1]
 
-    def _made(self) -> httpx.Client:
+    def _new_client(self) -> httpx.Client:
         wait = self._timeouts
         return httpx.Client(
             headers={"Authorization": self._authorization, "Accept": "application/json"},
@@ -167,7 +167,7 @@ class Connection:
             with self._client().stream(method, url, content=body, headers=headers) as response:
                 data = _read(response, ends)
         except httpx.InvalidURL as error:
-            raise Permanent(f"Gerrit cannot be asked that: {plain(str(error))}") from error
+            raise Permanent(f"the request is not a valid URL: {plain(str(error))}") from error
         except httpx.HTTPError as error:
             raise Transient(f"Gerrit cannot be reached: {_described(error)}") from error
         if not response.is_success:
@@ -179,26 +179,26 @@ def _checked(url: str) -> str:
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
-        raise ValueError("the address of Gerrit is not one") from None
+        raise ValueError("Gerrit's address is not a valid URL") from None
     if parts.scheme not in {"http", "https"} or not parts.host:
-        raise ValueError("the address of Gerrit begins with https:// (or http://) and names a host")
+        raise ValueError("Gerrit's address must begin with https:// (or http://) and name a host")
     if parts.userinfo or parts.query or parts.fragment:
-        raise ValueError("the address of Gerrit holds no credentials, query or fragment")
+        raise ValueError("Gerrit's address must not contain credentials, a query or a fragment")
     return url.rstrip("/?#")
 
 
 def _read(response: httpx.Response, ends: float) -> bytes:
-    """The body, as far as it is needed: whole where it is an answer, its beginning where it is a fault."""
-    kept = bytearray()
+    """Read the whole body of a success, or the beginning of an error's body."""
+    body = bytearray()
     for chunk in response.iter_bytes():
-        kept += chunk
-        if not response.is_success and len(kept) >= _SHOWN_BYTES:
+        body += chunk
+        if not response.is_success and len(body) >= _SHOWN_BYTES:
             break
-        if len(kept) > MAX_BYTES:
-            raise Overlong(f"Gerrit's answer is longer than {MAX_BYTES >> 20} MiB")
+        if len(body) > MAX_BYTES:
+            raise Overlong(f"Gerrit's response is longer than {MAX_BYTES >> 20} MiB")
         if time.monotonic() > ends:
-            raise Transient("Gerrit's answer did not end in time")
-    return bytes(kept)
+            raise Transient("Gerrit's response did not end in time")
+    return bytes(body)
 
 
 def _described(error: httpx.HTTPError) -> str:
@@ -207,33 +207,33 @@ def _described(error: httpx.HTTPError) -> str:
 
 def _fault(response: httpx.Response, data: bytes) -> BenchgateError:
     status = response.status_code
-    said = f"Gerrit answers {status}: {_sentence(response, data)}"
+    message = f"Gerrit answers {status}: {_reason(response, data)}"
     if status < 400:  # noqa: PLR2004 - a redirect
-        return Refused(f"Gerrit answers {status}: it redirects to a login page?")
+        return Refused(f"Gerrit answers {status}: a redirect, perhaps to a login page")
     if status in {401, 403}:
-        return Forbidden(said) if status == 403 else Refused(said)  # noqa: PLR2004 - HTTP's own numbers
+        return Forbidden(message) if status == 403 else Refused(message)  # noqa: PLR2004 - HTTP's own numbers
     if status >= 500 or status in _PASSING:  # noqa: PLR2004 - HTTP's own numbers
-        return Transient(said, _retry_after(response.headers.get("Retry-After")))
+        return Transient(message, _retry_after(response.headers.get("Retry-After")))
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
-        # A proxy says so while Gerrit is away; a change must not count as gone for that.
+        # A proxy answers so while Gerrit is down, and then the change still exists.
         is_own = _is_gerrits(response) and not data.startswith(_BY_A_PROXY)
-        return NotFound(said) if is_own else Transient(f"{said} (not in Gerrit's own words)")
-    return Permanent(said)
+        return NotFound(message) if is_own else Transient(f"{message} (from a proxy, not from Gerrit)")
+    return Permanent(message)
 
 
-def _sentence(response: httpx.Response, data: bytes) -> str:
-    """What Gerrit says; a page comes from something in between and is not quoted."""
+def _reason(response: httpx.Response, data: bytes) -> str:
+    """Extract Gerrit's message; an HTML page comes from a proxy and is not quoted."""
     text = plain(data[:_SHOWN_BYTES].decode(errors="replace")) if _is_gerrits(response) else ""
     return text or plain(response.reason_phrase)
 
 
 def _is_gerrits(response: httpx.Response) -> bool:
-    """Whether a fault is told by Gerrit itself: in plain text, not by a page."""
+    """Whether an error may come from Gerrit itself: it is plain text, not an HTML page."""
     return bool(response.headers.get("Content-Type", "").startswith("text/plain"))
 
 
 def _retry_after(value: str | None) -> float | None:
-    """The seconds that the header asks for, given as such or as a date; None where it says nothing."""
+    """Parse the header, which has seconds or a date, into seconds; None if it has neither."""
     if value is None:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value):
@@ -249,14 +249,14 @@ def _moment(value: str) -> datetime | None:
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    # A date of HTTP without a zone is in UTC.
+    # An HTTP date without a time zone is in UTC.
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _parsed(data: bytes) -> Any:  # noqa: ANN401 - JSON is whatever came
+def _parsed(data: bytes) -> Any:  # noqa: ANN401 - any JSON
     if not data.startswith(_GUARD):
-        raise Transient("what answers is not Gerrit: is its address right, or is a proxy in between?")
+        raise Transient("the response is not from Gerrit; check Gerrit's address, and proxies in between")
     try:
         return json.loads(data[len(_GUARD) :])
     except (ValueError, RecursionError) as error:
-        raise Transient("Gerrit's answer is no JSON that can be read") from error
+        raise Transient("Gerrit's response is not readable JSON") from error

@@ -1,4 +1,4 @@
-"""Reads Gerrit's JSON as changes, messages and votes; Permanent where it lacks what we cannot do without."""
+"""Parsers of Gerrit's JSON: changes, messages and votes. A missing required value raises Permanent."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # stands for a name in a server's own message
+_ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
 _MICROSECONDS: Final = 26  # characters; Gerrit writes nanoseconds, and always UTC
 _PATCH_SET_LEVEL: Final = "/PATCHSET_LEVEL"
 _SERVICE: Final = "SERVICE_USER"
 
 
 def change_from(document: object, instance: str) -> Change:
-    """A change that was asked for with its current revision, commit, labels and accounts."""
-    found = _object(document)
-    number = _needed_number(found, "_number")
-    status = _text(found, "status")
+    """Parse a change that was requested with its current revision, commit, labels and accounts."""
+    fields = _object(document)
+    number = _needed_number(fields, "_number")
+    status = _text(fields, "status")
     if status not in set(ChangeStatus):
-        raise Permanent(f"Gerrit shows no known status of change {number}")
-    current, message = _current_from(found, number)
+        raise Permanent(f"Gerrit sends no known status of change {number}")
+    current, message = _current_from(fields, number)
     return Change(
         key=ChangeKey(instance, number),
-        project=_needed(found, "project"),
-        branch=_needed(found, "branch").removeprefix("refs/heads/"),
-        change_id=_text(found, "change_id"),
-        subject=_text(found, "subject"),
+        project=_needed(fields, "project"),
+        branch=_needed(fields, "branch").removeprefix("refs/heads/"),
+        change_id=_text(fields, "change_id"),
+        subject=_text(fields, "subject"),
         status=ChangeStatus(status),
-        updated=_moment(found, "updated"),
+        updated=_moment(fields, "updated"),
         current=current,
         message=message,
-        owner=_person(found.get("owner")),
-        is_wip=found.get("work_in_progress") is True,
-        is_private=found.get("is_private") is True,
-        # Where a submit rewrites the commit, what it made is the last patch set.
+        owner=_person(fields.get("owner")),
+        is_wip=fields.get("work_in_progress") is True,
+        is_private=fields.get("is_private") is True,
+        # If the submit rewrote the commit, the new commit is the last patch set.
         merged_as=current.revision if status == ChangeStatus.MERGED else None,
-        submitted=_moment(found, "submitted") if _text(found, "submitted") else None,
-        votes=_votes(found),
+        submitted=_moment(fields, "submitted") if _text(fields, "submitted") else None,
+        votes=_votes(fields),
     )
 
 
 def number_in(document: object) -> int | None:
-    """The number of a change that may be unreadable otherwise."""
+    """Parse only the number of a change."""
     return _number(_object(document), "_number")
 
 
 def has_more(page: Sequence[object]) -> bool:
-    """Whether the changes of a page are not the last ones."""
+    """Whether there is another page of changes."""
     return bool(page) and _object(page[-1]).get("_more_changes") is True
 
 
 def messages_from(document: object) -> list[PostedMessage]:
-    """The messages on a change, oldest first."""
-    messages = [_message(_object(each)) for each in listed(document)]
+    """Parse the messages on a change, oldest first."""
+    messages = [_message(_object(item)) for item in listed(document)]
     return sorted(messages, key=lambda message: message.written)
 
 
 def replies_from(document: object) -> Mapping[str, str]:
-    """The comments on patch sets as a whole, oldest first, by the id of the message they came with."""
-    comments = [_object(each) for each in listed(_object(document).get(_PATCH_SET_LEVEL, []))]
+    """Parse the comments on whole patch sets, oldest first, by the ID of the message with which they came."""
+    comments = [_object(item) for item in listed(_object(document).get(_PATCH_SET_LEVEL, []))]
     replies: dict[str, list[str]] = {}
     for comment in sorted(comments, key=lambda comment: _text(comment, "updated")):
         replies.setdefault(_text(comment, "change_message_id"), []).append(_text(comment, "message"))
@@ -76,29 +76,29 @@ def replies_from(document: object) -> Mapping[str, str]:
 
 
 def labels_from(document: object) -> dict[str, int]:
-    """The labels that a review has set."""
+    """Parse the labels that a review has set."""
     labels = _object(_object(document).get("labels"))
     return {label: value for label in labels if (value := _whole(labels[label])) is not None}
 
 
 def account_from(document: object) -> str:
-    """The id by which Gerrit knows an account."""
+    """Parse the ID of an account."""
     return str(_needed_number(_object(document), "_account_id"))
 
 
 def listed(document: object) -> list[Any]:
-    """The items of a list."""
+    """Return the items of a list."""
     if not isinstance(document, list):
-        raise Permanent("Gerrit answers with something else than a list")
+        raise Permanent("Gerrit's response is not a list")
     return document
 
 
 def _current_from(change: Mapping[str, Any], number: int) -> tuple[PatchSet, str]:
-    """The current patch set with its commit message."""
+    """Parse the current patch set and its commit message."""
     revision = _text(change, "current_revision")
     shown = _object(_object(change.get("revisions")).get(revision))
     if not _REVISION.fullmatch(revision) or "commit" not in shown:
-        raise Permanent(f"Gerrit shows no current revision of change {number} with its commit")
+        raise Permanent(f"Gerrit sends no current revision of change {number} with its commit")
     commit, patch_set = _object(shown["commit"]), _needed_number(shown, "_number")
     parents = [_text(_object(parent), "commit") for parent in listed(commit.get("parents", []))]
     current = PatchSet(
@@ -121,7 +121,7 @@ def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def _ballots(labels: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Label, account and vote; who may vote and did not has no value, or a zero."""
+    """Yield label, account and vote; an account that has not voted has no value, or a zero."""
     for label, shown in labels.items():
         for ballot in listed(_object(shown).get("all", [])):
             value = _whole(_object(ballot).get("value"))
@@ -129,22 +129,22 @@ def _ballots(labels: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
                 yield label, account_from(ballot), value
 
 
-def _message(found: Mapping[str, Any]) -> PostedMessage:
+def _message(fields: Mapping[str, Any]) -> PostedMessage:
     return PostedMessage(
-        id=_needed(found, "id"),
-        patch_set=_number(found, "_revision_number") or 0,
-        author=_person(found.get("author")),
-        written=_moment(found, "date"),
-        text=_with_names(found),
-        tag=_text(found, "tag"),
+        id=_needed(fields, "id"),
+        patch_set=_number(fields, "_revision_number") or 0,
+        author=_person(fields.get("author")),
+        written=_moment(fields, "date"),
+        text=_with_names(fields),
+        tag=_text(fields, "tag"),
     )
 
 
 def _with_names(message: Mapping[str, Any]) -> str:
-    """The text as the pages and the events show it: people by name and address."""
-    people = (_person(each) for each in listed(message.get("accounts_in_message", [])))
+    """Replace accounts by names and addresses, as on Gerrit's pages and in its events."""
+    people = map(_person, listed(message.get("accounts_in_message", [])))
     names = {person.account: _named(person) for person in people}
-    return _ACCOUNT.sub(lambda found: names.get(found[1], found[0]), _text(message, "message"))
+    return _ACCOUNT.sub(lambda match: names.get(match[1], match[0]), _text(message, "message"))
 
 
 def _named(person: Person) -> str:
@@ -153,12 +153,12 @@ def _named(person: Person) -> str:
 
 
 def _person(document: object) -> Person:
-    found = _object(document)
-    account, tags = _number(found, "_account_id"), found.get("tags")
+    fields = _object(document)
+    account, tags = _number(fields, "_account_id"), fields.get("tags")
     return Person(
-        name=_text(found, "name"),
-        email=_text(found, "email"),
-        username=_text(found, "username"),
+        name=_text(fields, "name"),
+        email=_text(fields, "email"),
+        username=_text(fields, "username"),
         account="" if account is None else str(account),
         is_service=isinstance(tags, list) and _SERVICE in tags,
     )
@@ -168,7 +168,7 @@ def _moment(holder: Mapping[str, Any], key: str) -> datetime:
     try:
         return datetime.fromisoformat(_needed(holder, key)[:_MICROSECONDS]).replace(tzinfo=UTC)
     except ValueError:
-        raise Permanent(f"Gerrit shows no date as '{key}'") from None
+        raise Permanent(f"Gerrit sends no date as '{key}'") from None
 
 
 def _object(document: object) -> Mapping[str, Any]:
@@ -178,20 +178,20 @@ def _object(document: object) -> Mapping[str, Any]:
 def _needed(holder: Mapping[str, Any], key: str) -> str:
     text = _text(holder, key)
     if not text:
-        raise Permanent(f"Gerrit shows no '{key}'")
+        raise Permanent(f"Gerrit sends no '{key}'")
     return text
 
 
 def _text(holder: Mapping[str, Any], key: str) -> str:
-    """A text without what databases refuse; empty without one."""
-    found = holder.get(key)
-    return found.replace("\0", "").encode(errors="replace").decode() if isinstance(found, str) else ""
+    """Return a string without the characters that PostgreSQL refuses; empty if there is none."""
+    text = holder.get(key)
+    return text.replace("\0", "").encode(errors="replace").decode() if isinstance(text, str) else ""
 
 
 def _needed_number(holder: Mapping[str, Any], key: str) -> int:
     number = _number(holder, key)
     if number is None:
-        raise Permanent(f"Gerrit shows no '{key}'")
+        raise Permanent(f"Gerrit sends no '{key}'")
     return number
 
 
@@ -200,5 +200,5 @@ def _number(holder: Mapping[str, Any], key: str) -> int | None:
     return number if number is not None and 0 < number < 1 << 31 else None
 
 
-def _whole(found: object) -> int | None:
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

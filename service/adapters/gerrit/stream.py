@@ -1,4 +1,4 @@
-"""Listens to Gerrit's ``stream-events`` through the system's OpenSSH client, one connection at a time."""
+"""Gerrit's ``stream-events`` over the system's OpenSSH client, one connection at a time."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OPTIONS: Final = (
-    *("-F", "none"),  # nobody's own settings decide how, and through what, the server is reached
+    *("-F", "none"),  # no user's settings decide the route to the server
     "-T",
     *("-o", "BatchMode=yes"),
-    *("-o", "IdentitiesOnly=yes"),  # the keys of an agent would use up the tries that the server allows
+    *("-o", "IdentitiesOnly=yes"),  # trying the keys of an agent would exhaust the server's limit of attempts
     *("-o", "StrictHostKeyChecking=yes"),
     *("-o", "UpdateHostKeys=no"),
     *("-o", "ConnectTimeout=10"),
     *("-o", "ServerAliveInterval=15"),
     *("-o", "ServerAliveCountMax=3"),
-    *("-o", "LogLevel=VERBOSE"),  # says when the server let us in; it is silent until something happens
+    *("-o", "LogLevel=VERBOSE"),  # reports the sign-in; Gerrit sends nothing before the first event
 )
-_LET_IN: Final = b"\nAuthenticated to "
-# What ssh says after the reason of an end, or without one.
+_SIGNED_IN: Final = b"\nAuthenticated to "
+# Messages that ssh prints after the reason of an end, or without a reason.
 _CHATTER: Final = ("Authenticated to ", "Transferred: ", "Bytes per second: ", "Disconnected from ")
 _REFUSALS: Final = (
     "Permission denied",
@@ -43,14 +43,14 @@ _REFUSALS: Final = (
     "authentication fail",
     "events not permitted",
 )
-_PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK")  # the secrets of the service are nothing to ssh
+_PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK")  # ssh gets no secret of the service
 _CHUNK_BYTES: Final = 1 << 16
-_WORDS_BYTES: Final = 4096
+_STDERR_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it came, without its end; of one that is longer than an event may be, the beginning."""
+    """A line without its end; only the beginning of a line that is longer than an event can be."""
 
     body: bytes
     is_whole: bool = True
@@ -61,15 +61,15 @@ class GerritStream:
     """The event stream of a server.
 
     Args:
-        host: of Gerrit's own SSH server.
-        port: of Gerrit's own SSH server.
-        user: an account that has the capability Stream Events.
+        host: the host of Gerrit's own SSH server.
+        port: the port of Gerrit's own SSH server.
+        user: an account with the capability Stream Events.
         key: its private key, without a passphrase or held by an agent.
-        known_hosts: the file that holds the server's host key; no other host is spoken to.
-        types: the types of events to ask for; empty: all. The server tells of dropped events in any case.
-        connect_seconds: how long it may take until the server lets us in.
-        settle_seconds: after that, until it has begun to listen on our behalf.
-        program: the client, with words to put in front of ours.
+        known_hosts: the file with the server's host key; Benchgate connects to no other host.
+        types: the types of events to request; empty: all. The server reports dropped events in any case.
+        connect_seconds: limit for the sign-in.
+        settle_seconds: time after the sign-in until the server has subscribed this client to events.
+        program: the client, with arguments to put before the others.
     """
 
     host: str
@@ -84,7 +84,7 @@ class GerritStream:
 
     @contextmanager
     def lines(self) -> Iterator[Lines]:
-        """A new connection, closed at the end. Use it in a thread that lives at least as long.
+        """Open a connection, closed at the end. The calling thread must outlive it.
 
         Raises:
             Transient: the client cannot be started.
@@ -92,12 +92,12 @@ class GerritStream:
         try:
             process = subprocess.Popen(  # noqa: S603 - an argument list of the operator's own settings
                 guarded(self._command(), signal.SIGKILL),
-                # Open and empty: its end could be taken for the end of the session.
+                # Kept open: the end of stdin may end the session.
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-                start_new_session=True,  # no terminal to ask for a passphrase, and one group to kill
+                start_new_session=True,  # no terminal for a passphrase prompt, and one process group to kill
             )
         except OSError as error:
             raise Transient(f"ssh cannot be started: {error}") from error
@@ -109,7 +109,7 @@ class GerritStream:
                     os.killpg(process.pid, signal.SIGKILL)
 
     def _command(self) -> tuple[str, ...]:
-        wanted = " ".join(f"-s {each}" for each in self.types)
+        wanted = " ".join(f"-s {kind}" for kind in self.types)
         return (
             *self.program,
             *_OPTIONS,
@@ -122,38 +122,41 @@ class GerritStream:
 
 
 class Lines:
-    """The lines of one connection, as they come."""
+    """The lines of one connection, in the order of arrival."""
 
     def __init__(self, process: subprocess.Popen[bytes], stream: GerritStream) -> None:
         self._process = process
         self._stream = stream
         self._connect_by = time.monotonic() + stream.connect_seconds
-        self._connected_at = math.inf  # once the server let us in, when it will listen on our behalf
+        self._connected_at = math.inf  # after the sign-in, the time at which the subscription is complete
         self._cutter = Cutter()
         self._ready: deque[Line] = deque()
-        self._words = b"\n"
+        self._stderr = b"\n"
         self._has_ended = False
         self._poller = select.poll()
         self._errors = cast("IO[bytes]", process.stderr).fileno()
         output = cast("IO[bytes]", process.stdout).fileno()
-        self._readers: dict[int, Callable[[bytes], None]] = {output: self._hear, self._errors: self._overhear}
+        self._readers: dict[int, Callable[[bytes], None]] = {
+            output: self._read_stdout,
+            self._errors: self._read_stderr,
+        }
         for descriptor in self._readers:
             os.set_blocking(descriptor, False)
             self._poller.register(descriptor, select.POLLIN)
 
     @property
     def is_connected(self) -> bool:
-        """Whether the server has begun to tell what happens: what happened before is not told."""
+        """Whether the server has subscribed this client; it sends no earlier events."""
         return time.monotonic() >= self._connected_at
 
     def next_line(self, seconds: float) -> Line | None:
-        """The next line; None when none came within so many seconds.
+        """Wait for the next line; None after the given seconds.
 
-        A line that the end of the connection cut off is dropped, like all that comes after it.
+        An incomplete last line of a connection is dropped.
 
         Raises:
-            Refused: the server does not accept our key, or we do not accept the server's.
-            Transient: the connection ended, or none was made in time; says why.
+            Refused: the server rejects the key, or its own host key is not the known one.
+            Transient: the connection ended, or the sign-in took too long; the message has the reason.
         """
         deadline = time.monotonic() + seconds
         while not self._ready:
@@ -164,52 +167,52 @@ class Lines:
                 self._read(left)
             elif wake < deadline:
                 limit = self._stream.connect_seconds
-                raise Transient(f"{self._stream.host} did not let us in within {limit:.0f} s")
+                raise Transient(f"{self._stream.host} accepted no connection within {limit:.0f} s")
             else:
                 return None
         return self._ready.popleft()
 
     def _read(self, seconds: float) -> None:
-        """Take what came, waiting for it up to ``seconds``."""
-        found = self._poller.poll(max(1, int(seconds * 1000)))
-        for descriptor, _ in found:
+        """Read the available output, waiting for it up to ``seconds``."""
+        readable = self._poller.poll(max(1, int(seconds * 1000)))
+        for descriptor, _ in readable:
             self._readers[descriptor](os.read(descriptor, _CHUNK_BYTES))
-        # A pipe that something else still holds has no end; once the program has, what is in it is all.
-        if not found and self._process.poll() is not None and not self._poller.poll(0):
+        # A pipe that another process holds never ends. After the program's end, an empty pipe is the end.
+        if not readable and self._process.poll() is not None and not self._poller.poll(0):
             self._has_ended = True
 
-    def _hear(self, chunk: bytes) -> None:
+    def _read_stdout(self, chunk: bytes) -> None:
         self._has_ended = not chunk
         self._ready.extend(self._cutter.feed(chunk))
         if self._ready:
             self._connected_at = min(self._connected_at, time.monotonic())
 
-    def _overhear(self, chunk: bytes) -> None:
+    def _read_stderr(self, chunk: bytes) -> None:
         if not chunk:
-            # A closed pipe is always ready: the loop would spin until the program ends.
+            # A closed pipe is always ready, so the loop would spin until the program ends.
             self._poller.unregister(self._errors)
-        words = self._words + chunk
-        if self._connected_at == math.inf and _LET_IN in words:
+        stderr = self._stderr + chunk
+        if self._connected_at == math.inf and _SIGNED_IN in stderr:
             self._connected_at = time.monotonic() + self._stream.settle_seconds
-        self._words = words[-_WORDS_BYTES:]
+        self._stderr = stderr[-_STDERR_BYTES:]
 
     def _end(self) -> Transient:
-        """Why the connection ended, in the last words of ssh."""
+        """Make the error with the last message of ssh."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         with suppress(BlockingIOError):
             while chunk := os.read(self._errors, _CHUNK_BYTES):
-                self._overhear(chunk)
-        lines = [line.strip() for line in self._words.decode(errors="replace").splitlines()]
-        said = [line for line in lines if line and not line.startswith(_CHATTER)]
+                self._read_stderr(chunk)
+        lines = [line.strip() for line in self._stderr.decode(errors="replace").splitlines()]
+        messages = [line for line in lines if line and not line.startswith(_CHATTER)]
         code = self._process.returncode
-        why = plain(said[-1], 300) if said else f"ssh ended with exit code {code}"
-        kind = Refused if any(each.lower() in why.lower() for each in _REFUSALS) else Transient
+        why = plain(messages[-1], 300) if messages else f"ssh ended with exit code {code}"
+        kind = Refused if any(refusal.lower() in why.lower() for refusal in _REFUSALS) else Transient
         return kind(f"no event stream from {self._stream.host}: {why}")
 
 
 class Cutter:
-    """Cuts what comes in pieces into lines, and never holds more of one than an event may be long."""
+    """A splitter of chunks into lines, which never holds more of a line than the longest event."""
 
     def __init__(self, bound: int = MAX_BYTES) -> None:
         self._bound = bound
@@ -217,7 +220,7 @@ class Cutter:
         self._is_over = False
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
-        """The lines that end in this piece, and the beginning of one as soon as it is too long."""
+        """Yield the lines that end in this chunk, and the beginning of a line as soon as it is too long."""
         for number, piece in enumerate(chunk.split(b"\n")):
             if number:
                 if not self._is_over:
@@ -232,5 +235,5 @@ class Cutter:
 
 
 def _literal(path: Path) -> str:
-    """A path as ssh reads it: words are cut at blanks, and a percent sign begins the name of a value."""
+    """Quote a path for an ssh option, in which blanks separate words and ``%`` begins a token."""
     return '"' + str(path).replace("%", "%%") + '"'

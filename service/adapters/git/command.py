@@ -1,4 +1,4 @@
-"""Runs git so that neither the user's settings nor a repository's content decide what is started."""
+"""Calls of git in which neither the user's settings nor a repository's content can start a program."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
 ERROR_BYTES: Final = 8192
-# Through the environment's own file, because git hands it on to the other side of a local fetch as well,
-# and drops what was given by -c there.
+# In a file named by the environment: git also passes that to the other side of a local fetch, but not `-c`.
 SETTINGS: Final = """\
 [core]
 \thooksPath = /dev/null
@@ -41,10 +40,10 @@ SETTINGS: Final = """\
 [protocol "ssh"]
 \tallow = always
 [safe]
-\t; Only repositories that the operator named are ever opened, and they may belong to another user.
+\t; Benchgate opens only repositories that the operator named, and another user may own them.
 \tdirectory = *
 [fetch]
-\t; Loose objects of an interrupted fetch would look like a whole commit.
+\t; Loose objects of an interrupted fetch would look like a complete commit.
 \tunpackLimit = 1
 \trecurseSubmodules = false
 [gc]
@@ -55,7 +54,7 @@ SETTINGS: Final = """\
 [advice]
 \tdetachedHead = false
 """
-# Credentials are found where their programs look: ~/.netrc, ~/.ssh, an agent.
+# Programs find credentials in their usual places: ~/.netrc, ~/.ssh, an agent.
 _PASSED_ON: Final = (
     "PATH",
     "HOME",
@@ -75,18 +74,18 @@ _CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@]+@")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How a git command ended. ``errors`` holds no credentials."""
+    """The result of a git command. ``errors`` contains no credentials."""
 
     code: int
     output: bytes
     errors: str
 
     def line(self) -> str:
-        """The output as one line of text."""
+        """Decode the output as one line of text."""
         return self.output.decode(errors="replace").strip()
 
     def failure(self, what: str) -> NotFound | Transient:
-        """The error to raise: NotFound where the other side says so, else Transient."""
+        """Make the error to raise: NotFound if git reports so, else Transient."""
         lines = [line for line in self.errors.splitlines() if line.startswith(("fatal:", "error:"))]
         reason = lines[0] if lines else self.errors.strip()[:300] or f"exit code {self.code}"
         kind = NotFound if _MISSING.search(self.errors) else Transient
@@ -94,10 +93,10 @@ class Answer:
 
 
 class Git:
-    """The installed git with settings of ours alone.
+    """The installed git with Benchgate's settings only.
 
     Args:
-        settings: a file of ours that holds ``SETTINGS``.
+        settings: a file with ``SETTINGS``.
     """
 
     def __init__(self, settings: Path) -> None:
@@ -115,24 +114,24 @@ class Git:
 
         Args:
             directory: the repository.
-            arguments: command and arguments; nothing in them is interpreted by a shell.
-            seconds: wall time after which it and its children are killed.
-            inherit: descriptors that stay open in git; a lock held through one outlives this process.
+            arguments: command and arguments; no shell interprets them.
+            seconds: wall time after which git and its children are killed.
+            inherit: descriptors that stay open in git, so that their locks outlive this process.
 
         Raises:
-            Transient: the time is over, or git cannot be started.
-            BadInput: it wrote more than ``OUTPUT_BYTES``.
+            Transient: git took too long or cannot be started.
+            BadInput: git wrote more than ``OUTPUT_BYTES``.
         """
         with tempfile.TemporaryFile() as errors:
             try:
-                process = subprocess.Popen(  # noqa: S603 - an argument list, and every name in it was checked
+                process = subprocess.Popen(  # noqa: S603 - an argument list of checked names
                     ["git", "-C", str(directory), *arguments],  # noqa: S607 - the operator's PATH
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     env=self._environment(),
                     pass_fds=inherit,
-                    start_new_session=True,  # no terminal to ask for a password, and one group to kill
+                    start_new_session=True,  # no terminal for a password prompt, and one group to kill
                 )
             except OSError as error:
                 raise Transient(f"git cannot be started: {error}") from error
@@ -160,9 +159,9 @@ class Git:
 
 
 def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> bytes:
-    """Everything that git writes until it ends."""
+    """Read the output of git until it ends."""
     stream = process.stdout
-    if stream is None:  # pragma: no cover - it was asked for
+    if stream is None:  # pragma: no cover - a pipe was requested
         return b""
     deadline = time.monotonic() + seconds
     collected = bytearray()
@@ -174,7 +173,7 @@ def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> 
                 break
             collected += chunk
             if len(collected) > OUTPUT_BYTES:
-                raise BadInput(f"git {command} answers with more than {OUTPUT_BYTES >> 20} MiB")
+                raise BadInput(f"git {command} wrote more than {OUTPUT_BYTES >> 20} MiB")
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

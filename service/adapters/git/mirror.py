@@ -1,4 +1,4 @@
-"""Mirrors of the projects' repositories, read through git."""
+"""Mirrors of the projects' repositories."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
-TEXT_BYTES: Final = 1 << 20  # far above any project file a person writes
+TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
 _LOOK_EVERY_SECONDS: Final = 0.05
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _CHANGE: Final = re.compile(r"refs/changes/[0-9]{2}/[0-9]{1,10}/[0-9]{1,10}")
-# git's own rules for a name, without what a refspec or an option could be made of.
+# git's own rules for a ref name, without characters that form a refspec or an option.
 _PART: Final = r"(?![-.])[^\x00-\x20\x7f~^:?*\[\\/]+(?<![.])(?<!\.lock)"
 _BRANCH: Final = re.compile(rf"(?=.{{1,250}}\Z)(?!.*\.\.)(?!.*@\{{)refs/heads/{_PART}(/{_PART})*")
 _PROJECT: Final = re.compile(
@@ -37,15 +37,15 @@ _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
 
 
 class GitSource:
-    """Bare mirrors under a directory, one per project, made when first asked for.
+    """Bare mirrors below a directory, one per project, created on first use.
 
-    Any number of processes may share the directory. Revisions are 40 hexadecimal digits or a ref that
-    was fetched.
+    Any number of processes may share the directory. A revision is a commit ID of 40 hexadecimal digits, or a
+    fetched ref.
 
     Args:
-        root: the directory; it belongs to this program.
-        remotes: where a project is fetched from, a URL or a path; chosen by the operator, not by events.
-        fetch_seconds: how long a fetch may take.
+        root: the directory, which belongs to this program.
+        remotes: returns the URL or path to fetch a project from; the operator chooses it, not an event.
+        fetch_seconds: limit for a fetch.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class GitSource:
         self._remove_stale_worktrees()
 
     def fetch(self, project: str, *refs: str) -> None:
-        """Bring branches, changes' refs or commit ids in; commits that are there already cost nothing.
+        """Fetch branches, change refs or commit IDs; commits that the mirror already has cost nothing.
 
         Raises:
-            NotFound: the remote has no such repository or ref, or the name cannot be one.
+            NotFound: the remote has no such repository or ref, or the name is not valid.
             Transient: the remote cannot be reached, or another process holds the mirror too long.
         """
         mirror = self._path_of(project)
@@ -85,14 +85,14 @@ class GitSource:
             if answer.code:
                 _clear_abandoned_lock(answer, mirror)
                 raise answer.failure(f"fetch of {project}")
-            # Without it every fetch leaves one more pack; that it failed harms nothing.
+            # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
                 self._git.run(
                     mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,)
                 )
 
     def head(self, project: str, branch: str) -> str:
-        """The commit id of a branch as it was last fetched.
+        """Return the commit ID of a branch at its last fetch.
 
         Raises:
             NotFound: the mirror has no such branch.
@@ -101,7 +101,7 @@ class GitSource:
         return self._resolve(project, f"refs/heads/{branch}", "commit")
 
     def tree(self, project: str, revision: str) -> str:
-        """The id of the Git tree of a revision.
+        """Return the tree ID of a revision.
 
         Raises:
             NotFound: the mirror has no such revision.
@@ -110,7 +110,7 @@ class GitSource:
         return self._resolve(project, revision, "tree")
 
     def parent(self, project: str, revision: str) -> str | None:
-        """The first parent's commit id; None for a root commit.
+        """Return the commit ID of the first parent; None for a root commit.
 
         Raises:
             NotFound: the mirror has no such revision.
@@ -122,7 +122,7 @@ class GitSource:
         return ids[1] if len(ids) > 1 else None
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        """Whether a revision is part of a branch as it was last fetched.
+        """Whether a revision is part of a branch at its last fetch.
 
         Raises:
             NotFound: the mirror has no such revision or branch.
@@ -133,16 +133,16 @@ class GitSource:
         return self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
 
     def read(self, project: str, revision: str, path: str) -> str | None:
-        """A UTF-8 file of a revision; None where it has none, or anything but a regular file there.
+        """Read a UTF-8 file of a revision; None if the path is missing or not a regular file.
 
         Raises:
-            BadInput: larger than 1 MiB, or not UTF-8.
+            BadInput: the file is larger than 1 MiB, or not UTF-8.
             NotFound: the mirror has no such revision.
             Transient: git took too long.
         """
         tree = self._resolve(project, revision, "tree")
         if "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
-            return None  # no file of a tree is called that
+            return None  # no file of a tree can have this name
         answer = self._ask(project, "ls-tree", "-z", "--long", "--end-of-options", tree, path)
         entry, _, name = answer.output.rstrip(b"\0").partition(b"\t")
         if name != path.encode() or not entry.startswith(b"100"):
@@ -157,13 +157,13 @@ class GitSource:
             raise BadInput("not UTF-8 text", path) from None
 
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
-        """The paths that differ between two revisions; a rename is two paths.
+        """List the paths that differ between two revisions; a rename is two paths.
 
-        Bytes that are not UTF-8 are replaced: the paths are for matching and showing.
+        Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
 
         Raises:
             NotFound: the mirror has no such revision.
-            BadInput: more paths than can be looked at.
+            BadInput: there are too many paths.
             Transient: git took too long.
         """
         trees = [self._resolve(project, revision, "tree") for revision in (base, patch)]
@@ -173,13 +173,13 @@ class GitSource:
 
     @contextmanager
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
-        """A directory of its own with the files of a revision, gone afterwards whatever happened to it.
+        """Create a directory with the files of a revision, and remove it at the end of the block.
 
-        Git does not know it as a work tree; a ``.git`` in it is its user's, so never run git in it.
+        Never run git in it: a patch set may have put a ``.git`` there, and it is no work tree of the mirror.
 
         Raises:
             NotFound: the mirror has no such revision.
-            Transient: no space, or git took too long.
+            Transient: the disk is full, or git took too long.
             Permanent: the directory cannot be removed afterwards.
         """
         commit = self._resolve(project, revision, "commit")
@@ -193,7 +193,7 @@ class GitSource:
                 if answer.code:
                     _clear_abandoned_lock(answer, mirror)
                     raise answer.failure(f"checkout of {project} at {commit}")
-                # It names a path of the host, which is none of the user's business.
+                # The file shows a path of the host.
                 (place / ".git").unlink()
             yield place
 
@@ -239,7 +239,7 @@ class GitSource:
 
     @contextmanager
     def _worktree_directory(self) -> Iterator[Path]:
-        """A new directory, locked for as long as this process lives and uses it."""
+        """Create a directory that is locked while this process lives and uses it."""
         directory = self._worktrees.absolute() / f"{os.getpid()}-{secrets.token_hex(6)}"
         with _locked(self._worktrees / "all", LOCAL_SECONDS):
             directory.mkdir()
@@ -254,7 +254,7 @@ class GitSource:
                 os.close(descriptor)
 
     def _remove_stale_worktrees(self) -> None:
-        """Remove what killed processes left. A lock tells, also across containers, where numbers do not."""
+        """Remove directories of killed processes. Unlike a process ID, a lock works across containers."""
         with _locked(self._worktrees / "all", LOCAL_SECONDS):
             for directory in self._worktrees.iterdir():
                 if not directory.is_dir():
@@ -275,9 +275,9 @@ def _checked(ref: str) -> str:
 
 
 def _kept_as(ref: str) -> str:
-    """The ref of the mirror that keeps what was fetched from being collected.
+    """Return the mirror's ref for a fetched ref, which protects the commits from garbage collection.
 
-    The names are flat: git stores no ``rel/1`` beside a ``rel``, and a remote may replace one by the other.
+    The names are flat, because a remote may replace ``rel`` by ``rel/1``, and git cannot store both.
     """
     if _COMMIT.fullmatch(ref):
         return f"refs/benchgate/commits/{ref}"
@@ -286,7 +286,7 @@ def _kept_as(ref: str) -> str:
 
 @contextmanager
 def _locked(path: Path, seconds: float) -> Iterator[int]:
-    """Exclude other processes and threads; the lock's descriptor. Raises Transient after ``seconds``."""
+    """Lock out other processes and threads, and yield the descriptor. Raises Transient after ``seconds``."""
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + seconds
@@ -308,7 +308,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _clear_abandoned_lock(answer: Answer, mirror: Path) -> None:
-    """Remove a lock of git's that a killed git left. Ours is held, by git as well: nobody else is in here."""
+    """Remove a lock file of a killed git. The caller holds the mirror's lock, so no git uses the file."""
     for name in _LOCKED.findall(answer.errors):
         path = Path(name) if Path(name).is_absolute() else mirror / name
         if path.is_relative_to(mirror):
@@ -316,12 +316,12 @@ def _clear_abandoned_lock(answer: Answer, mirror: Path) -> None:
 
 
 def _forget_removed_worktrees(mirror: Path) -> None:
-    """Remove the mirror's notes about directories that are gone, unfinished ones as well."""
-    for notes in (mirror / "worktrees").glob("*"):
-        link = notes / "gitdir"
-        # It names the directory's ``.git``, which is removed at once.
+    """Remove the mirror's records of missing and unfinished work trees."""
+    for record in (mirror / "worktrees").glob("*"):
+        link = record / "gitdir"
+        # It names the directory's ``.git``, which ``checkout`` removes at once.
         if not link.exists() or not Path(link.read_text().strip()).parent.exists():
-            remove_tree(notes)
+            remove_tree(record)
 
 
 def _write_settings(path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Local builds: a repository and a build on the machine of the person who asks, without a server."""
+"""Local builds: a repository and a build on a developer's machine, without a server."""

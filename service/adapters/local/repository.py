@@ -1,4 +1,4 @@
-"""The repository of the person at the desk, asked in that person's own environment."""
+"""The developer's own repository, read in their own environment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def resolve_revision(repository: Path, revision: str) -> str:
-    """The commit id that a revision means there.
+    """Resolve a revision to a commit ID.
 
     Raises:
-        BadInput: no repository, or no such revision.
+        BadInput: there is no repository, or no such revision.
     """
     words = [
         "git",
@@ -36,9 +36,9 @@ def resolve_revision(repository: Path, revision: str) -> str:
         raise BadInput(f"git does not answer: {error}", str(repository)) from None
     if done.returncode:
         where = str(repository.resolve())
-        if "Needed a single revision" in done.stderr:  # a repository, then, without that revision
+        if "Needed a single revision" in done.stderr:  # the repository exists, the revision does not
             raise BadInput(f"there is no revision {revision!r}", where)
-        said = done.stderr.strip().splitlines()
-        why = said[-1].removeprefix("fatal: ") if said else "git gave no reason"
-        raise BadInput(f"it cannot be asked for the revision {revision!r}: {why}", where)
+        messages = done.stderr.strip().splitlines()
+        why = messages[-1].removeprefix("fatal: ") if messages else "git gave no reason"
+        raise BadInput(f"git cannot resolve the revision {revision!r}: {why}", where)
     return done.stdout.split()[-1]

@@ -1,4 +1,4 @@
-"""The model Gerrit answers in the shapes of the recorded one, and follows its rules."""
+"""The model Gerrit has the responses and the rules of a recorded real one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def server(model: GerritModel) -> GerritReview:
     return GerritReview("gerrit", URL, Password("buildbot", SECRET), transport=model.transport)
 
 
-def told(
+def send(
     model: GerritModel, method: str, path: str, document: object = None, by: str = "buildbot"
 ) -> httpx.Response:
     with httpx.Client(transport=model.transport, auth=(by, SECRET)) as client:
@@ -47,7 +47,7 @@ def recorded(name: str) -> str:
 
 
 def misfits(model: Any, sample: Any, path: str = "") -> list[str]:  # noqa: ANN401 - JSON
-    """Where a document of the model says what the recorded one does not say, or says it otherwise."""
+    """List the places at which a document of the model differs from the recorded one."""
     if isinstance(model, dict) and isinstance(sample, dict):
         known = {unnamed(key): value for key, value in sample.items()}
         found = [f"{path}.{key}" for key in model if unnamed(key) not in known]
@@ -55,9 +55,9 @@ def misfits(model: Any, sample: Any, path: str = "") -> list[str]:  # noqa: ANN4
             found += misfits(model[key], known[unnamed(key)], f"{path}.{key}")
         return found
     if isinstance(model, list) and isinstance(sample, list):
-        # An item is as recorded when it is like any of those that were.
+        # An item matches if it matches any recorded item.
         attempts = [[misfits(item, known, f"{path}[]") for known in sample] for item in model if sample]
-        return [found for each in attempts for found in min(each, key=len)]
+        return [misfit for attempt in attempts for misfit in min(attempt, key=len)]
     return [] if kind(model) == kind(sample) else [f"{path}: {model!r}, not {sample!r}"]
 
 
@@ -96,15 +96,15 @@ def kind(value: object) -> str:
         ),
     ],
 )
-def test_an_answer_has_the_recorded_shape(
+def test_a_response_has_the_recorded_shape(
     model: GerritModel, method: str, path: str, document: object, sample: str
 ) -> None:
     model.upload(2, SECOND)
     model.upload(1, FIRST)
     model.files[FIRST] = {"hash_table.cc"}
     asked = {"message": "hm", "comments": {"hash_table.cc": [{"line": 1, "message": "why int?"}]}}
-    told(model, "POST", f"changes/1/revisions/{FIRST}/review", asked, by="bob")
-    response = told(model, method, path, document)
+    send(model, "POST", f"changes/1/revisions/{FIRST}/review", asked, by="bob")
+    response = send(model, method, path, document)
     _, _, body = recorded(sample).partition("\n\n")
     assert response.text.startswith(")]}'\n")
     known = json.loads(body.removeprefix(")]}'"))
@@ -123,27 +123,27 @@ def test_a_refusal_is_the_recorded_one(model: GerritModel, sample: str, revision
     model.upload(2, SECOND)
     model.abandon(2)
     path = f"changes/{1 if revision == FIRST else 2}/revisions/{revision}/review"
-    response = told(model, "POST", path, {"labels": {"Verified": -1}, "message": "late -1"})
+    response = send(model, "POST", path, {"labels": {"Verified": -1}, "message": "late -1"})
     head, _, body = recorded(sample).partition("\n\n")
     assert str(response.status_code) in head.splitlines()[0]
     assert response.text == body
     assert response.headers["Content-Type"] == "text/plain;charset=utf-8"
 
 
-def test_a_comment_on_a_file_that_the_patch_set_leaves_alone_is_refused_as_recorded(
+def test_a_comment_on_an_unchanged_file_is_refused_as_recorded(
     model: GerritModel,
 ) -> None:
     model.upload(4, FIRST)
     model.files[FIRST] = {"hash_table.cc"}
     asked = {"message": "Build Failed", "comments": {"another.cc": [{"line": 1, "message": "no"}]}}
-    response = told(model, "POST", f"changes/4/revisions/{FIRST}/review", asked)
+    response = send(model, "POST", f"changes/4/revisions/{FIRST}/review", asked)
     head, _, body = recorded("error-400-comment-on-another-file").partition("\n\n")
     assert str(response.status_code) in head.splitlines()[0]
     assert response.text == body
     assert len(model.changes[4].messages) == 1, "nothing of such a review is applied"
 
 
-def test_the_vote_is_cast_with_the_comments_that_gerrit_takes(
+def test_the_vote_is_cast_with_the_comments_that_gerrit_accepts(
     model: GerritModel, server: GerritReview
 ) -> None:
     model.upload(1, FIRST)
@@ -160,7 +160,7 @@ def test_the_vote_is_cast_with_the_comments_that_gerrit_takes(
     assert [log["reason"] for log in logs] == ["Gerrit answers 400: file b.cc not found in revision 1,1"]
 
 
-def test_the_vote_is_cast_without_comments_where_gerrit_takes_none(
+def test_the_vote_is_cast_without_comments_if_gerrit_accepts_none(
     model: GerritModel, server: GerritReview
 ) -> None:
     model.upload(1, FIRST)
@@ -173,20 +173,20 @@ def test_the_vote_is_cast_without_comments_where_gerrit_takes_none(
     assert len(server.messages(KEY)) == 2
 
 
-def test_commit_and_names_are_shown_only_on_demand(model: GerritModel) -> None:
+def test_commit_and_names_are_sent_only_on_request(model: GerritModel) -> None:
     model.upload(1, FIRST)
-    document = json.loads(told(model, "GET", "changes/1?o=CURRENT_REVISION").text.removeprefix(")]}'"))
+    document = json.loads(send(model, "GET", "changes/1?o=CURRENT_REVISION").text.removeprefix(")]}'"))
     assert "labels" not in document
     assert document["owner"] == {"_account_id": 1000002}
     assert "commit" not in document["revisions"][FIRST]
 
 
 def test_a_query_that_gerrit_would_not_parse_is_refused(model: GerritModel) -> None:
-    response = told(model, "GET", "changes/?q=project:%22unclosed")
+    response = send(model, "GET", "changes/?q=project:%22unclosed")
     assert (response.status_code, response.headers["Content-Type"]) == (400, "text/plain;charset=utf-8")
 
 
-def test_all_changes_come_however_small_the_servers_pages(model: GerritModel, server: GerritReview) -> None:
+def test_all_changes_are_listed_with_any_page_size(model: GerritModel, server: GerritReview) -> None:
     for number in range(1, 8):
         model.upload(number, str(number) * 40)
     model.page_limit = 2
@@ -209,7 +209,7 @@ def test_changes_of_other_projects_are_left_out(model: GerritModel) -> None:
 
 
 @pytest.mark.parametrize("place", [1, 3, 5])
-def test_a_change_too_long_to_read_hides_no_other(
+def test_an_overlong_change_hides_no_other_change(
     model: GerritModel, server: GerritReview, place: int
 ) -> None:
     for number in range(1, 6):
@@ -221,17 +221,19 @@ def test_a_change_too_long_to_read_hides_no_other(
     assert [log["event"] for log in logs] == ["gerrit.change_overlong"]
 
 
-def test_a_reply_from_the_pages_is_read_with_its_text(model: GerritModel, server: GerritReview) -> None:
+def test_a_reply_on_gerrits_pages_is_read_with_its_text(model: GerritModel, server: GerritReview) -> None:
     model.upload(1, FIRST)
     reply = model.say(1, "bob", "override MB-37948 known intermittent failure", as_comment=True)
     server.post(Review(KEY, FIRST, "Build Failed", {}, (InlineComment("a.cc", 3, "unused"),)))
-    said = {message.id: message for message in server.messages(KEY)}
-    assert said[reply].text == "Patch Set 1:\n\n(1 comment)\n\noverride MB-37948 known intermittent failure"
-    assert said[reply].author.account == "1000003"
+    messages = {message.id: message for message in server.messages(KEY)}
+    assert (
+        messages[reply].text == "Patch Set 1:\n\n(1 comment)\n\noverride MB-37948 known intermittent failure"
+    )
+    assert messages[reply].author.account == "1000003"
     assert server.messages(KEY)[-1].text == "Patch Set 1:\n\n(1 comment)\n\nBuild Failed"
 
 
-def test_remarks_on_lines_are_added_once(model: GerritModel, server: GerritReview) -> None:
+def test_inline_comments_are_added_once(model: GerritModel, server: GerritReview) -> None:
     model.upload(1, FIRST)
     for _ in range(2):
         server.post(Review(KEY, FIRST, "Build Failed", {}, (InlineComment("a.cc", 3, "unused"),)))
@@ -239,7 +241,7 @@ def test_remarks_on_lines_are_added_once(model: GerritModel, server: GerritRevie
     assert [message.text for message in server.messages(KEY)][-1] == "Patch Set 1:\n\nBuild Failed"
 
 
-def test_a_person_who_removes_a_vote_is_read_as_such(model: GerritModel, server: GerritReview) -> None:
+def test_the_person_who_removed_a_vote_is_known(model: GerritModel, server: GerritReview) -> None:
     model.upload(1, FIRST)
     server.post(Review(KEY, FIRST, "Build Failed", {"Verified": -1}))
     assert server.change(KEY).votes == {"Verified": {server.account: -1}}
@@ -250,7 +252,9 @@ def test_a_person_who_removes_a_vote_is_read_as_such(model: GerritModel, server:
     assert server.change(KEY).votes == {}
 
 
-def test_a_label_we_may_not_set_is_refused_with_its_message(model: GerritModel, server: GerritReview) -> None:
+def test_a_label_without_permission_is_refused_with_gerrits_message(
+    model: GerritModel, server: GerritReview
+) -> None:
     model.upload(1, FIRST)
     model.forbidden.add(("buildbot", "Verified"))
     with pytest.raises(Refused, match='Applying label "Verified": 1 is restricted'):
@@ -258,7 +262,9 @@ def test_a_label_we_may_not_set_is_refused_with_its_message(model: GerritModel, 
     assert len(server.messages(KEY)) == 1
 
 
-def test_an_answer_can_be_lost_after_the_review_was_applied(model: GerritModel, server: GerritReview) -> None:
+def test_a_response_can_be_lost_after_the_review_was_applied(
+    model: GerritModel, server: GerritReview
+) -> None:
     model.upload(1, FIRST)
     model.lost_answers = 1
     with pytest.raises(Transient, match="502"):

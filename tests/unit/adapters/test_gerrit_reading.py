@@ -1,4 +1,4 @@
-"""What is made of Gerrit's JSON where it differs from the usual, and where it is hostile."""
+"""Unusual and hostile JSON from Gerrit."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def change_with(**more: object) -> dict[str, Any]:
     return copy.deepcopy(RECORDED) | more
 
 
-def test_flags_are_set_where_they_are_shown() -> None:
+def test_flags_are_read() -> None:
     change = change_from(change_with(work_in_progress=True, is_private=True), "gerrit")
     assert (change.is_wip, change.is_private) == (True, True)
 
 
-def test_a_merged_change_is_on_its_branch_as_its_last_patch_set() -> None:
+def test_a_merged_change_is_merged_as_its_last_patch_set() -> None:
     assert change_from(change_with(status="MERGED"), "gerrit").merged_as == REVISION
 
 
-def test_a_branch_is_named_without_what_all_branches_share() -> None:
+def test_a_branch_is_named_without_refs_heads() -> None:
     assert change_from(change_with(branch="refs/heads/perf/one"), "gerrit").branch == "perf/one"
     assert change_from(change_with(branch="refs/meta/config"), "gerrit").branch == "refs/meta/config"
 
@@ -62,20 +62,20 @@ def test_a_merge_and_a_root_commit_have_their_parents() -> None:
     "key", ["_number", "project", "branch", "status", "updated", "current_revision", "revisions"]
 )
 @pytest.mark.parametrize("value", [None, "", [], -1, True, 10**400])
-def test_what_we_cannot_do_without_is_missed_by_name(key: str, value: object) -> None:
-    with pytest.raises(Permanent, match="Gerrit shows no"):
+def test_an_error_names_the_missing_value(key: str, value: object) -> None:
+    with pytest.raises(Permanent, match="Gerrit sends no"):
         change_from(change_with(**{key: value}), "gerrit")
 
 
 @pytest.mark.parametrize("document", [None, [], "text", 7, {}])
-def test_what_is_no_change_is_permanent(document: object) -> None:
+def test_a_document_that_is_not_a_change_is_permanent(document: object) -> None:
     with pytest.raises(Permanent):
         change_from(document, "gerrit")
     assert number_in(document) is None
 
 
 @pytest.mark.parametrize("hostile", [None, {}, 1e999, "\ud800\0", -1, True, 10**400])
-def test_fields_of_any_type_harm_nothing_else(hostile: object) -> None:
+def test_a_field_of_the_wrong_type_does_not_affect_others(hostile: object) -> None:
     document = change_with(subject=hostile, owner=hostile, change_id=hostile, labels=hostile)
     shown = document["revisions"][REVISION]
     shown |= {"ref": hostile, "kind": hostile, "uploader": hostile}
@@ -86,7 +86,7 @@ def test_fields_of_any_type_harm_nothing_else(hostile: object) -> None:
     f"{change.subject}{change.message}".encode()
 
 
-def test_a_missing_ref_is_the_one_by_convention() -> None:
+def test_a_missing_ref_follows_the_convention() -> None:
     document = change_with()
     del document["revisions"][REVISION]["ref"]
     assert change_from(document, "gerrit").current.ref == "refs/changes/01/1/1"
@@ -97,7 +97,7 @@ def test_the_servers_own_message_has_no_author() -> None:
     assert (message.author, message.patch_set) == (Person(), 0)
 
 
-def test_messages_are_put_in_order() -> None:
+def test_messages_are_sorted_by_time() -> None:
     later = MESSAGE | {"id": "later", "date": "2026-11-21 00:14:16.000000001"}
     earlier = MESSAGE | {"id": "earlier", "date": "2026-11-21 00:14:15.999999999"}
     found = [message.id for message in messages_from([MESSAGE, later, earlier])]
@@ -105,12 +105,12 @@ def test_messages_are_put_in_order() -> None:
 
 
 @pytest.mark.parametrize("key", ["id", "date"])
-def test_a_message_that_cannot_be_told_from_others_is_permanent(key: str) -> None:
+def test_a_message_without_an_identity_is_permanent(key: str) -> None:
     with pytest.raises(Permanent, match=key):
         messages_from([MESSAGE | {key: None}])
 
 
-def test_people_in_a_message_are_named_as_the_pages_and_events_name_them() -> None:
+def test_people_in_a_message_are_shown_by_name_and_address() -> None:
     removed = MESSAGE | {
         "message": "Removed Verified-1 by <GERRIT_ACCOUNT_1000001>\n",
         "accounts_in_message": [
@@ -126,22 +126,25 @@ def test_a_name_cannot_add_a_line_to_a_message() -> None:
     assert messages_from([message])[0].text == "Removed by X override MB-1 mine"
 
 
-def test_an_account_that_is_not_explained_stays_as_it_was_written() -> None:
+def test_an_unknown_account_in_a_message_stays_unchanged() -> None:
     message = MESSAGE | {"message": "Removed by <GERRIT_ACCOUNT_5>"}
     assert messages_from([message])[0].text == "Removed by <GERRIT_ACCOUNT_5>"
 
 
-def test_replies_of_one_message_follow_each_other() -> None:
-    said = [
+def test_replies_of_one_message_are_joined_in_order() -> None:
+    comments = [
         {"change_message_id": "m", "updated": "2026-11-21 00:14:20.000000000", "message": "second"},
         {"change_message_id": "n", "updated": "2026-11-21 00:14:19.000000000", "message": "other"},
         {"change_message_id": "m", "updated": "2026-11-21 00:14:18.000000000", "message": "first"},
     ]
-    assert replies_from({"/PATCHSET_LEVEL": said, "a.cc": said}) == {"m": "first\n\nsecond", "n": "other"}
+    assert replies_from({"/PATCHSET_LEVEL": comments, "a.cc": comments}) == {
+        "m": "first\n\nsecond",
+        "n": "other",
+    }
 
 
 @pytest.mark.parametrize("document", [{}, [], None, {"labels": None}, {"labels": {"Verified": "+1"}}])
-def test_an_answer_without_labels_sets_none(document: object) -> None:
+def test_a_response_without_labels_sets_none(document: object) -> None:
     assert labels_from(document) == {}
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a Gerrit and made of what it answered: recorded answers of a Gerrit 3.13, replayed."""
+"""Requests to Gerrit and its responses, as recorded from a Gerrit 3.13."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALICE = Person("Alice Author", "alice@example.com", "alice", "1000002")
 
 
 def recorded(name: str) -> httpx.Response:
-    """The answer of a sample, byte for byte."""
+    """The response in a sample, byte for byte."""
     head, _, body = (SAMPLES / f"rest-{name}.http").read_text().partition("\n\n")[2].partition("\n\n")
     status, *lines = head.splitlines()
     headers = dict(line.split(": ", 1) for line in lines)
@@ -36,7 +36,7 @@ def answer(document: object) -> httpx.Response:
 
 
 class Replay:
-    """A Gerrit that answers in a given order, and what it was asked."""
+    """A Gerrit that sends responses in a given order and keeps the requests."""
 
     def __init__(self, *answers: httpx.Response, projects: tuple[str, ...] = ()) -> None:
         self.asked: list[httpx.Request] = []
@@ -83,7 +83,7 @@ def test_a_change_is_read_in_full() -> None:
     assert change.votes == {"Code-Review": {"1000002": 1}, "Verified": {"1000001": -1}}
 
 
-def test_its_current_patch_set_tells_author_and_uploader_apart() -> None:
+def test_author_and_uploader_of_a_patch_set_are_distinct() -> None:
     current = Replay(answer(change_document())).server.change(ONE).current
     assert (current.number, current.revision, current.kind) == (1, REVISION, "REWORK")
     assert current.ref == "refs/changes/01/1/1"
@@ -92,7 +92,7 @@ def test_its_current_patch_set_tells_author_and_uploader_apart() -> None:
     assert current.uploader == ALICE
 
 
-def test_a_change_is_asked_for_once_by_its_number_below_the_servers_path() -> None:
+def test_a_change_is_requested_once_by_its_number() -> None:
     replay = Replay(answer(change_document()))
     replay.server.change(ONE)
     (request,) = replay.asked
@@ -101,45 +101,45 @@ def test_a_change_is_asked_for_once_by_its_number_below_the_servers_path() -> No
     assert set(request.url.params.get_list("o")) == options
 
 
-def test_the_account_is_asked_for_once() -> None:
+def test_the_account_is_requested_once() -> None:
     replay = Replay(recorded("account-self"))
     assert [replay.server.account, replay.server.account] == ["1000001", "1000001"]
     assert [request.url.path for request in replay.asked] == ["/r/a/accounts/self"]
 
 
-def test_the_servers_clock_is_read_from_an_answer_anew_each_time() -> None:
+def test_the_servers_clock_is_read_from_a_new_response_each_time() -> None:
     replay = Replay(recorded("account-self"), recorded("account-self"))
     assert replay.server.now() == replay.server.now() == datetime(2026, 11, 21, 0, 14, 44, tzinfo=UTC)
     assert len(replay.asked) == 2
 
 
-def test_all_open_changes_are_asked_for_without_a_moment() -> None:
+def test_without_a_time_all_open_changes_are_requested() -> None:
     replay = Replay(recorded("changes-query-detailed"))
     assert [change.key for change in replay.server.changes_since(None)] == [ONE]
     assert replay.queries == ["status:open"]
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=5))])
-def test_a_moment_is_asked_for_in_whole_seconds_of_utc_and_one_more(zone: timezone) -> None:
+def test_a_time_is_sent_in_whole_seconds_of_utc_and_one_second_earlier(zone: timezone) -> None:
     replay = Replay(recorded("changes-query-detailed"))
     moment = datetime(2026, 11, 21, 0, 14, 18, 999999, tzinfo=UTC).astimezone(zone)
     assert [change.key for change in replay.server.changes_since(moment)] == [ONE]
     assert replay.queries == ['after:"2026-11-21 00:14:17"']
 
 
-def test_the_changes_of_given_projects_only_are_asked_for() -> None:
+def test_only_changes_of_the_given_projects_are_requested() -> None:
     replay = Replay(answer([]), projects=("kv_engine", "tools/big tests"))
     assert not list(replay.server.changes_since(None))
     assert replay.queries == ['status:open (project:"kv_engine" OR project:"tools/big tests")']
 
 
 @pytest.mark.parametrize("name", ["", 'a" OR status:"merged', "a\\", "a\nb"])
-def test_a_projects_name_that_would_break_the_query_is_refused_at_once(name: str) -> None:
+def test_a_project_name_that_would_break_the_query_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="project"):
         Replay(projects=(name,))
 
 
-def test_pages_follow_each_other_and_an_unreadable_change_stops_none() -> None:
+def test_all_pages_are_read_and_an_unreadable_change_is_skipped() -> None:
     replay = Replay(recorded("changes-query-more-changes"), recorded("changes-query-detailed"))
     with structlog.testing.capture_logs() as logs:
         assert [change.key for change in replay.server.changes_since(None)] == [ONE]
@@ -148,7 +148,7 @@ def test_pages_follow_each_other_and_an_unreadable_change_stops_none() -> None:
     assert "commit" in logs[0]["reason"]
 
 
-def test_a_change_that_moved_to_the_next_page_comes_once() -> None:
+def test_a_change_on_two_pages_is_listed_once() -> None:
     first, second = change_document(), change_document()
     first["_more_changes"] = True
     second["_number"] = 2
@@ -156,7 +156,7 @@ def test_a_change_that_moved_to_the_next_page_comes_once() -> None:
     assert [change.key.number for change in replay.server.changes_since(None)] == [1, 2]
 
 
-def test_pages_that_bring_nothing_new_end_the_list() -> None:
+def test_a_page_without_a_new_change_ends_the_list() -> None:
     endless = change_document() | {"_more_changes": True}
     replay = Replay(*(answer([endless]) for _ in range(3)))
     assert len(list(replay.server.changes_since(None))) == 1
@@ -176,7 +176,7 @@ def test_messages_are_read_oldest_first_with_their_authors() -> None:
 
 
 def reply(text: str, tag: str = "") -> httpx.Response:
-    """The messages of a change on which one was posted with a comment."""
+    """The messages of a change, one of which was posted with a comment."""
     message = {
         "id": "61a95997fccaad255edcc70201a659864dac4ca8",
         "author": {"_account_id": 1000003},
@@ -188,13 +188,13 @@ def reply(text: str, tag: str = "") -> httpx.Response:
     return answer([message])
 
 
-def test_comments_on_lines_are_not_taken_for_a_message() -> None:
+def test_inline_comments_are_not_a_part_of_a_message() -> None:
     replay = Replay(reply("Patch Set 1: Code-Review+1\n\n(1 comment)\n\nretest please"), recorded("comments"))
     (message,) = replay.server.messages(ONE)
     assert message.text == "Patch Set 1: Code-Review+1\n\n(1 comment)\n\nretest please"
 
 
-def test_a_reply_by_the_pages_is_read_from_its_comment() -> None:
+def test_a_reply_on_gerrits_pages_is_read_from_its_comment() -> None:
     comments = json.loads(recorded("comments").text.removeprefix(")]}'"))
     on_all = [comments["hash_table.cc"][0] | {"message": "recheck all"}]
     replay = Replay(reply("Patch Set 1:\n\n(1 comment)"), answer({"/PATCHSET_LEVEL": on_all}))
@@ -202,7 +202,7 @@ def test_a_reply_by_the_pages_is_read_from_its_comment() -> None:
     assert message.text == "Patch Set 1:\n\n(1 comment)\n\nrecheck all"
 
 
-def test_the_comments_of_programs_cost_no_second_look() -> None:
+def test_comments_of_programs_need_no_second_request() -> None:
     replay = Replay(reply("Patch Set 1:\n\n(3 comments)\n\nBuild Failed", tag="autogenerated:benchgate"))
     assert len(replay.server.messages(ONE)) == 1
     assert len(replay.asked) == 1
@@ -222,13 +222,13 @@ def test_a_review_is_posted_on_exactly_its_revision() -> None:
     }
 
 
-def test_a_message_alone_asks_for_no_label() -> None:
+def test_a_message_without_a_vote_sends_no_label() -> None:
     replay = Replay(recorded("comment-on-merged"))
     assert replay.server.post(Review(ONE, REVISION, "late note")).labels == {}
     assert "labels" not in replay.posted
 
 
-def test_remarks_on_lines_are_grouped_by_file_and_unresolved() -> None:
+def test_inline_comments_are_grouped_by_file_and_unresolved() -> None:
     replay = Replay(recorded("review-verified-minus1"))
     remarks = [("a.cc", 1, "one"), ("b.cc", 2, "two"), ("a.cc", 3, "three")]
     comments = tuple(InlineComment(path, line, text) for path, line, text in remarks)
@@ -246,12 +246,12 @@ REFUSED = "error-400-comment-on-another-file"
 REMARKS = tuple(InlineComment(path, 1, "perf: error: no") for path in ("hash_table.cc", "another.cc"))
 
 
-def test_a_comment_that_gerrit_does_not_take_costs_neither_the_vote_nor_the_others() -> None:
+def test_a_rejected_comment_costs_neither_the_vote_nor_the_other_comments() -> None:
     replay = Replay(recorded(REFUSED), recorded("files"), recorded("review-verified-minus1"))
     assert replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}, REMARKS)).labels == {
         "Verified": -1
     }
-    assert [(each.method, each.url.path.rpartition("/")[2]) for each in replay.asked] == [
+    assert [(request.method, request.url.path.rpartition("/")[2]) for request in replay.asked] == [
         ("POST", "review"),
         ("GET", "files"),
         ("POST", "review"),
@@ -272,7 +272,7 @@ def test_a_comment_that_gerrit_does_not_take_costs_neither_the_vote_nor_the_othe
         (httpx.Response(200, text="<html>"),),
     ],
 )
-def test_whatever_gerrit_says_then_the_vote_is_cast_without_comments(
+def test_if_comments_are_rejected_again_the_vote_is_cast_without_them(
     answers: tuple[httpx.Response, ...],
 ) -> None:
     replay = Replay(recorded(REFUSED), *answers, recorded("review-verified-minus1"))
@@ -282,27 +282,27 @@ def test_whatever_gerrit_says_then_the_vote_is_cast_without_comments(
     assert replay.posted["message"] == "Build Failed"
 
 
-def test_what_is_refused_without_comments_too_is_refused() -> None:
+def test_a_review_that_is_also_rejected_without_comments_fails() -> None:
     closed = recorded("error-vote-on-abandoned")
     replay = Replay(closed, answer({}), closed)
     with pytest.raises(Permanent, match="409: change is closed"):
         replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}, REMARKS))
 
 
-def test_a_refusal_of_a_review_without_comments_is_final_at_once() -> None:
+def test_a_rejected_review_without_comments_fails_at_once() -> None:
     replay = Replay(recorded("error-vote-on-abandoned"))
     with pytest.raises(Permanent):
         replay.server.post(Review(ONE, REVISION, "Build Failed", {"Verified": -1}))
 
 
-def test_text_that_has_no_encoding_is_posted_all_the_same() -> None:
+def test_text_with_lone_surrogates_is_posted() -> None:
     replay = Replay(recorded("comment-on-merged"))
     replay.server.post(Review(ONE, REVISION, "half a pair: \ud800 ≥ 1 %"))
     assert replay.posted["message"].endswith("≥ 1 %")
 
 
 @pytest.mark.parametrize("revision", ["current", "1", "", "../../2/revisions/" + REVISION, REVISION.upper()])
-def test_nothing_but_a_full_commit_id_is_posted_on(revision: str) -> None:
+def test_a_revision_must_be_a_full_commit_id(revision: str) -> None:
     replay = Replay()
     with pytest.raises(NotFound):
         replay.server.post(Review(ONE, revision, "text"))
@@ -317,7 +317,7 @@ def test_nothing_but_a_full_commit_id_is_posted_on(revision: str) -> None:
         ("vote-out-of-range-ignored", {}),
     ],
 )
-def test_the_labels_that_gerrit_says_it_set_are_returned(sample: str, granted: dict[str, int]) -> None:
+def test_the_labels_in_gerrits_response_are_returned(sample: str, granted: dict[str, int]) -> None:
     assert (
         Replay(recorded(sample)).server.post(Review(ONE, REVISION, "text", {"Verified": 1})).labels == granted
     )
@@ -334,16 +334,14 @@ def test_the_labels_that_gerrit_says_it_set_are_returned(sample: str, granted: d
         ("error-401-bad-password", Refused, "401: Unauthorized"),
     ],
 )
-def test_what_gerrit_does_not_take_is_told_in_its_words(
-    sample: str, error: type[BenchgateError], text: str
-) -> None:
+def test_a_rejection_has_gerrits_message(sample: str, error: type[BenchgateError], text: str) -> None:
     with pytest.raises(BenchgateError) as raised:
         Replay(recorded(sample)).server.post(Review(ONE, REVISION, "text", {"Verified": 1}))
     assert type(raised.value).__mro__.index(error) <= 1
     assert str(raised.value) == f"Gerrit answers {text}"
 
 
-def test_a_change_of_another_server_is_not_asked_for() -> None:
+def test_a_change_of_another_server_is_not_requested() -> None:
     replay = Replay()
     for ask in (replay.server.change, replay.server.messages):
         with pytest.raises(NotFound, match="another"):
@@ -351,14 +349,14 @@ def test_a_change_of_another_server_is_not_asked_for() -> None:
     assert not replay.asked
 
 
-def test_members_of_a_group_are_asked_for_through_other_groups_too() -> None:
+def test_members_of_included_groups_are_requested() -> None:
     replay = Replay(answer([{"_account_id": 1000002}, {"_account_id": 1000003}]))
     assert replay.server.is_member("1000003", "Perf Owners/C++")
     assert replay.asked[0].url.raw_path == b"/r/a/groups/Perf%20Owners%2FC%2B%2B/members/?recursive"
 
 
 @pytest.mark.parametrize("account", ["100000", "", "1000004"])
-def test_who_is_not_listed_is_no_member(account: str) -> None:
+def test_an_account_that_is_not_listed_is_not_a_member(account: str) -> None:
     assert not Replay(answer([{"_account_id": 1000003}])).server.is_member(account, "owners")
 
 
@@ -372,11 +370,11 @@ def test_who_is_not_listed_is_no_member(account: str) -> None:
         answer([{"name": "no account"}]),
     ],
 )
-def test_a_group_that_cannot_be_read_is_an_error_and_no_answer(response: httpx.Response) -> None:
+def test_a_group_that_cannot_be_read_raises_an_error(response: httpx.Response) -> None:
     with pytest.raises(Permanent, match="group owners cannot be read: "):
         Replay(response).server.is_member("1000003", "owners")
 
 
-def test_credentials_that_are_not_accepted_say_nothing_of_a_group() -> None:
+def test_rejected_credentials_are_not_a_group_error() -> None:
     with pytest.raises(Refused):
         Replay(recorded("error-401-bad-password")).server.is_member("1000003", "owners")

@@ -1,4 +1,4 @@
-"""The stream as GerritStream reads it from a program that stands in for ssh."""
+"""The event stream, read from a program that replaces ssh."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "gerrit"
 RECORDED = sorted(SAMPLES.glob("stream-*.json"))
 CREATED = SAMPLES / "stream-patchset-created.json"
 LET_IN = 'echo "Authenticated to gerrit ([192.0.2.1]:29418) using \\"publickey\\"." >&2\n'
-PATIENCE = 20.0  # seconds that a loaded machine may take for what takes milliseconds
+PATIENCE = 20.0  # seconds; the work takes milliseconds on an idle machine
 
 
 @contextmanager
 def listening(
     script: str, tmp_path: Path, *, connect_seconds: float = PATIENCE, settle_seconds: float = 0.0
 ) -> Iterator[Lines]:
-    """A connection through an ``ssh`` that does what the script says."""
+    """Open a connection through an ``ssh`` that runs the script."""
     path = tmp_path / "ssh"
     path.write_text(script)
     stream = GerritStream(
@@ -54,7 +54,7 @@ def hear_to_the_end(lines: Lines) -> None:
         lines.next_line(0.02)
 
 
-def test_recorded_events_come_out_byte_for_byte(tmp_path: Path) -> None:
+def test_recorded_events_are_read_byte_for_byte(tmp_path: Path) -> None:
     script = f"{LET_IN}cat {' '.join(map(str, RECORDED))}; exec sleep 60"
     with listening(script, tmp_path) as lines:
         comment = [lines.next_line(PATIENCE) for _ in RECORDED]
@@ -62,13 +62,13 @@ def test_recorded_events_come_out_byte_for_byte(tmp_path: Path) -> None:
     assert comment == [Line(path.read_bytes().rstrip(b"\n")) for path in RECORDED]
 
 
-def test_a_quiet_server_is_a_line_that_did_not_come(tmp_path: Path) -> None:
+def test_a_quiet_server_sends_no_line(tmp_path: Path) -> None:
     with listening(f"{LET_IN}exec sleep 60", tmp_path) as lines:
         assert lines.next_line(0.01) is None
         assert lines.next_line(0.0) is None
 
 
-def test_it_is_connected_once_the_server_let_us_in_although_nothing_happens(tmp_path: Path) -> None:
+def test_a_quiet_connection_is_connected_after_the_sign_in(tmp_path: Path) -> None:
     with listening(f"{LET_IN}exec sleep 60", tmp_path) as lines:
         assert not lines.is_connected
         end = time.monotonic() + PATIENCE
@@ -78,9 +78,9 @@ def test_it_is_connected_once_the_server_let_us_in_although_nothing_happens(tmp_
         assert lines.is_connected
 
 
-def test_it_is_not_yet_connected_while_the_server_may_still_be_starting_to_listen(tmp_path: Path) -> None:
+def test_it_is_not_connected_before_the_server_subscribes_it(tmp_path: Path) -> None:
     with listening(f"{LET_IN}exec sleep 60", tmp_path, settle_seconds=3600.0) as lines:
-        while b"Authenticated" not in lines._words:  # noqa: SLF001 - nothing else shows that it was said
+        while b"Authenticated" not in lines._stderr:  # noqa: SLF001 - nothing else shows the message of ssh
             assert lines.next_line(0.01) is None
 
         assert not lines.is_connected
@@ -92,15 +92,15 @@ def test_a_line_proves_the_connection(tmp_path: Path) -> None:
         assert lines.is_connected
 
 
-def test_a_server_that_does_not_let_us_in_is_given_up(tmp_path: Path) -> None:
+def test_a_sign_in_has_a_time_limit(tmp_path: Path) -> None:
     with (
         listening("exec sleep 60", tmp_path, connect_seconds=0.05) as lines,
-        pytest.raises(Transient, match=r"gerrit\.example\.com did not let us in"),
+        pytest.raises(Transient, match=r"gerrit\.example\.com accepted no connection within"),
     ):
         lines.next_line(PATIENCE)
 
 
-def test_what_was_said_before_the_end_is_heard_before_it(tmp_path: Path) -> None:
+def test_lines_before_the_end_are_read_before_the_end(tmp_path: Path) -> None:
     with listening(f"{LET_IN}cat {CREATED} {CREATED}", tmp_path) as lines:
         comment = [lines.next_line(PATIENCE), lines.next_line(PATIENCE)]
         with pytest.raises(Transient):
@@ -109,7 +109,7 @@ def test_what_was_said_before_the_end_is_heard_before_it(tmp_path: Path) -> None
     assert comment == [Line(CREATED.read_bytes().rstrip(b"\n"))] * 2
 
 
-def test_a_line_that_the_end_cut_off_is_dropped(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_dropped(tmp_path: Path) -> None:
     with (
         listening(f"{LET_IN}head -c 100 {CREATED}", tmp_path) as lines,
         pytest.raises(Transient, match="exit code 0"),
@@ -118,9 +118,9 @@ def test_a_line_that_the_end_cut_off_is_dropped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("message", "why"),
     [
-        # As OpenSSH 9.2 says it.
+        # The messages of OpenSSH 9.2.
         ("Connection to gerrit.example.com closed by remote host.", "closed by remote host"),
         ("Timeout, server gerrit.example.com not responding.", "not responding"),
         (
@@ -133,8 +133,8 @@ def test_a_line_that_the_end_cut_off_is_dropped(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_end_is_told_in_the_last_words_of_ssh(tmp_path: Path, said: str, why: str) -> None:
-    script = f"{LET_IN}echo {shlex.quote(said)} >&2; exit 255"
+def test_the_end_has_the_last_message_of_ssh(tmp_path: Path, message: str, why: str) -> None:
+    script = f"{LET_IN}echo {shlex.quote(message)} >&2; exit 255"
     with listening(script, tmp_path) as lines, pytest.raises(Transient, match=why) as raised:
         lines.next_line(PATIENCE)
 
@@ -142,7 +142,7 @@ def test_the_end_is_told_in_the_last_words_of_ssh(tmp_path: Path, said: str, why
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         "buildbot@gerrit.example.com: Permission denied (publickey).",
         "Host key verification failed.",
@@ -150,13 +150,13 @@ def test_the_end_is_told_in_the_last_words_of_ssh(tmp_path: Path, said: str, why
         "stream events not permitted",
     ],
 )
-def test_a_refusal_is_told_as_one(tmp_path: Path, said: str) -> None:
-    script = f"echo '{said}' >&2; echo 'Disconnected from 192.0.2.1 port 29418' >&2; exit 255"
-    with listening(script, tmp_path) as lines, pytest.raises(Refused, match=re.escape(said)):
+def test_a_rejected_key_raises_refused(tmp_path: Path, message: str) -> None:
+    script = f"echo '{message}' >&2; echo 'Disconnected from 192.0.2.1 port 29418' >&2; exit 255"
+    with listening(script, tmp_path) as lines, pytest.raises(Refused, match=re.escape(message)):
         lines.next_line(PATIENCE)
 
 
-def test_words_of_the_server_cannot_write_into_a_terminal(tmp_path: Path) -> None:
+def test_a_message_of_the_server_has_no_control_characters(tmp_path: Path) -> None:
     with (
         listening("printf '\\033[2Jgone\\n' >&2; exit 1", tmp_path) as lines,
         pytest.raises(Transient) as raised,
@@ -166,14 +166,14 @@ def test_words_of_the_server_cannot_write_into_a_terminal(tmp_path: Path) -> Non
     assert str(raised.value).endswith(": [2Jgone")
 
 
-def test_much_said_on_the_side_neither_blocks_nor_is_kept(tmp_path: Path) -> None:
+def test_long_stderr_neither_blocks_nor_is_kept(tmp_path: Path) -> None:
     script = f"{LET_IN}head -c 1000000 /dev/zero | tr '\\0' x >&2; cat {CREATED}; exec sleep 60"
     with listening(script, tmp_path) as lines:
         assert lines.next_line(PATIENCE)
-        assert len(lines._words) <= 4096  # noqa: SLF001 - what is held is the behaviour
+        assert len(lines._stderr) <= 4096  # noqa: SLF001 - what is held is the behaviour
 
 
-def test_a_program_that_cannot_be_started_is_a_passing_fault(tmp_path: Path) -> None:
+def test_a_missing_program_is_transient(tmp_path: Path) -> None:
     stream = GerritStream(
         "h", 1, "u", tmp_path, tmp_path, program=(str(tmp_path / "no-ssh"),), connect_seconds=PATIENCE
     )
@@ -181,14 +181,14 @@ def test_a_program_that_cannot_be_started_is_a_passing_fault(tmp_path: Path) -> 
         lines.next_line(PATIENCE)
 
 
-def test_a_line_that_is_too_long_is_cut_and_the_next_one_is_whole(tmp_path: Path) -> None:
+def test_an_overlong_line_is_cut_and_the_next_line_is_complete(tmp_path: Path) -> None:
     script = f"{LET_IN}head -c 600000 /dev/zero | tr '\\0' x; echo; cat {CREATED}; exec sleep 60"
     with listening(script, tmp_path) as lines:
         assert lines.next_line(PATIENCE) == Line(b"x" * MAX_BYTES, is_whole=False)
         assert lines.next_line(PATIENCE) == Line(CREATED.read_bytes().rstrip(b"\n"))
 
 
-def test_a_flood_is_read_at_our_pace_and_ends_when_we_close(tmp_path: Path) -> None:
+def test_a_burst_is_read_at_the_readers_pace_and_ends_with_the_connection(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script = f'echo $$ > {pid}; yes "$(cat {CREATED})"'
     with listening(script, tmp_path) as lines:
@@ -199,8 +199,8 @@ def test_a_flood_is_read_at_our_pace_and_ends_when_we_close(tmp_path: Path) -> N
         os.kill(int(pid.read_text()), 0)
 
 
-def test_closing_ends_everything_that_was_started(tmp_path: Path) -> None:
-    """As a jump host's connection would be: a child of ssh that holds its pipes."""
+def test_closing_kills_all_started_processes(tmp_path: Path) -> None:
+    """Also a child of ssh that holds its pipes, such as the connection of a jump host."""
     pid = tmp_path / "pid"
     script = f"{LET_IN}sleep 60 & echo $! > {pid}; cat {CREATED}; wait"
     with listening(script, tmp_path) as lines:
@@ -213,7 +213,7 @@ def test_closing_ends_everything_that_was_started(tmp_path: Path) -> None:
     assert not child.exists() or child.read_text().split()[2] == "Z"
 
 
-def test_the_end_is_noticed_although_something_else_holds_the_pipes(tmp_path: Path) -> None:
+def test_the_end_is_noticed_while_another_process_holds_the_pipes(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     with listening(f"{LET_IN}sleep 60 & echo $! > {pid}; cat {CREATED}; exit 255", tmp_path) as lines:
         assert lines.next_line(PATIENCE)
@@ -222,7 +222,7 @@ def test_the_end_is_noticed_although_something_else_holds_the_pipes(tmp_path: Pa
     os.kill(int(pid.read_text()), 9)
 
 
-def test_ssh_is_asked_for_the_wanted_events_in_a_session_that_can_ask_nobody(tmp_path: Path) -> None:
+def test_ssh_requests_the_wanted_events_and_cannot_prompt(tmp_path: Path) -> None:
     script = 'for word; do echo "$word"; done; echo; exec sleep 60'
     words = []
     with listening(script, tmp_path) as lines:
@@ -241,7 +241,7 @@ def test_ssh_is_asked_for_the_wanted_events_in_a_session_that_can_ask_nobody(tmp
     ]
 
 
-def test_ssh_gets_no_secret_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ssh_gets_no_secrets_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHGATE_DATABASE_URL", "postgresql://secret")
     with listening("env; echo; exec sleep 60", tmp_path) as lines:
         names = set()
@@ -253,7 +253,7 @@ def test_ssh_gets_no_secret_of_the_service(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-def test_lines_are_the_same_however_they_were_divided(size: int) -> None:
+def test_lines_do_not_depend_on_the_division_into_chunks(size: int) -> None:
     data = b"".join(path.read_bytes() for path in RECORDED[:3]) + b"\n" + b"begun"
     cutter = Cutter()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
@@ -273,7 +273,7 @@ def test_lines_are_the_same_however_they_were_divided(size: int) -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1, 4, 100])
-def test_no_more_of_a_line_is_held_than_may_be(sent: bytes, comment: list[Line], size: int) -> None:
+def test_no_line_is_held_beyond_the_limit(sent: bytes, comment: list[Line], size: int) -> None:
     cutter = Cutter(bound=5)
     pieces = [sent[at : at + size] for at in range(0, len(sent), size)]
 

@@ -1,4 +1,4 @@
-"""A failure is the program's own unless its host was to blame."""
+"""A failure is the program's own unless the host caused it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Ending:
-    """A sandbox in which every program ends in one way, after something happened to the host."""
+    """A sandbox in which every program ends in the same way, after an event on the host."""
 
     def __init__(self, done: Completed, happens: Callable[[], None] = lambda: None) -> None:
         self.done = done
@@ -43,23 +43,23 @@ def run(sandbox: Ending, tmp_path: Path) -> Completed:
 
 
 @pytest.mark.parametrize("done", [Completed(0, 0.1), FAILED, Completed(139, 0.1)])
-def test_what_a_program_does_itself_is_its_own(tmp_path: Path, done: Completed) -> None:
+def test_a_failure_of_the_program_is_its_own(tmp_path: Path, done: Completed) -> None:
     assert run(Ending(done), tmp_path) == done
 
 
-def test_a_limit_of_ours_is_the_programs_own_fault(tmp_path: Path) -> None:
+def test_a_limit_is_the_programs_own_failure(tmp_path: Path) -> None:
     done = Completed(137, 0.1, StoppedBy.MEMORY)
     assert run(Ending(done), tmp_path) == done
 
 
-def test_a_full_disk_is_the_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
     with pytest.raises(Transient, match="5 MiB left"):
         run(Ending(FAILED), tmp_path)
     assert run(Ending(Completed(0, 0.1)), tmp_path).is_success
 
 
-def test_a_kill_for_want_of_memory_is_the_hosts(tmp_path: Path) -> None:
+def test_a_kill_for_lack_of_memory_is_the_hosts_failure(tmp_path: Path) -> None:
     def kill() -> None:
         (tmp_path / "vmstat").write_text("oom_kill 4\n")
 
@@ -67,6 +67,6 @@ def test_a_kill_for_want_of_memory_is_the_hosts(tmp_path: Path) -> None:
         run(Ending(FAILED, kill), tmp_path)
 
 
-def test_a_kill_from_outside_is_the_hosts(tmp_path: Path) -> None:
+def test_a_kill_from_outside_is_the_hosts_failure(tmp_path: Path) -> None:
     with pytest.raises(Transient, match="killed from outside"):
         run(Ending(Completed(137, 0.1)), tmp_path)

@@ -1,4 +1,4 @@
-"""Which control groups are divided, and what is written into them."""
+"""The choice of control groups, and the limits written into them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _host(root: Path, mounts: str, own: str) -> Path:
     return root / "sys/fs/cgroup"
 
 
-def test_version_2_is_taken_where_it_bounds_memory_and_processes(tmp_path: Path) -> None:
+def test_version_2_is_used_if_it_limits_memory_and_processes(tmp_path: Path) -> None:
     own = _host(tmp_path, V2_MOUNTS, "0::/benchgate.service/main\n") / "benchgate.service/main"
     own.mkdir(parents=True)
     (own.parent / "cgroup.subtree_control").write_text("memory pids cpuset cpu")
@@ -40,7 +40,7 @@ def test_version_2_is_taken_where_it_bounds_memory_and_processes(tmp_path: Path)
     assert describe(found) == "cgroup v2 memory,pids,cpuset"
 
 
-def test_a_hybrid_host_is_divided_by_version_1_where_each_mount_shows_this_process(tmp_path: Path) -> None:
+def test_a_hybrid_host_uses_version_1_in_the_mounts_of_this_process(tmp_path: Path) -> None:
     unified = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
     top = _host(tmp_path, V1_MOUNTS + unified, V1_OWN)
 
@@ -55,7 +55,7 @@ def test_a_hybrid_host_is_divided_by_version_1_where_each_mount_shows_this_proce
     assert describe(found) == "cgroup v1 memory,pids,cpuset"
 
 
-def test_groups_that_cannot_be_written_are_not_used_and_it_is_said(tmp_path: Path) -> None:
+def test_groups_that_cannot_be_written_are_reported_and_not_used(tmp_path: Path) -> None:
     _host(tmp_path, V1_MOUNTS, V1_OWN)
 
     found = find_hierarchies(tmp_path, lambda hierarchy: "memory" not in hierarchy.controllers)

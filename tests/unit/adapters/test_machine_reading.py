@@ -1,4 +1,4 @@
-"""What is read of a machine from the files of its kernel."""
+"""Properties and load of a machine, read from its kernel's files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SAMPLES = Path(__file__).parents[2] / "samples/machine"
 
 @pytest.fixture
 def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """The files of the sample that the test names: sections that start with ``== path``."""
+    """The files of the test's sample, whose sections start with ``== path``."""
     text = (SAMPLES / f"{request.param}.txt").read_text()
     for section in text.removeprefix("== ").split("\n== "):
         name, _, content = section.partition("\n")
@@ -24,7 +24,7 @@ def root(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("root", ["kvm-guest"], indirect=True)
-def test_a_guest_shows_its_shape_and_hides_what_its_host_decides(root: Path) -> None:
+def test_a_guest_shows_its_own_properties_and_hides_its_hosts(root: Path) -> None:
     environment = read_environment(root)
 
     assert environment.cpu_model == "AMD EPYC"
@@ -45,7 +45,7 @@ def test_a_guest_shows_its_shape_and_hides_what_its_host_decides(root: Path) -> 
 
 
 @pytest.mark.parametrize("root", ["kvm-guest"], indirect=True)
-def test_what_is_hidden_is_unknown_in_json(root: Path) -> None:
+def test_a_hidden_property_is_unknown_in_json(root: Path) -> None:
     mapping = read_environment(root).to_mapping()
 
     assert (mapping["governor"], mapping["turbo"], mapping["smt"]) == ("unknown", "unknown", "unknown")
@@ -65,7 +65,7 @@ def test_siblings_share_a_core_and_offline_cpus_do_not_count(root: Path) -> None
 
 
 @pytest.mark.parametrize("root", ["untuned-xeon"], indirect=True)
-def test_a_governor_that_differs_between_cpus_is_shown_as_such(root: Path) -> None:
+def test_different_governors_are_all_shown(root: Path) -> None:
     assert read_environment(root).governor == "performance, powersave"
 
 
@@ -119,7 +119,7 @@ def test_stolen_time_is_not_busy_time(root: Path) -> None:
 
 
 @pytest.mark.parametrize("root", ["kvm-guest"], indirect=True)
-def test_a_fingerprint_follows_what_makes_results_comparable(root: Path) -> None:
+def test_the_fingerprint_depends_on_the_properties_that_affect_results(root: Path) -> None:
     in_force = {"sandbox": "bubblewrap 0.8.0", "limits": "cgroup v2 memory,pids,cpuset"}
     before = read_environment(root)
     (root / "proc/meminfo").write_text("MemTotal: 1 kB")

@@ -13,7 +13,7 @@ ALLOWED, NO_FAMILY, NO_CALL, KILLED = 0x7FFF0000, 0x00050000 | 97, 0x00050000 | 
 
 
 def _decide(program: bytes, architecture: int, number: int, first: int = 0) -> int:
-    """What the kernel's interpreter answers to a call."""
+    """Run the filter on a call as the kernel's interpreter does, and return its result."""
     instructions = list(struct.iter_unpack("=HBBI", program))
     call = {0: number, 4: architecture, 16: first}
     at, value = 0, 0
@@ -56,5 +56,5 @@ def test_sockets_outside_every_namespace_are_refused(
     assert _decide(program, architecture, number, first) == decision
 
 
-def test_a_machine_whose_calls_are_not_known_has_no_filter() -> None:
+def test_an_unknown_architecture_has_no_filter() -> None:
     assert filter_for("riscv64") is None
