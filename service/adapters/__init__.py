@@ -1,1 +1,1 @@
-"""What touches the world: each module implements a port over one thing outside."""
+"""Adapters: each module implements a port over one external system."""

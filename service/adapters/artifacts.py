@@ -1,4 +1,4 @@
-"""Keeps bytes in a directory under the SHA-256 of their content, compressed."""
+"""The artifact store: compressed files in a directory, named by the SHA-256 of their content."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-AT_MOST: Final = 64 << 20  # bytes held in memory: a log, the raw results of a pair
-LEVEL: Final = 6  # beyond it programs hardly get smaller, and take three times as long
-STALE_SECONDS: Final = 24 * 3600.0  # nothing is written for that long
+AT_MOST: Final = 64 << 20  # bytes in memory: a log, the raw results of a pair
+LEVEL: Final = 6  # higher levels hardly make programs smaller, and take three times as long
+STALE_SECONDS: Final = 24 * 3600.0  # no write takes that long
 CHUNK_BYTES: Final = 1 << 20
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class DirectoryArtifacts:
-    """Artifacts in a directory that any number of processes share.
+    """Artifacts in a directory that any number of processes may share.
 
-    A key is the SHA-256 of the bytes, and bytes are checked against it whenever they are read. What is
-    there under a key is whole, whatever was killed while it was written.
+    A key is the SHA-256 of the bytes, and each read checks the bytes against it. Every file under a key is
+    complete, even if processes were killed while they wrote.
 
     Args:
-        root: the directory; made when missing. It belongs to this program.
+        root: the directory, which belongs to this program; created if it is missing.
     """
 
     def __init__(self, root: Path) -> None:
@@ -45,7 +45,7 @@ class DirectoryArtifacts:
             self._remove_stale()
 
     def put(self, data: bytes) -> str:
-        """Keep bytes; the same bytes get the same key, and mend what was damaged under it.
+        """Store bytes, and return their key. Storing bytes again repairs a damaged file.
 
         Raises:
             Transient: the disk is full or does not answer.
@@ -53,22 +53,22 @@ class DirectoryArtifacts:
         return self._keep(BytesIO(data))
 
     def put_file(self, path: Path) -> str:
-        """Keep a file's bytes without holding them in memory; the file may be an untrusted program's.
+        """Store a file without reading all of it into memory; an untrusted program may have written it.
 
         Raises:
-            BadResults: not a regular file.
+            BadResults: it is not a regular file.
             Transient: the disk is full or does not answer.
         """
         with open_output(path) as source:
             return self._keep(source)
 
     def get(self, key: str, *, at_most: int = AT_MOST) -> bytes:
-        """The bytes.
+        """Read the bytes under a key.
 
         Raises:
-            NotFound: nothing is kept under that key.
-            BadInput: more than ``at_most`` bytes; no more than that were held in memory.
-            Permanent: what is kept is damaged; the message names the key.
+            NotFound: there is no artifact with this key.
+            BadInput: it has more than ``at_most`` bytes, and no more were read into memory.
+            Permanent: the artifact is damaged; the message names the key.
             Transient: the disk does not answer.
         """
         collected = BytesIO()
@@ -79,11 +79,11 @@ class DirectoryArtifacts:
         return collected.getvalue()
 
     def get_file(self, key: str, path: Path) -> None:
-        """Write the bytes to a new file; there is none when this raises.
+        """Write the bytes under a key to a new file, which is removed if this raises.
 
         Raises:
-            NotFound: nothing is kept under that key.
-            Permanent: what is kept is damaged, or the file exists already.
+            NotFound: there is no artifact with this key.
+            Permanent: the artifact is damaged, or the file already exists.
             Transient: the disk is full or does not answer.
         """
         with _translated(str(path)):
@@ -112,16 +112,16 @@ class DirectoryArtifacts:
         return key
 
     def _publish(self, unfinished: Path, key: str) -> None:
-        """Name a complete file by its key, so that it is there after a power failure as well."""
+        """Rename a complete file to its key so that it survives a power failure."""
         place = self._place(key)
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Over one that exists as well: the bytes are the same, unless it was damaged.
+        # An existing file has the same bytes, unless it is damaged.
         unfinished.replace(place)
         for directory in (place.parent, place.parent.parent, self._root):
             _sync_directory(directory)
 
     def _chunks(self, key: str) -> Iterator[bytes]:
-        """The bytes in pieces; whoever takes them must drop them all when this raises at the end."""
+        """Yield the bytes in chunks; if this raises at the end, all chunks must be discarded."""
         if not _KEY.fullmatch(key):
             raise NotFound(f"not the key of an artifact: {key[:100]!r}")
         digest = hashlib.sha256()
@@ -136,16 +136,16 @@ class DirectoryArtifacts:
             raise Permanent(f"artifact {key} is damaged: its bytes are those of {digest.hexdigest()}")
 
     def _remove_stale(self) -> None:
-        """Remove what killed processes left half written."""
+        """Remove incomplete files of killed processes."""
         oldest = time.time() - STALE_SECONDS
         for path in self._incoming.iterdir():
-            with suppress(FileNotFoundError):  # another process does the same
+            with suppress(FileNotFoundError):  # another process removed it
                 if path.stat().st_mtime < oldest:
                     path.unlink()
 
 
 def _compress(source: BinaryIO, target: BinaryIO) -> str:
-    """Copy compressed, without a name or a time in it; the SHA-256 of the plain bytes."""
+    """Copy with compression, without a name or a time, and return the SHA-256 of the original bytes."""
     digest = hashlib.sha256()
     with gzip.GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=target, mtime=0) as file:
         while chunk := source.read(CHUNK_BYTES):
@@ -170,7 +170,7 @@ def _translated(what: str) -> Iterator[None]:
     except gzip.BadGzipFile:
         raise
     except FileNotFoundError as error:
-        raise NotFound(f"{what} is not there") from error
+        raise NotFound(f"{what} does not exist") from error
     except (FileExistsError, PermissionError, NotADirectoryError) as error:
         raise Permanent(f"{what}: {error.strerror}") from error
     except OSError as error:

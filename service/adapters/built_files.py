@@ -1,4 +1,4 @@
-"""Digests the files of a build directory, each by what a program could load or read of it."""
+"""Digests of the files in a build directory, each of the content that a program could load or read."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 MAX_FILES: Final = 10_000
-MAX_BYTES: Final = 8 << 30  # of all files together: as much as an archive of built programs may have
+MAX_BYTES: Final = 8 << 30  # of all files together: the limit of an archive of built programs
 _CHUNK: Final = 1 << 20
 _MAX_NAMES: Final = 100_000  # files and directories
 
 
 class _NotKnownError(Exception):
-    """The directory holds more than is looked at, or what is no file."""
+    """The directory has too many entries."""
 
 
 def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
-    """Every file below ``build`` by its path relative to it; None where that cannot be told.
+    """Digest every file below ``build``, by relative path; None if one is unreadable or there are too many.
 
-    An ELF program or shared object counts by what is loaded of it, any other file by its bytes, a symbolic
-    link by its text. No program may be running that could change the directory.
+    The digest of an ELF program or shared object covers its loaded parts, that of another file its bytes, and
+    that of a symbolic link its target. No running program may change the directory meanwhile.
 
     Args:
-        build: the directory; what is in it is an attacker's work.
-        watch: called for each file; ends the work by raising.
+        build: the directory, whose content may be an attacker's work.
+        watch: called for each file; may raise to end the work.
 
     Raises:
         Transient: the host cannot open a file now.
     """
-    found: dict[str, BuiltFile] = {}
+    files: dict[str, BuiltFile] = {}
     left = MAX_BYTES
     try:
         for path, about in _files(build):
             watch()
             left -= about.st_size
-            if left < 0 or len(found) == MAX_FILES:
+            if left < 0 or len(files) == MAX_FILES:
                 return None
-            found[str(path.relative_to(build))] = _inspect_file(path, about)
+            files[str(path.relative_to(build))] = _inspect_file(path, about)
     except (_NotKnownError, BadResults, OSError):
         return None
-    return found
+    return files
 
 
 def _files(top: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Everything below that is no directory; links are not followed."""
+    """Yield all entries below a directory that are not directories, without following links."""
     left = _MAX_NAMES
     directories = [top]
     while directories:

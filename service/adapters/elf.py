@@ -1,4 +1,4 @@
-"""Digests what a loader takes from an ELF file: all that is allocated, but for the build id."""
+"""Digests of ELF files: everything that a loader uses, except the build ID."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO
 
-_MAX_HEADERS: Final = 128  # linked programs have some forty sections; many more are an attack on our time
+_MAX_HEADERS: Final = 128  # a linked program has about forty sections; far more would be an attack
 _MAX_NAME: Final = 256
-_MAX_BUILD_ID: Final = 64  # bytes with the note's header: SHA-1 takes 36, the longest in use 48
+_MAX_BUILD_ID: Final = 64  # bytes with the note's header: SHA-1 needs 36, the longest in use 48
 _CHUNK: Final = 1 << 20
-_LINKED: Final = frozenset({"ET_EXEC", "ET_DYN"})  # of objects, relocations count as well
+_LINKED: Final = frozenset({"ET_EXEC", "ET_DYN"})  # in unlinked objects, relocations also matter
 _IDENTITY: Final = ("e_ident", "e_type", "e_machine", "e_version", "e_entry", "e_flags")
 
 
 class _MalformedError(Exception):
-    """The headers contradict the file, or say more than a linker would."""
+    """The headers contradict the file, or are larger than those of any linker."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """An allocated section; ``size`` bytes in memory, and in the file unless it is ``SHT_NOBITS``."""
+    """An allocated section: ``size`` bytes in memory, and also in the file unless it is ``SHT_NOBITS``."""
 
     name: bytes
     kind: str | int
@@ -45,36 +45,36 @@ class _Section:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """Its first byte in the file and the one behind its last."""
+        """The offset of its first byte in the file, and of the byte after its last."""
         return self.offset, self.offset + (0 if self.kind == "SHT_NOBITS" else self.size)
 
 
 def loaded_digest(file: BinaryIO) -> str | None:
-    """The SHA-256 of what a program or shared object is once it is loaded; None for any other file.
+    """Compute the SHA-256 of the loaded parts of a program or shared object; None for any other file.
 
-    It covers every section with ``SHF_ALLOC`` by name, type, flags, address, size and contents (one without
-    contents by its size), the build id's contents excepted; the program headers and the entry point; and
-    whatever else the segments load. Debug information, symbols for the linker and the compiler's name are
-    not loaded, so that they do not count. A malformed file is "any other file".
+    It covers name, type, flags, address, size and contents of every section with ``SHF_ALLOC`` (except the
+    contents of the build ID), the program headers, the entry point, and everything else in the segments.
+    Debug information, linker symbols and the compiler's name are not loaded and therefore not covered. A
+    malformed file is "any other file".
     """
     try:
         return _digest(ELFFile(file))
-    except Exception:  # noqa: BLE001 - an attacker's file makes the parser raise whatever it likes
+    except Exception:  # noqa: BLE001 - an attacker's file can make the parser raise any error
         return None
 
 
 def _digest(elf: ELFFile) -> str | None:
     if elf.header["e_type"] not in _LINKED:
         return None
-    sections = [each for each in _sections(elf) if each.flags & SH_FLAGS.SHF_ALLOC]
+    sections = [section for section in _sections(elf) if section.flags & SH_FLAGS.SHF_ALLOC]
     segments = list(_headers(elf, "e_phoff", "e_phentsize", "e_phnum", elf.structs.Elf_Phdr))
     digest = hashlib.sha256()
-    for said in (
+    for headers in (
         [str(elf.header[name]) for name in _IDENTITY],
         [sorted(segment.items()) for segment in segments],
         sections,
     ):
-        digest.update(repr(said).encode())
+        digest.update(repr(headers).encode())
     for start, end in _extents(elf, sections, segments):
         digest.update(f"{start} {end}\n".encode())
         for chunk in _chunks(elf, start, end):
@@ -85,17 +85,17 @@ def _digest(elf: ELFFile) -> str | None:
 def _extents(
     elf: ELFFile, sections: Sequence[_Section], segments: Sequence[Any]
 ) -> Iterator[tuple[int, int]]:
-    """Where contents that count are in the file: those of sections, then what segments load beside them."""
-    counted = [each.extent for each in sections if not each.is_build_id]
+    """Yield the extents to digest: contents of sections, then the other contents of segments."""
+    counted = [section.extent for section in sections if not section.is_build_id]
     if not counted or sum(end - start for start, end in counted) > elf.stream_len:
         raise _MalformedError
     yield from counted
-    loaded = [(each["p_offset"], each["p_offset"] + each["p_filesz"]) for each in segments]
-    yield from _beyond(loaded, [*_header_extents(elf), *(each.extent for each in sections)])
+    loaded = [(segment["p_offset"], segment["p_offset"] + segment["p_filesz"]) for segment in segments]
+    yield from _beyond(loaded, [*_header_extents(elf), *(section.extent for section in sections)])
 
 
 def _headers(elf: ELFFile, at: str, size: str, count: str, struct: Any) -> Iterator[Any]:  # noqa: ANN401 - untyped there
-    """The entries of a table of headers."""
+    """Yield the entries of a header table."""
     if elf.header[count] > _MAX_HEADERS or elf.header[size] != struct.sizeof():
         raise _MalformedError
     for number in range(elf.header[count]):
@@ -107,14 +107,14 @@ def _sections(elf: ELFFile) -> list[_Section]:
     names = headers[elf.header["e_shstrndx"]]["sh_offset"]
     return [
         _Section(
-            _name_at(elf, names + each["sh_name"]),
-            each["sh_type"],
-            each["sh_flags"],
-            each["sh_addr"],
-            each["sh_offset"],
-            each["sh_size"],
+            _name_at(elf, names + header["sh_name"]),
+            header["sh_type"],
+            header["sh_flags"],
+            header["sh_addr"],
+            header["sh_offset"],
+            header["sh_size"],
         )
-        for each in headers
+        for header in headers
     ]
 
 
@@ -127,7 +127,7 @@ def _name_at(elf: ELFFile, offset: int) -> bytes:
 
 
 def _header_extents(elf: ELFFile) -> Iterator[tuple[int, int]]:
-    """Where the headers are: they are loaded too, and tell where sections lie that are not."""
+    """Yield the extents of the headers: they are loaded, but contain offsets of sections that are not."""
     if elf.header["e_ehsize"] != elf.structs.Elf_Ehdr.sizeof():
         raise _MalformedError
     yield 0, elf.header["e_ehsize"]
@@ -137,7 +137,7 @@ def _header_extents(elf: ELFFile) -> Iterator[tuple[int, int]]:
 def _beyond(
     wanted: Sequence[tuple[int, int]], covered: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """The parts of the wanted extents that no covered one has, in order and without overlap."""
+    """Yield the parts of the wanted extents that are not covered, in order and without overlap."""
     for start, end in pairwise(sorted({bound for extent in (*wanted, *covered) for bound in extent})):
         part = (start, end)
         if _is_within(part, wanted) and not _is_within(part, covered):
@@ -154,6 +154,6 @@ def _chunks(elf: ELFFile, start: int, end: int) -> Iterator[bytes]:
     while left:
         chunk = elf.stream.read(min(_CHUNK, left))
         if not chunk:
-            raise _MalformedError  # it ends before its headers say
+            raise _MalformedError  # the file is shorter than its headers claim
         left -= len(chunk)
         yield chunk

@@ -1,6 +1,6 @@
-"""Packs built programs into one file, unpacks them and renews them, all inside a sandbox.
+"""Archives of built programs: packing, unpacking and copying, all inside a sandbox.
 
-A build directory and an archive of it are an attacker's work: on the host neither is ever read as such.
+A build directory and its archive may be an attacker's work, so the host never parses them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["ARCHIVE", "pack", "read_output", "renew", "unpack"]
 ARCHIVE: Final = "binary.tar"
 LIMITS: Final = Limits(
     wall_seconds=900.0,  # gigabytes of programs with debug information on a slow disk
-    memory_bytes=1 << 30,  # tar and sort need a fraction of it
+    memory_bytes=1 << 30,  # tar and sort need a fraction of this
     processes=64,
     file_bytes=8 << 30,
     log_bytes=1 << 20,
 )
 _MISSING: Final = "missing program "
-_MISSING_CODE: Final = 3  # tar, find and sort end with 1 or 2
+_MISSING_CODE: Final = 3  # tar, find and sort exit with 1 or 2
 _TAIL_LINES: Final = 20
-# Without a sandbox the runner says in BENCHGATE_BUILD where the directory is; inside one it is unset.
-# Arguments: how many programs, the programs, find's conditions. Programs are packed through symbolic
-# links, since the rest of a chain of links may lie outside; shared objects and their links as they are.
-# Nothing is packed twice: of a link and a file of one name tar unpacks now this one, now that one.
+# Without a sandbox, BENCHGATE_BUILD names the directory; inside a sandbox it is unset.
+# Arguments: the number of programs, the programs, the conditions for find. Symbolic links to programs are
+# followed, because their targets may be outside; shared objects and links to them are packed as they are.
+# No name is packed twice: tar would unpack either the link or the file.
 _PACK: Final = f"""\
 set -eu
 out=$PWD/{ARCHIVE}
@@ -73,11 +73,12 @@ _UNPACK: Final = """\
 set -eu
 tar --extract --file="$1" --directory="${BENCHGATE_BUILD:-/build}" --no-same-owner --no-same-permissions
 """
-MOST_RENEWED: Final = 1 << 30  # bytes of both sides; more would take longer to copy than to measure
+MOST_RENEWED: Final = 1 << 30  # bytes of both sides; copying more would take longer than measuring
 _TOO_LARGE_CODE: Final = 4
-# Nothing is freed before all is copied: what one side frees is not given to the other, so where a copy comes
-# to lie follows from the order alone. A reflink would share blocks on disk that must be read again. The old
-# file is removed, not replaced by a rename, which some file systems take as a reason to write to the disk.
+# All files are copied before any is removed: pages that one side frees never go to the other side, so only
+# the order decides the place of a copy. A reflink would share blocks on disk, which must be read again. The
+# old file is removed before the rename, because some file systems write to the disk when a rename replaces
+# a file.
 _RENEW: Final = f"""\
 set -eu
 first=${{BENCHGATE_FIRST:-/first}}
@@ -122,24 +123,24 @@ def pack(
     out_dir: Path,
     watch: Callable[[], None],
 ) -> Path:
-    """Pack programs, all shared objects and what else is wanted of a build directory.
+    """Pack programs, all shared objects and the files to keep of a build directory.
 
     The same files give the same bytes.
 
     Args:
-        sandbox: where it is done.
-        build_dir: what the sandbox sees as ``/build`` and ``/src/build``, read-only.
-        programs: relative to ``/src`` (``build/measure/x``), or absolute (``/build/measure/x``).
+        sandbox: the sandbox to pack in.
+        build_dir: the directory that the sandbox sees as ``/build`` and ``/src/build``, read-only.
+        programs: paths relative to ``/src`` (``build/measure/x``), or absolute (``/build/measure/x``).
         keep: paths or patterns relative to the build directory; ``*`` and ``**`` match any characters,
-            slashes as well, and a directory brings all that is in it.
-        out_dir: an empty directory of ours; gets the archive.
-        watch: called several times a second; ends the work by raising.
+            also slashes, and a directory includes its content.
+        out_dir: an empty directory for the archive.
+        watch: called several times a second; may raise to end the work.
 
     Returns:
         The archive, a regular file.
 
     Raises:
-        CommandFailed: a program is missing (it names which), or the files cannot be packed.
+        CommandFailed: a program is missing (the error names it), or the files cannot be packed.
     """
     named = [_inside_build(program) for program in programs]
     conditions = ["-name", "*.so", "-o", "-name", "*.so.*"]
@@ -156,7 +157,7 @@ def pack(
     if not ended.is_success:
         if ended.exit_code == _MISSING_CODE and lines and lines[0].startswith(_MISSING):
             missing = programs[int(lines[0].removeprefix(_MISSING))]
-            raise ProgramMissing(f"program {missing}", "the build made no such program")
+            raise ProgramMissing(f"program {missing}", "the build did not create it")
         raise CommandFailed("packing of the programs", ended.end, "\n".join(lines))
     archive = out_dir / ARCHIVE
     try:
@@ -167,16 +168,16 @@ def pack(
 
 
 def unpack(sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None]) -> None:
-    """Unpack what ``pack`` packed.
+    """Unpack an archive made by ``pack``.
 
     Args:
-        sandbox: where it is done.
-        archive: the file, in a directory that holds nothing secret: the sandbox sees it, read-only.
-        into: an empty directory; what the sandbox sees as ``/build``, writable.
-        watch: called several times a second; ends the work by raising.
+        sandbox: the sandbox to unpack in.
+        archive: the archive, in a directory without secrets: the sandbox sees the directory, read-only.
+        into: an empty directory, which the sandbox sees as ``/build``, writable.
+        watch: called several times a second; may raise to end the work.
 
     Raises:
-        Transient: it does not succeed. The build packed what can be unpacked, so this is the machine's fault.
+        Transient: it failed. An archive made by ``pack`` can be unpacked, so the machine is the cause.
     """
     mounts = (Mount(archive.parent, "/in"), Mount(into, "/build", writable=True))
     argv = ("sh", "-c", _UNPACK, "unpack", f"./{archive.name}")
@@ -186,20 +187,20 @@ def unpack(sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None
 
 
 def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
-    """Put new copies in the place of all programs and shared objects, so that other memory holds them.
+    """Replace all programs and shared objects by new copies, so that they are in other memory pages.
 
     Links and all other files stay as they are.
 
     Args:
-        sandbox: where it is done; no program of a project runs in it.
-        builds: where ``unpack`` put them, in the order in which they are copied.
-        watch: called several times a second; ends the work by raising.
+        sandbox: the sandbox to copy in; no program of a project runs in it.
+        builds: the directories of ``unpack``, in the order of copying.
+        watch: called several times a second; may raise to end the work.
 
     Returns:
-        False where those of both together are larger than :data:`MOST_RENEWED`; then nothing is copied.
+        False if the files of both are larger than :data:`MOST_RENEWED` together; then nothing is copied.
 
     Raises:
-        Transient: a file cannot be copied. No code of the project has a part in that.
+        Transient: a file cannot be copied. No code of the project takes part in it.
     """
     first, second = builds
     mounts = (Mount(first, "/first", writable=True), Mount(second, "/second", writable=True))
@@ -223,12 +224,12 @@ def _run(sandbox: Sandbox, command: Command, watch: Callable[[], None]) -> tuple
 
 
 def _inside_build(program: str) -> str:
-    """The path of a program relative to the build directory.
+    """Make a program's path relative to the build directory.
 
     Raises:
-        CommandFailed: it lies elsewhere.
+        CommandFailed: the program is not in the build directory.
     """
-    # The build directory is /build as well as /src/build.
+    # The build directory is both /build and /src/build.
     path = posixpath.normpath(posixpath.join("/src", program)).removeprefix("/src")
     if not path.startswith("/build/"):
         raise CommandFailed(f"program {program}", "it is not in the build directory (build/…)")
@@ -236,7 +237,7 @@ def _inside_build(program: str) -> str:
 
 
 def _alternatives(pattern: str) -> tuple[str, ...]:
-    """A pattern as find's ``-path`` takes it; ``a/**/b`` means ``a/b`` too."""
+    """Convert a pattern for find's ``-path``; ``a/**/b`` also means ``a/b``."""
     path = "./" + posixpath.normpath(pattern)
     without = path.replace("/**/", "/")
     return (path,) if without == path else (path, without)

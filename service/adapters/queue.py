@@ -1,4 +1,4 @@
-"""Sends hints to Celery workers by task name; a broker that is away costs latency only."""
+"""The queue: tasks for Celery workers. A broker outage costs only latency."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTROL_QUEUE: Final = "control"
 
 
 def pool_queue(pool: str) -> str:
-    """The queue that the machines of a pool serve; no pool's name can make it the control queue."""
+    """Return the name of a pool's queue, which never equals that of the control queue."""
     return f"pool.{pool}"
 
 
@@ -28,7 +28,7 @@ class CeleryQueue:
         self._app.conf.update(task_serializer="json", task_ignore_result=True, broker_connection_timeout=2)
 
     def check(self) -> str:
-        """What is wrong with the broker; empty when nothing is."""
+        """Check the broker; return the problem, empty if there is none."""
         try:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, timeout=2)
@@ -37,9 +37,9 @@ class CeleryQueue:
         return ""
 
     def send(self, task: Task, entity: int, pool: str) -> None:
-        """Send one hint; Transient where the broker does not take it."""
+        """Publish a task; raises Transient if the broker does not accept it."""
         queue = pool_queue(pool) if task.is_for_machines else CONTROL_QUEUE
         try:
             self._app.send_task(task.celery_name, args=[entity], queue=queue, retry=False, ignore_result=True)
         except (OperationalError, OSError) as error:
-            raise Transient(f"the broker took no hint: {error}") from error
+            raise Transient(f"the broker did not accept a task: {error}") from error

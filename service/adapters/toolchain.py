@@ -1,4 +1,4 @@
-"""Names the tool chain that builds inside a sandbox, so that only like binaries are compared."""
+"""The fingerprint of the tool chain in a sandbox, so that only programs of one tool chain are compared."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Completed
 
-ASKED: Final = ("c++", "cc", "cmake", "ld")
-ASK_WITHIN: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
+PROGRAMS: Final = ("c++", "cc", "cmake", "ld")
+VERSION_LIMITS: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
 
 
 class Runner(Protocol):
-    """What runs the programs that are asked: the sandbox that will also build."""
+    """The runner of these programs: the sandbox that also builds."""
 
     def run(
         self,
@@ -36,16 +36,16 @@ class Runner(Protocol):
 def toolchain_fingerprint(
     sandbox: Runner, root: Path = Path("/"), watch: Callable[[], None] = lambda: None
 ) -> tuple[str, Mapping[str, str]]:
-    """A fingerprint of the tool chain, and the versions it is made of.
+    """Compute the fingerprint of the tool chain, and the versions that it covers.
 
-    The packages' state is part of it: a library that a build links may change while no compiler does.
+    It also covers the state of the system's packages, because a linked library may change without a compiler.
 
     Args:
-        sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; one that is not there is ``absent``.
-        root: where the system's files lie.
+        sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; the version of a missing program is ``absent``.
+        root: the root directory of the system.
         watch: as for ``run``.
     """
-    versions = {program: _version_of(program, sandbox, watch) for program in ASKED}
+    versions = {program: _version_of(program, sandbox, watch) for program in PROGRAMS}
     versions["system"] = _system_of(root / "etc/os-release")
     versions["packages"] = _digest_of(root / "var/lib/dpkg/status")
     canonical = json.dumps(versions, sort_keys=True)
@@ -54,7 +54,7 @@ def toolchain_fingerprint(
 
 def _version_of(program: str, sandbox: Runner, watch: Callable[[], None]) -> str:
     output = io.BytesIO()
-    ended = sandbox.run(Command((program, "--version"), limits=ASK_WITHIN), log=output, watch=watch)
+    ended = sandbox.run(Command((program, "--version"), limits=VERSION_LIMITS), log=output, watch=watch)
     lines = output.getvalue().decode(errors="replace").splitlines()
     return lines[0] if ended.is_success and lines else "absent"
 

@@ -1,4 +1,4 @@
-"""Opens files that an untrusted program left behind, without being led elsewhere or made to wait."""
+"""Safe access to files of untrusted programs: no links are followed, and no open blocks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def open_output(path: Path) -> BinaryIO:
-    """Open a regular file for reading; its directory must be one that the program could not replace.
+    """Open a regular file for reading, in a directory that the program could not replace.
 
     Raises:
         BadResults: there is no such file, or it is a symbolic link, a FIFO, a directory, ….
         Transient: the host cannot open a file now.
     """
     try:
-        # A link would lead to a file of the host, and a FIFO would hold the open until somebody writes.
+        # A link could lead to a file of the host, and opening a FIFO could block forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except FileNotFoundError:
         raise BadResults("was not written", path.name) from None
@@ -37,10 +37,10 @@ def open_output(path: Path) -> BinaryIO:
 
 
 def read_output(path: Path, at_most: int) -> bytes:
-    """The bytes of a file that a program wrote.
+    """Read a file that a program wrote.
 
     Raises:
-        BadResults: no regular file, or larger than ``at_most`` bytes.
+        BadResults: it is not a regular file, or larger than ``at_most`` bytes.
         Transient: the host cannot read a file now.
     """
     with open_output(path) as file:

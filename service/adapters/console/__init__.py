@@ -1,1 +1,1 @@
-"""The console review server: stands in for Gerrit, with Gerrit's rules, over a local repository."""
+"""The console review server: a local replacement of Gerrit that follows Gerrit's rules."""

@@ -1,4 +1,4 @@
-"""Shows a message on a change in a terminal."""
+"""The text of a message on a change, for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE: Final = 16 << 10  # no message is longer
 def shown(
     change: int, subject: str, project: str, branch: str, author: str, written: datetime, text: str
 ) -> str:
-    """The message with what a reader needs to place it, harmless on a terminal; ``written`` is in UTC."""
+    """Format a message with its context, without control characters; ``written`` is in UTC."""
     lines = [
         f"Change {change}: {plain(subject)}",
         f"{plain(project)} ({plain(branch)}) · {plain(author)} · {written:%Y-%m-%d %H:%M:%S} UTC",

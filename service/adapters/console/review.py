@@ -1,4 +1,4 @@
-"""A review server on one machine: replayed events fill it, and reviews are shown on a console."""
+"""The console review server: its changes come from replayed events, and it prints reviews."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from typing_extensions import override
+
 from service.adapters.console.events import apply_event, set_vote
 from service.adapters.console.rendering import shown
 from service.adapters.console.state import ConsoleState
 from service.domain.errors import NotFound, Permanent
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
 from service.domain.identity import ChangeKey
+from service.ports.reviewing import ReviewServer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,17 +38,18 @@ _MESSAGE: Final = (
 )
 
 
-class ConsoleReview:
+class ConsoleReview(ReviewServer):
     """The part of a Gerrit server that a CI needs, with Gerrit's rules, in one file.
 
-    Several processes may use the file at once. ``updated`` of a change is the time at which this server
-    learned of it, so that recordings of any age can be replayed.
+    Several processes may use the file at once. A change's ``updated`` is the time at which this server
+    received its event, so that recordings of any age can be replayed. All methods raise Transient if the
+    file stays locked.
 
     Args:
-        state: the SQLite file, made when missing.
+        state: the SQLite file; created if it is missing.
         instance: the name under which its changes are stored.
-        account: who posts here.
-        out: gets each posted message as text.
+        account: the account that posts here.
+        out: receives each posted message as text.
         labels: lowest and highest vote by label.
         now: the clock.
     """
@@ -68,85 +72,68 @@ class ConsoleReview:
         self._now = now
 
     @property
+    @override
     def instance(self) -> str:
-        """The name under which its changes are stored."""
         return self._instance
 
     @property
+    @override
     def account(self) -> str:
-        """Who posts here."""
         return self._account
 
+    @override
     def now(self) -> datetime:
-        """This server's clock."""
         return self._now()
 
     def apply_event(self, document: Mapping[str, Any]) -> None:
-        """Take in an event as Gerrit's stream or its webhooks send it; other kinds are ignored.
+        """Apply an event of Gerrit's stream or webhooks; events of unknown types are ignored.
 
         Raises:
-            BadEvent: an indispensable key is missing; the message names it.
-            Transient: the file stayed locked.
+            BadEvent: a required key is missing; the message names it.
         """
         with self._state.transaction() as connection:
             apply_event(connection, document, self._now().timestamp())
 
+    @override
     def change(self, key: ChangeKey) -> Change:
-        """The change as it stands now.
-
-        Raises:
-            NotFound: no such change, or it was deleted.
-            Transient: the file stayed locked.
-        """
         with self._state.snapshot() as connection:
             return self._change_from(connection, self._row(connection, key))
 
+    @override
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
-        """Changes updated at or after then; None: all that are open."""
         condition, value = (
             ("change.status = ?", ChangeStatus.NEW.value)
             if moment is None
             else ("change.updated >= ?", moment.timestamp())
         )
         with self._state.snapshot() as connection:
-            found = connection.execute(_CURRENT + condition, (value,)).fetchall()
-            return [self._change_from(connection, row) for row in found]
+            rows = connection.execute(_CURRENT + condition, (value,)).fetchall()
+            return [self._change_from(connection, row) for row in rows]
 
+    @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        """All messages on a change, oldest first.
-
-        Raises:
-            NotFound: no such change, or it was deleted.
-        """
         with self._state.snapshot() as connection:
             self._row(connection, key)
-            found = connection.execute("SELECT * FROM message WHERE change = ? ORDER BY id", (key.number,))
-            return [_message_from(row) for row in found]
+            rows = connection.execute("SELECT * FROM message WHERE change = ? ORDER BY id", (key.number,))
+            return [_message_from(row) for row in rows]
 
     def votes(self, key: ChangeKey) -> Mapping[str, Mapping[str, int]]:
-        """The votes on the current patch set: value by user by label, without zeros.
+        """Read the non-zero votes on the current patch set: by label, the value by user.
 
         Raises:
-            NotFound: no such change, or it was deleted.
+            NotFound: there is no such change, or it was deleted.
         """
         with self._state.snapshot() as connection:
             current = self._row(connection, key)["patch_set"]
             return _votes(connection, key.number, current)
 
-    def is_member(self, account: str, group: str) -> bool:  # noqa: ARG002 - there are no groups
-        """Always: whoever can write this file sits before the console."""
+    @override
+    def is_member(self, account: str, group: str) -> bool:
+        """Return True for every account: only the user of this machine can write the file."""
         return bool(account)
 
+    @override
     def post(self, review: Review) -> Posted:
-        """Post on exactly that revision, an outdated one as well; what was taken.
-
-        Labels that are unknown or out of range are left out of the answer and nothing else, as in Gerrit.
-
-        Raises:
-            NotFound: no such change or revision.
-            Permanent: a vote on a closed change, or a message that is too long.
-            Transient: the file stayed locked.
-        """
         if len(review.message.encode()) > MESSAGE_BYTES:
             raise Permanent(f"the message is longer than {MESSAGE_BYTES} bytes")
         with self._state.transaction() as connection:
@@ -155,24 +142,24 @@ class ConsoleReview:
             _refuse_vote_on_closed(row["status"], review)
             labels = {label: value for label, value in review.labels.items() if self._is_vote(label, value)}
             text = self._vote_and_describe(connection, review, patch_set, labels)
-            told = self._store(connection, review.change.number, patch_set, text) if text else ""
-        if told and self._out is not None:
-            self._out(told)
-        return Posted(labels)  # it shows no lines
+            message = self._store(connection, review.change.number, patch_set, text) if text else ""
+        if message and self._out is not None:
+            self._out(message)
+        return Posted(labels)  # no inline comments: a console shows no files
 
     def rendered(self, after_id: int = 0) -> Sequence[tuple[int, str]]:
-        """What was posted here after a message's id, oldest first, as a console shows it."""
+        """Return the messages posted here after a message ID, oldest first, with their text for a console."""
         with self._state.snapshot() as connection:
-            found = connection.execute(_MESSAGE + "event IS NULL AND id > ? ORDER BY id", (after_id,))
-            return [(row["id"], _rendered(row)) for row in found]
+            rows = connection.execute(_MESSAGE + "event IS NULL AND id > ? ORDER BY id", (after_id,))
+            return [(row["id"], _rendered(row)) for row in rows]
 
     def _row(self, connection: sqlite3.Connection, key: ChangeKey) -> sqlite3.Row:
-        found: sqlite3.Row | None = None
+        row: sqlite3.Row | None = None
         if key.instance == self._instance:
-            found = connection.execute(_CURRENT + "change.number = ?", (key.number,)).fetchone()
-        if found is None:
+            row = connection.execute(_CURRENT + "change.number = ?", (key.number,)).fetchone()
+        if row is None:
             raise NotFound(f"change {key.number} does not exist on {key.instance}")
-        return found
+        return row
 
     def _change_from(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Change:
         return Change(
@@ -206,7 +193,7 @@ class ConsoleReview:
     def _vote_and_describe(
         self, connection: sqlite3.Connection, review: Review, patch_set: int, labels: Mapping[str, int]
     ) -> str:
-        """Set the votes; the message as Gerrit words it, empty where there is nothing to say."""
+        """Set the votes, and return the message in Gerrit's words; empty without a new vote and a text."""
         changed = []
         for label, value in sorted(labels.items()):
             before = set_vote(connection, review.change.number, patch_set, label, self._account, value)
@@ -249,13 +236,13 @@ def _message_from(row: sqlite3.Row) -> PostedMessage:
 
 
 def _patch_set_of(connection: sqlite3.Connection, review: Review) -> int:
-    found = connection.execute(
+    row = connection.execute(
         "SELECT number FROM patch_set WHERE change = ? AND revision = ?",
         (review.change.number, review.revision),
     ).fetchone()
-    if found is None:
+    if row is None:
         raise NotFound(f"change {review.change.number} has no revision {review.revision}")
-    return int(found["number"])
+    return int(row["number"])
 
 
 def _refuse_vote_on_closed(status: str, review: Review) -> None:

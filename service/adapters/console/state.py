@@ -1,4 +1,4 @@
-"""The file in which the console review server keeps changes, patch sets, votes and messages."""
+"""The file with the changes, patch sets, votes and messages of the console review server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BUSY_SECONDS: Final = 30.0  # a transaction takes milliseconds; a slow disk may make a queue of them
+BUSY_SECONDS: Final = 30.0  # a transaction takes milliseconds; on a slow disk, several may wait
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS change (
     number INTEGER PRIMARY KEY,
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS change (
     is_deleted INTEGER NOT NULL DEFAULT 0,
     merged_as TEXT,
     told_at REAL NOT NULL,    -- the time in the newest event about it
-    updated REAL NOT NULL     -- when it was last touched here
+    updated REAL NOT NULL     -- the time of the last update here
 ) STRICT;
 CREATE TABLE IF NOT EXISTS patch_set (
     change INTEGER NOT NULL REFERENCES change,
@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS message (
     author TEXT NOT NULL,
     text TEXT NOT NULL,
     written REAL NOT NULL,
-    event TEXT UNIQUE         -- the digest of the event that brought it; NULL: posted here
+    event TEXT UNIQUE         -- the digest of its event; NULL: posted here
 ) STRICT;
 CREATE INDEX IF NOT EXISTS message_of_change ON message (change, id);
 CREATE INDEX IF NOT EXISTS change_updated ON change (updated);
@@ -64,10 +64,10 @@ CREATE INDEX IF NOT EXISTS change_updated ON change (updated);
 
 
 class ConsoleState:
-    """One SQLite file that several processes use at once.
+    """A SQLite file that several processes can use at once.
 
     Args:
-        path: the file; made when missing, in a directory that exists.
+        path: the file; created if it is missing, in an existing directory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -78,7 +78,7 @@ class ConsoleState:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Change the state: everything or nothing, one process at a time.
+        """Open a transaction; one process at a time can have one.
 
         Raises:
             Transient: the file stayed locked, or the disk is full.
@@ -89,20 +89,20 @@ class ConsoleState:
             try:
                 yield connection
             except BaseException:
-                if connection.in_transaction:  # SQLite has rolled back by itself when the disk is full
+                if connection.in_transaction:  # if the disk is full, SQLite has already rolled back
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Read one state; writers do not wait for it. Raises as ``transaction`` does."""
+        """Open a consistent read, for which writers do not wait. Raises like ``transaction``."""
         with _translated(self._path), closing(self._connect()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     def _connect(self) -> sqlite3.Connection:
-        # A connection per use: none may cross a fork.
+        # A connection per use, because a fork must not share one.
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
@@ -110,7 +110,7 @@ class ConsoleState:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait by itself when two processes switch a new file at once."""
+    """Switch the file to WAL mode, and wait for another process that does so: SQLite itself would not."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -1,1 +1,1 @@
-"""The servers and processes of an installation that lives on one machine."""
+"""The servers and processes of an installation on one machine."""

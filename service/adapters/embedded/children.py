@@ -1,4 +1,4 @@
-"""Keeps the parts of one machine running: started in order, restarted when they die, stopped in reverse."""
+"""The supervisor of child processes: it starts them in order, restarts dead ones, stops in reverse order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Child", "State", "Status", "Supervisor"]
 
-# Often enough that a start feels immediate, seldom enough to cost nothing.
+# Short enough that a start feels immediate, and long enough to cost nothing.
 LOOK_SECONDS: Final = 0.05
 IDLE_SECONDS: Final = 0.25
-# A part that dies at once is tried again soon, then ever less often, but always: a full disk or a
-# busy machine is mended by somebody who does not know that a supervisor waits for it.
+# The delays between restarts grow, but restarts never end: a person may fix a full disk or a busy machine
+# without knowing about the supervisor.
 FIRST_DELAY_SECONDS: Final = 0.5
 LAST_DELAY_SECONDS: Final = 30.0
-# A life of this length counts as success: the next death starts again at the first delay.
-GOOD_LIFE_SECONDS: Final = 60.0
+# After a run of this length, the next restart comes after the first delay again.
+GOOD_RUN_SECONDS: Final = 60.0
 
 
 class State(StrEnum):
-    """Where a part stands."""
+    """The state of a child."""
 
     STARTING = "starting"
     READY = "ready"
@@ -38,7 +38,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One part as a line of a display; ``note`` says why it is not ready."""
+    """The status of one child; ``note`` is the reason why it is not ready."""
 
     name: str
     state: State
@@ -48,14 +48,14 @@ class Status:
 
 
 class Supervisor:
-    """Runs children from the thread that calls it; nothing happens between calls of :meth:`poll`.
+    """A supervisor of children that works only during its calls (:meth:`poll`).
 
-    Use it as a context manager: everything is stopped at its end. That thread must be one that stays
-    (the main thread), because the kernel ends the children together with it.
+    As a context manager, it stops all children at the end. Call it from the main thread: the kernel kills the
+    children at the end of the thread that started them.
 
     Args:
-        report: called with the new status whenever one changes.
-        first_delay: seconds before the first restart of a part that died; doubled each time.
+        report: called with each new status.
+        first_delay: seconds before the first restart of a dead child; doubled for each further restart.
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class Supervisor:
         self.stop()
 
     def start(self, *children: Child) -> None:
-        """Start the children one after the other, each when those before it are ready.
+        """Start the children one after the other; each must be ready before the next one starts.
 
         Raises:
-            Permanent: one did not start; the message holds the last lines of its log. Those before it
-                run on until :meth:`stop`.
+            Permanent: a child did not start; the message has the last lines of its log. The earlier children
+                go on until :meth:`stop`.
         """
         for child in children:
             part = _Part(child, self._report, self._first_delay)
@@ -87,34 +87,34 @@ class Supervisor:
             part.start()
 
     def poll(self) -> None:
-        """Look at every part once: see deaths, restart what is due."""
+        """Check every child once: notice deaths, and do the restarts that are due."""
         for part in self._parts:
-            part.look()
+            part.check()
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Keep the parts running until ``until`` says so; it is asked at least four times a second."""
+        """Keep the children running until ``until`` returns True; call it four times a second or more."""
         while not until():
             self.poll()
-            handles = [part.life.handle for part in self._parts if part.life is not None]
+            handles = [part.process.handle for part in self._parts if part.process is not None]
             is_settled = all(part.is_settled for part in self._parts)
             wait_for(handles, IDLE_SECONDS if is_settled else LOOK_SECONDS)
 
     def stop(self) -> None:
-        """Stop what runs, the last started first; return when all have ended."""
+        """Stop the children in reverse order, and return when all have ended."""
         while self._parts:
             self._parts[-1].stop()
             self._parts.pop()
 
     def statuses(self) -> tuple[Status, ...]:
-        """Every part as it was last seen, in the order of the start."""
+        """Return the last status of every child, in the order of the start."""
         return tuple(part.status for part in self._parts)
 
 
 class _Part:
-    """A child through all its lives."""
+    """A child with its current process and its restarts."""
 
     def __init__(self, child: Child, report: Callable[[Status], None], first_delay: float) -> None:
-        self.life: ProcessRun | None = None
+        self.process: ProcessRun | None = None
         self.status = Status(child.name, State.STARTING)
         self._child = child
         self._report = report
@@ -125,87 +125,87 @@ class _Part:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing but a death can change its state."""
+        """Whether only a death can change its state."""
         return self.status.state not in {State.STARTING, State.RESTARTING}
 
     def start(self) -> None:
-        """Start it and wait until it is ready; raises Permanent when that fails."""
-        self._say(State.STARTING)
+        """Start the process and wait until it is ready; raises Permanent if that fails."""
+        self._set(State.STARTING)
         try:
-            self.life = ProcessRun(self._child)
-            self._say(State.STARTING)
+            self.process = ProcessRun(self._child)
+            self._set(State.STARTING)
             while self.status.state is not State.READY:
-                self._grow()
-                if self.life.has_ended(LOOK_SECONDS if self.status.state is State.STARTING else 0.0):
-                    raise Permanent(self.life.reap())
+                self._check_readiness()
+                if self.process.has_ended(LOOK_SECONDS if self.status.state is State.STARTING else 0.0):
+                    raise Permanent(self.process.reap())
         except (BenchgateError, OSError) as error:
             self._fail(error)
 
-    def look(self) -> None:
-        """Take note of a death, restart it when that is due, see whether it has become ready."""
+    def check(self) -> None:
+        """Notice a death, do a restart that is due, and notice that the child is ready."""
         if self.status.state in {State.STOPPED, State.FAILED}:
             return
-        if self.life is None:
+        if self.process is None:
             if time.monotonic() >= self._due:
                 self._restart()
-        elif self.life.has_ended():
-            self._lose(self.life, self.life.reap())
+        elif self.process.has_ended():
+            self._plan_restart(self.process, self.process.reap())
         elif self.status.state is not State.READY:
             try:
-                self._grow()
+                self._check_readiness()
             except BenchgateError as error:
-                self.life.stop()
-                self._lose(self.life, str(error))
+                self.process.stop()
+                self._plan_restart(self.process, str(error))
 
     def stop(self) -> None:
-        """End it for good."""
-        if self.life is not None:
-            self.life.stop()
-            self.life = None
+        """Stop the child for good."""
+        if self.process is not None:
+            self.process.stop()
+            self.process = None
         if self.status.state is not State.FAILED:
-            self._say(State.STOPPED)
+            self._set(State.STOPPED)
 
-    def _grow(self) -> None:
-        """Make it READY when it is; raises Permanent when it takes too long."""
-        if self.life is None:
+    def _check_readiness(self) -> None:
+        """Change the state to READY if the child is ready; raises Permanent if it takes too long."""
+        if self.process is None:
             return
         if self._child.ready is None or self._child.ready():
-            self._say(State.READY)
-        elif time.monotonic() - self.life.since > self._child.start_seconds:
+            self._set(State.READY)
+        elif time.monotonic() - self.process.since > self._child.start_seconds:
             raise Permanent(f"not ready within {self._child.start_seconds:.0f} s")
 
     def _restart(self) -> None:
         self._restarts += 1
         try:
-            self.life = ProcessRun(self._child)
+            self.process = ProcessRun(self._child)
         except OSError as error:
-            self._lose(None, str(error))
+            self._plan_restart(None, str(error))
         else:
-            self._say(State.RESTARTING, self.status.note)
+            self._set(State.RESTARTING, self.status.note)
 
-    def _lose(self, life: ProcessRun | None, why: str) -> None:
-        """Plan the next life; ``why`` is how the last one ended."""
+    def _plan_restart(self, ended: ProcessRun | None, why: str) -> None:
+        """Set the time of the next restart; ``why`` is how the last process ended."""
         now = time.monotonic()
-        if life is not None and now - life.since >= GOOD_LIFE_SECONDS:
+        if ended is not None and now - ended.since >= GOOD_RUN_SECONDS:
             self._delay = self._first_delay
-        self.life = None
+        self.process = None
         self._due = now + self._delay
         self._delay = min(2 * self._delay, LAST_DELAY_SECONDS)
-        self._say(State.RESTARTING, why)
+        self._set(State.RESTARTING, why)
 
     def _fail(self, error: Exception) -> None:
-        """End a child that could not start, and say why with its own last words."""
-        words = ""
-        if self.life is not None:
-            self.life.stop()
-            words = self.life.log_tail()
-            self.life = None
-        self._say(State.FAILED, str(error))
-        seen = f"; the end of {self._child.log_path}:\n{words}" if words else ""
-        raise Permanent(f"{self._child.name} did not start: {error}{seen}") from error
+        """Stop a child that could not start, and raise Permanent with the end of its log."""
+        tail = ""
+        if self.process is not None:
+            self.process.stop()
+            tail = self.process.log_tail()
+            self.process = None
+        self._set(State.FAILED, str(error))
+        end = f"; the end of {self._child.log_path}:\n{tail}" if tail else ""
+        raise Permanent(f"{self._child.name} did not start: {error}{end}") from error
 
-    def _say(self, state: State, note: str = "") -> None:
-        pid = None if self.life is None else self.life.pid
+    def _set(self, state: State, note: str = "") -> None:
+        pid = None if self.process is None else self.process.pid
         status = Status(self._child.name, state, pid, self._restarts, note)
         if status != self.status:
             self.status = status

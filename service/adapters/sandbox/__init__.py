@@ -1,1 +1,1 @@
-"""Contains programs nobody has vouched for: namespaces, limits, no network; or refuses."""
+"""The sandbox for untrusted programs: namespaces, limits and no network, or a refusal."""

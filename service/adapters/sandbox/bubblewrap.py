@@ -1,4 +1,4 @@
-"""Runs a program nobody has vouched for: bubblewrap namespaces, no network, bounded resources."""
+"""The sandbox by bubblewrap: namespaces, no network, limited resources."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
     from service.adapters.sandbox.limits import Hierarchy
 
-START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs one at most
+START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs at most one
 TAIL_BYTES: Final = 2000
 SYSTEM_CALLS: Final = filter_for(os.uname().machine)
 SYSTEM_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 
 
 class BubblewrapSandbox:
-    """Runs commands under bubblewrap, in namespaces of their own.
+    """A sandbox that runs each command under bubblewrap in new namespaces.
 
-    A program sees the read-only system, its mounts, an empty ``/tmp`` and nothing else; it has no
-    network, no capability, no user id of the host. All its processes have ended when ``run`` returns,
-    and when this process dies.
+    A program sees only the read-only system, its mounts and an empty ``/tmp``; it has no network, no
+    capability and no user ID of the host. All its processes have ended when ``run`` returns, and end if this
+    process dies.
 
     Args:
-        program: path of bubblewrap; None: the one that is installed.
-        system: read-only directories beyond ``/usr`` that tool chains need (``/opt/gcc-14``).
-        hierarchies: the control groups to divide; None: whatever this host allows.
+        program: path of bubblewrap; None: the installed one.
+        system: read-only directories besides ``/usr`` that tool chains need (``/opt/gcc-14``).
+        hierarchies: the control groups to use; None: those that this host allows.
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class BubblewrapSandbox:
         self._probed: tuple[str, str, tuple[Hierarchy, ...]] | None = None
 
     def check(self) -> None:
-        """Try the sandbox, once.
+        """Try the sandbox, once per object.
 
         Raises:
-            Unfit: this host cannot isolate a program; the message says why and what mends it.
+            Unfit: this host cannot isolate a program; the message has the reason and the fix.
         """
         self._probe()
 
     def in_force(self) -> Mapping[str, str]:
-        """What isolates and bounds a program here; results under different answers do not compare.
+        """Describe the isolation and the limits here; results with different ones must not be compared.
 
         Raises:
             Unfit: this host cannot isolate a program.
@@ -91,18 +91,17 @@ class BubblewrapSandbox:
         """Run ``command`` to its end.
 
         Args:
-            command: what to run, and what it sees and may use.
-            log: gets standard output and error as written, at most ``limits.log_bytes``; None: both
-                are thrown away.
-            watch: called at least every 0.25 s from this thread. What it raises is raised from here
+            command: the program, its mounts and its limits.
+            log: receives standard output and error, at most ``limits.log_bytes``; None: both are discarded.
+            watch: called at least every 0.25 s from this thread. If it raises, the error is raised from here
                 after every process of the command has ended.
-            discard_output: throw standard output away and keep standard error only.
+            discard_output: discard standard output, and keep only standard error.
 
         Raises:
-            Unfit: no sandbox, no such CPUs, or a mount that does not exist.
-            Permanent: the command cannot be started at all (an argument that is too long).
-            Transient: no control group could be made, a process of the command cannot be ended, or
-                somebody else ended the sandbox.
+            Unfit: there is no sandbox, a CPU is not available, or a mount does not exist.
+            Permanent: the command cannot be started at all (an argument is too long).
+            Transient: a control group could not be created, a process of the command cannot be ended, or
+                another program ended the sandbox.
         """
         program, _, hierarchies = self._probe()
         require_cpus(command.cpus)
@@ -113,7 +112,7 @@ class BubblewrapSandbox:
             program = self._program or shutil.which("bwrap", path=SYSTEM_PATH)
             if program is None or not os.access(program, os.X_OK):
                 raise Unfit(
-                    "bubblewrap (bwrap) is not installed, and programs of a patch set run only inside it; "
+                    "bubblewrap (bwrap) is not installed, and programs of a patch set only run inside it; "
                     "install it: sudo apt-get install bubblewrap"
                 )
             require_tools()
@@ -130,7 +129,7 @@ class BubblewrapSandbox:
         trial = Command(argv=("true",), limits=Limits(wall_seconds=START_WITHIN_SECONDS))
         ended = self._run(program, hierarchies, trial, None, lambda: None, discard_output=True)
         if not ended.is_success:
-            raise Unfit(f"`true` does not run in it: {ended.end}")
+            raise Unfit(f"`true` fails in the sandbox: {ended.end}")
 
     def _run(
         self,
@@ -147,7 +146,7 @@ class BubblewrapSandbox:
             group = _group(hierarchies, command)
             cleanup.callback(group.close)
             tail = _Tail(log)
-            # Nothing is kept without a log, so nothing is bounded either.
+            # Without a log nothing is stored, so there is no limit.
             bound = command.limits.log_bytes if log is not None else sys.maxsize
             kept, kept_write = _pipe(cleanup)
             stdout = subprocess.DEVNULL if discard_output or log is None else kept_write
@@ -160,7 +159,7 @@ class BubblewrapSandbox:
             if stopped_by is None and exit_code != 0 and group.memory_kills():
                 stopped_by = StoppedBy.MEMORY
             if exit_code is None and stopped_by is None:
-                watch()  # who ended the sandbox may have wanted the work to end
+                watch()  # it may raise, if the work was ended on purpose
                 raise _unfinished(process.returncode, tail.last_line())
             code = 128 + signal.SIGKILL if exit_code is None else exit_code
             return Completed(code, seconds, stopped_by, group.cpu_seconds())
@@ -168,7 +167,7 @@ class BubblewrapSandbox:
     def _start(
         self, program: str, group: Group, command: Command, outputs: tuple[int, int], cleanup: ExitStack
     ) -> tuple[subprocess.Popen[bytes], int]:
-        """Start bubblewrap. It dies with the thread that starts it: the one that waits for it."""
+        """Start bubblewrap. It dies with the calling thread, which must therefore also wait for it."""
         status, status_write = _pipe(cleanup)
         with ExitStack() as ours:
             ours.callback(os.close, status_write)
@@ -179,8 +178,8 @@ class BubblewrapSandbox:
             if SYSTEM_CALLS is not None:
                 passed.append(in_memory(SYSTEM_CALLS, ours))
                 layout = (*layout, "--seccomp", str(passed[-1]))
-            # The program can read the arguments of its namespace's first process; paths of the host
-            # are none of its business.
+            # The program can read the arguments of its namespace's first process, so these must not contain
+            # paths of the host.
             passed.append(in_memory(_listed(layout), ours))
             argv = (
                 *group.join,
@@ -206,7 +205,7 @@ class BubblewrapSandbox:
 
 
 class _Tail:
-    """A log that remembers its last bytes: bubblewrap's own complaint is among them."""
+    """A log that keeps its last bytes, which include an error message of bubblewrap."""
 
     def __init__(self, log: BinaryIO | None) -> None:
         self._log = log
@@ -223,7 +222,7 @@ class _Tail:
 
 
 def _unfinished(returncode: int, complaint: str) -> Unfit | Transient:
-    """Why bubblewrap ended without its program's exit code: by a signal, or by its own refusal."""
+    """Make the error for a bubblewrap that ended without the program's exit code."""
     if returncode < 0:
         return Transient(f"the sandbox was ended from outside (signal {-returncode})")
     return Unfit(f"the sandbox did not start: {complaint or returncode}")
@@ -233,30 +232,30 @@ def _group(hierarchies: Sequence[Hierarchy], command: Command) -> Group:
     try:
         return Group(hierarchies, command.limits, command.cpus)
     except OSError as refused:
-        raise Transient(f"the control groups of a run cannot be made: {refused}") from refused
+        raise Transient(f"the control groups of a run cannot be created: {refused}") from refused
 
 
 def _listed(words: Sequence[str]) -> bytes:
-    """Arguments as bubblewrap reads them from a file; a zero byte within one would start another."""
+    """Encode arguments for bubblewrap's argument file, in which a zero byte ends an argument."""
     if any("\0" in word for word in words):
-        raise Permanent("a mount or a variable of a command has a zero byte in it")
+        raise Permanent("a mount or a variable of a command contains a zero byte")
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
 
 def _pipe(cleanup: ExitStack) -> tuple[int, int]:
-    """A pipe whose reading end is closed with ``cleanup``; the writing end is the caller's to close."""
+    """Open a pipe; ``cleanup`` closes the reading end, the caller closes the writing end."""
     read, write = os.pipe()
     cleanup.callback(os.close, read)
     return read, write
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End bubblewrap, and its namespace with it, if an interrupt came before anyone followed it."""
+    """Kill bubblewrap and its namespace; needed if an interrupt comes before its supervision starts."""
     with process:
         process.kill()
 
 
 def _version_of(program: str) -> str:
-    # The program is the operator's choice.
-    asked = subprocess.run([program, "--version"], check=False, capture_output=True, text=True)  # noqa: S603
-    return asked.stdout.strip() or "bubblewrap of unknown version"
+    # The operator chose this program.
+    done = subprocess.run([program, "--version"], check=False, capture_output=True, text=True)  # noqa: S603
+    return done.stdout.strip() or "bubblewrap of unknown version"

@@ -1,4 +1,4 @@
-"""Tells a program's own failure from its host's: what the host did to it is never the program's fault."""
+"""Failures that the host caused: a full disk, a lack of memory, a kill from outside."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command, Completed
     from service.ports.building import Sandbox
 
-FULL_BELOW: Final = 64 << 20  # bytes; a compiler that meets less has met "no space left on device"
+FULL_BELOW: Final = 64 << 20  # bytes; with less, a compiler has failed with "no space left on device"
 KILLED: Final = 128 + 9  # the shell's exit code of a program ended by SIGKILL
 _VMSTAT: Final = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
 class HostFaults:
-    """A sandbox that raises Transient where a program failed and its host is to blame.
+    """A sandbox that raises Transient if a program failed because of its host.
 
     Args:
-        sandbox: runs the programs.
-        scratch: a directory on the file system that they write to.
-        vmstat: where the kernel counts what it killed for want of memory.
+        sandbox: the sandbox that runs the programs.
+        scratch: a directory on the file system to which they write.
+        vmstat: the kernel's file with the count of processes killed for lack of memory.
     """
 
     sandbox: Sandbox
@@ -36,7 +36,7 @@ class HostFaults:
     vmstat: Path = _VMSTAT
 
     def in_force(self) -> Mapping[str, str]:
-        """What isolates and limits programs here."""
+        """Describe the isolation and the limits here."""
         return self.sandbox.in_force()
 
     def run(
@@ -47,11 +47,11 @@ class HostFaults:
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run to the end.
+        """Run a command to its end.
 
         Raises:
-            Transient: it failed while the disk was full, while the kernel killed for want of memory, or
-                by a SIGKILL that no limit of ours sent.
+            Transient: it failed while the disk was full, while the kernel killed processes for lack of
+                memory, or by a SIGKILL that none of its limits sent.
         """
         killed_before = self._kills()
         done = self.sandbox.run(command, log=log, watch=watch, discard_output=discard_output)
@@ -63,7 +63,7 @@ class HostFaults:
         if self._kills() > killed_before:
             raise Transient("the machine ran out of memory, and its kernel killed a process")
         if done.exit_code == KILLED:
-            raise Transient("a program was killed from outside (SIGKILL), by none of its limits")
+            raise Transient("a program was killed from outside (SIGKILL), not by one of its limits")
         return done
 
     def _kills(self) -> int:

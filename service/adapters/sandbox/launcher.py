@@ -1,4 +1,4 @@
-"""The chain of system programs that puts per-process settings on a command: sizes, ASLR, CPUs."""
+"""The chain of system programs that set a command's process limits, ASLR and CPUs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ TOOLS: Final = ("/usr/bin/prlimit", "/usr/bin/setarch", "/usr/bin/taskset")
 
 
 def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
-    """What to put before ``command.argv``; each program replaces itself by the next.
+    """Make the words to put before ``command.argv``; each program replaces itself by the next.
 
-    ``bound_processes`` is for a user namespace of its own: outside one the kernel counts everything
-    else that the user runs.
+    ``bound_processes`` needs a user namespace: outside one, the kernel counts all processes of the user.
     """
     limits = command.limits
     chain = [TOOLS[0], "--core=0:0", f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
@@ -34,18 +33,17 @@ def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
 
 
 def require_tools() -> None:
-    """Raise Unfit when a program of the chain is missing."""
+    """Raise Unfit if a program of the chain is missing."""
     missing = [tool for tool in TOOLS if not os.access(tool, os.X_OK)]
     if missing:
         raise Unfit(f"{', '.join(missing)} is missing; install it: sudo apt-get install util-linux")
 
 
 def require_cpus(cpus: tuple[int, ...] | None) -> None:
-    """Raise Unfit when a program cannot be confined to ``cpus`` on this host."""
+    """Raise Unfit if this host cannot pin a program to ``cpus``."""
     if cpus is None:
         return
-    # Asking the kernel is the only answer that knows offline CPUs, cpusets and containers. It
-    # concerns this thread only, for the moment it takes.
+    # Only the kernel knows offline CPUs, cpusets and containers. The trial affects this thread for a moment.
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, cpus)
@@ -57,20 +55,20 @@ def require_cpus(cpus: tuple[int, ...] | None) -> None:
     if not cpus or set(cpus) - granted:
         refused = ", ".join(map(str, sorted(set(cpus) - granted))) or "an empty list"
         raise Unfit(
-            f"CPUs asked for that are not available here: {refused}; "
-            "name others (`lscpu --extended` lists those that are online)"
+            f"these requested CPUs are not available here: {refused}; "
+            "choose others (`lscpu --extended` lists the online CPUs)"
         )
 
 
 def resident_bytes(process: int) -> int:
-    """Resident memory of a process and all its descendants, in bytes; shared pages count in each."""
+    """Sum the resident bytes of a process and all its descendants; shared pages count in each."""
     total, waiting, seen = 0, [process], set[int]()
     while waiting:
         number = waiting.pop()
         if number in seen:
             continue
         seen.add(number)
-        # A process may end while it is looked at.
+        # A process may end meanwhile.
         with suppress(OSError, IndexError, ValueError):
             total += int(Path(f"/proc/{number}/statm").read_text().split()[1])
         for children in Path(f"/proc/{number}/task").glob("*/children"):

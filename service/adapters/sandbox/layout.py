@@ -1,4 +1,4 @@
-"""What a sandboxed program sees: bubblewrap's arguments, and why a kernel refuses them."""
+"""The file system of a sandboxed program: bubblewrap's arguments, and reasons why a kernel refuses them."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ ENVIRONMENT: Final = {
     "LANG": "C.UTF-8",
     "TMPDIR": "/tmp",  # noqa: S108
 }
-# Programs ask who they are and what localhost is; the host's own answers are not theirs to read.
+# Programs look up their user and localhost; the host's own files must stay hidden.
 SYNTHETIC: Final = {
     "/etc/passwd": f"root:x:0:0:root:/:/bin/sh\nbenchgate:x:{USER}:{USER}:benchgate:/tmp:/bin/sh\n",
     "/etc/group": f"root:x:0:\nbenchgate:x:{USER}:\n",
     "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
 }
-# What the dynamic linker and the compilers' alternatives need.
+# The dynamic linker and the compilers' alternatives need these.
 ETC: Final = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
-# Benchmarks and allocators read the shape of the processor here.
+# Benchmarks and allocators read the topology of the processor here.
 SYS: Final = (
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
     "/sys/kernel/mm/transparent_hugepage",
 )
-# When root starts the sandbox the host's root owns these files, and owning is enough to open them.
+# If root starts the sandbox, its user is the owner of these files and could open them.
 HIDDEN: Final = (
     *("acpi", "bus", "driver", "fs", "irq", "pressure", "scsi", "tty", "config.gz", "iomem", "kallsyms"),
     *("kcore", "keys", "key-users", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats"),
     *("mtrr", "pagetypeinfo", "sched_debug", "slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
 )
-# A kernel setting, the value of it that forbids the sandbox, and what mends it.
+# Kernel settings, each with the value that forbids the sandbox, and the fix.
 REMEDIES: Final = (
     (
         "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
-        """AppArmor forbids user namespaces to programs without a profile; allow bubblewrap with a profile \
-for /usr/bin/bwrap that grants `userns`, or for all programs: \
+        """AppArmor forbids user namespaces to programs without a profile; add a profile for /usr/bin/bwrap \
+that grants `userns`, or allow them for all programs: \
 sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
     ),
     (
@@ -63,12 +63,12 @@ sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
 
 
 def layout_of(command: Command, system: Sequence[Path], files: Mapping[str, int]) -> tuple[str, ...]:
-    """The arguments of bubblewrap for ``command``.
+    """Make the arguments of bubblewrap for ``command``.
 
     Args:
-        command: what is run.
-        system: read-only directories beyond the usual ones.
-        files: open descriptors with the text of the synthetic files.
+        command: the command to run.
+        system: read-only directories in addition to the usual ones.
+        files: open descriptors with the text of the synthetic files, by path.
     """
     return (
         *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
@@ -79,13 +79,13 @@ def layout_of(command: Command, system: Sequence[Path], files: Mapping[str, int]
         *_kernel_views(),
         *("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp"),  # noqa: S108
         *_mounts(command),
-        # Last: bubblewrap makes the mount points above in these.
+        # Last, because bubblewrap creates the mount points above in these.
         *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd),
     )
 
 
 def in_memory(data: bytes, cleanup: ExitStack) -> int:
-    """A descriptor from which ``data`` is read; closed with ``cleanup``."""
+    """Make a descriptor to read ``data`` from; ``cleanup`` closes it."""
     descriptor = os.memfd_create("benchgate")
     cleanup.callback(os.close, descriptor)
     with open(descriptor, "wb", closefd=False) as file:
@@ -118,15 +118,15 @@ def _system(extra: Sequence[Path]) -> Iterator[str]:
 
 
 def _kernel_views() -> Iterator[str]:
-    # Bubblewrap itself leaves the kernel's settings open when the host's root starts it, for the
-    # directory looks closed; and who can write core_pattern there runs programs as root on the host.
+    # If the host's root starts bubblewrap, it leaves the kernel's settings writable. A program that writes
+    # core_pattern could run programs as root on the host.
     yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
     for name in HIDDEN:
         path = Path("/proc", name)
         if path.is_dir():
             yield from ("--tmpfs", str(path), "--remount-ro", str(path))
         elif path.exists():
-            # Devices do not open on a bind mount without --dev-bind.
+            # A device on a bind mount cannot be opened without --dev-bind.
             yield from ("--ro-bind", "/dev/null", str(path))
     for name in SYS:
         yield from ("--ro-bind-try", name, name)
@@ -140,7 +140,7 @@ def _mounts(command: Command) -> Iterator[str]:
 
 
 def explain_refusal(complaint: str, root: Path = Path("/")) -> str:
-    """Why bubblewrap cannot work on this host and what mends it, in one sentence."""
+    """Explain in one sentence why bubblewrap fails on this host, and name the fix."""
     if "Unknown option" in complaint:
         return f"bubblewrap 0.8 or newer is needed; upgrade it: sudo apt-get install bubblewrap ({complaint})"
     for name, forbidding, remedy in REMEDIES:
@@ -148,7 +148,7 @@ def explain_refusal(complaint: str, root: Path = Path("/")) -> str:
         if path.exists() and path.read_text().strip() == forbidding:
             return f"programs of a patch set cannot be isolated here: {remedy} ({complaint})"
     return (
-        f"programs of a patch set cannot be isolated here: {complaint}; in a container, start it so that "
-        "it may make user namespaces (docker run --security-opt seccomp=unconfined --security-opt "
+        f"programs of a patch set cannot be isolated here: {complaint}; if this is a container, allow it to "
+        "create user namespaces (docker run --security-opt seccomp=unconfined --security-opt "
         "apparmor=unconfined --security-opt systempaths=unconfined)"
     )

@@ -1,4 +1,4 @@
-"""Bounds what a program and all its children use: control groups v2, else v1, else process limits."""
+"""Limits on a program and all its children: control groups v2, else v1, else process limits."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "benchgate"
 SECOND: Final = 2  # the version with one hierarchy for all controllers
-# Joins the groups named before `--`, then becomes the program after it. A child of ours that has not
-# started a program yet must run no Python, which may be waiting for a lock of another thread.
+# Joins the groups named before `--`, then replaces itself by the program after it. This is no Python, because
+# a forked Python could wait for a lock of another thread.
 JOIN: Final = (
     "/bin/sh",
     "-c",
     'while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"',
     PREFIX,
 )
-# A sandbox has processes of its own: the monitor outside, the first process inside, the launcher.
+# A sandbox has its own processes: the monitor outside, the first process inside, the launcher.
 OWN_PROCESSES: Final = 4
 REMOVE_WITHIN_SECONDS: Final = 30.0
 
@@ -38,7 +38,7 @@ _serial = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """A directory under which groups of ours can be made, and the controllers that it offers."""
+    """A directory in which Benchgate can create groups, and the controllers there."""
 
     parent: Path
     controllers: frozenset[str]
@@ -49,9 +49,9 @@ class Group:
     """The control groups of one run.
 
     Args:
-        hierarchies: where to make them; empty where this host has none that can be written.
-        limits: what all processes of the run may use together.
-        cpus: CPUs they are confined to; None: all.
+        hierarchies: the hierarchies to create them in; empty if this host has no writable one.
+        limits: limits for all processes of the run together.
+        cpus: the CPUs for these processes; None: all.
 
     Raises:
         OSError: the kernel refuses a group or a limit.
@@ -72,7 +72,7 @@ class Group:
 
     @property
     def join(self) -> tuple[str, ...]:
-        """What to put before a program so that it starts inside the groups."""
+        """The words to put before a program so that it starts inside the groups."""
         if not self._members:
             return ()
         return (*JOIN, *(str(directory) for _, directory in self._members), "--")
@@ -83,7 +83,7 @@ class Group:
         return any("memory" in hierarchy.controllers for hierarchy, _ in self._members)
 
     def memory_kills(self) -> int:
-        """How many processes the kernel ended because the group had used up its memory."""
+        """Count the processes that the kernel killed because the group reached its memory limit."""
         return sum(
             _count_in(directory / ("memory.events" if hierarchy.version == SECOND else "memory.oom_control"))
             for hierarchy, directory in self._members
@@ -91,7 +91,7 @@ class Group:
         )
 
     def cpu_seconds(self) -> float | None:
-        """Processor time of all processes so far; None where no group counts it."""
+        """Read the CPU time of all processes so far; None if no group counts it."""
         for hierarchy, directory in self._members:
             with suppress(OSError, ValueError):
                 if hierarchy.version == SECOND:
@@ -101,7 +101,7 @@ class Group:
         return None
 
     def close(self) -> None:
-        """Remove the groups; whatever is still in them is killed.
+        """Kill the processes in the groups, and remove the groups.
 
         Raises:
             Transient: a process of the run cannot be ended.
@@ -111,7 +111,7 @@ class Group:
 
 
 def can_divide(hierarchy: Hierarchy) -> bool:
-    """Whether a program can be put into a new group: tried, for permissions and rules are many."""
+    """Whether a program can join a new group; only a trial covers all permissions and rules."""
     directory = hierarchy.parent / f"{_owner()}-{next(_serial)}"
     try:
         directory.mkdir()
@@ -132,23 +132,23 @@ def can_divide(hierarchy: Hierarchy) -> bool:
 def find_hierarchies(
     root: Path = Path("/"), can_be_used: Callable[[Hierarchy], bool] = can_divide
 ) -> tuple[Hierarchy, ...]:
-    """The control groups that this process may divide: version 2, else 1, else none.
+    """Find the control groups that this process may divide: version 2, else 1, else none.
 
-    Version 2 is taken only if it bounds memory and processes; on hybrid hosts it often has no
-    controller at all. Groups that dead workers left behind are removed on the way.
+    Version 2 is used only if it limits memory and processes; on hybrid hosts it often has no controller. The
+    groups of dead workers are removed.
 
     Args:
-        root: where ``/proc`` and the mounts lie.
+        root: the root directory of the system.
         can_be_used: the trial that a hierarchy must pass.
     """
-    found = _find_second(root, can_be_used) or _find_first(root, can_be_used)
-    for hierarchy in found:
+    usable = _find_second(root, can_be_used) or _find_first(root, can_be_used)
+    for hierarchy in usable:
         _remove_stale(hierarchy.parent)
-    return tuple(found)
+    return tuple(usable)
 
 
 def describe(hierarchies: Sequence[Hierarchy]) -> str:
-    """What bounds a program, in words that are compared between runs."""
+    """Describe the limits of a program; runs are comparable only with equal descriptions."""
     if not hierarchies:
         return "prlimit processes, file size; memory watched"
     offered = frozenset[str]().union(*(hierarchy.controllers for hierarchy in hierarchies))
@@ -163,13 +163,13 @@ def _find_second(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[H
             controllers = _delegate(own)
             if {"memory", "pids"} <= controllers and can_be_used(Hierarchy(own, controllers, SECOND)):
                 return [Hierarchy(own, controllers, SECOND)]
-            # Where this process itself is a member the kernel refuses to divide; a parent may do.
+            # The kernel does not divide a group with member processes; a parent group may work.
             own = own.parent
     return []
 
 
 def _delegate(directory: Path) -> frozenset[str]:
-    """Offer the controllers to children of ``directory``; returns those they have."""
+    """Enable the controllers for children of ``directory``, and return the enabled ones."""
     for controller in ("memory", "pids", "cpuset"):
         with suppress(OSError):
             if controller not in _words(directory / "cgroup.subtree_control"):
@@ -180,13 +180,13 @@ def _delegate(directory: Path) -> frozenset[str]:
 
 
 def _find_first(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
-    found: dict[Path, Hierarchy] = {}
+    mounted: dict[Path, Hierarchy] = {}
     for controller in ("memory", "pids", "cpuset", "cpuacct"):
         for mount in _mounts(root, "cgroup"):
             if controller in mount.options and (own := _own_directory(root, mount, controller)):
-                shared = found[own].controllers if own in found else frozenset()
-                found[own] = Hierarchy(own, shared | {controller}, 1)
-    usable = [hierarchy for hierarchy in found.values() if can_be_used(hierarchy)]
+                shared = mounted[own].controllers if own in mounted else frozenset()
+                mounted[own] = Hierarchy(own, shared | {controller}, 1)
+    usable = [hierarchy for hierarchy in mounted.values() if can_be_used(hierarchy)]
     bounds = frozenset[str]().union(*(hierarchy.controllers for hierarchy in usable))
     return usable if {"memory", "pids"} <= bounds else []
 
@@ -201,7 +201,7 @@ def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tupl
             ("memory.oom.group", "1"),
             ("memory.memsw.limit_in_bytes", size),
         ):
-            # Absent on kernels without swap accounting; the main limit stands without them.
+            # Missing on kernels without swap accounting; the main limit works without them.
             with suppress(OSError):
                 if (directory / name).exists():
                     (directory / name).write_text(value)
@@ -215,14 +215,14 @@ def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tupl
 
 
 def _inherit_cpuset(directory: Path) -> None:
-    """Version 1 makes a group without CPUs and memory nodes, which no process can join."""
+    """Copy CPUs and memory nodes from the parent: a new group of version 1 has none and cannot be joined."""
     for name in ("cpuset.cpus", "cpuset.mems"):
         (directory / name).write_text((directory.parent / name).read_text())
 
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    inner: PurePosixPath  # the group that the mount shows as its root
+    inner: PurePosixPath  # the group at the root of the mount
     point: Path
     options: frozenset[str]
 
@@ -238,7 +238,7 @@ def _mounts(root: Path, kind: str) -> Iterator[_Mount]:
 
 
 def _own_directory(root: Path, mount: _Mount, controller: str) -> Path | None:
-    """The group of this process in a mounted hierarchy; None if the mount does not show it."""
+    """Find the group of this process in a mounted hierarchy; None if the mount does not show it."""
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
@@ -249,7 +249,7 @@ def _own_directory(root: Path, mount: _Mount, controller: str) -> Path | None:
 
 
 def _owner() -> str:
-    """Who made a group: process namespace, process, and its start, for numbers are used again."""
+    """Name the creator of a group: process namespace, process ID, and start time, because IDs are reused."""
     return f"{PREFIX}-{_namespace()}-{os.getpid()}-{_started(os.getpid())}"
 
 
@@ -258,7 +258,7 @@ def _namespace() -> int:
 
 
 def _started(process: int) -> int | None:
-    """When a process started, in ticks after boot; None if there is no such process."""
+    """Read the start time of a process in ticks after boot; None if there is no such process."""
     with suppress(OSError, IndexError, ValueError):
         return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
     return None
@@ -268,7 +268,7 @@ def _remove_stale(parent: Path) -> None:
     for directory in parent.glob(f"{PREFIX}-*-*-*-*"):
         namespace, process, started = directory.name.split("-")[1:4]
         if namespace != str(_namespace()) or not process.isdecimal():
-            continue  # whether its maker lives cannot be seen from here
+            continue  # the creator's state is not visible from this namespace
         if str(_started(int(process))) != started:
             with suppress(OSError, Transient):
                 _remove(directory)
@@ -282,7 +282,7 @@ def _remove(directory: Path) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            # Busy: a process is in it, or leaving it.
+            # Busy: a process is still in it.
             _kill(directory)
         else:
             return

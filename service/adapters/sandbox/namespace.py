@@ -1,4 +1,4 @@
-"""The process namespace of a bubblewrap run: what its monitor reports, and its certain end."""
+"""The process namespace of a bubblewrap run: the reports of its monitor, and its end."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs one at most
+START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs at most one
 END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
 
 
 class Namespace:
     """All processes of one bubblewrap run.
 
-    The kernel ends every process of a process namespace when its first one ends, and lets the first
-    one go only after all others are gone. So one signal and one wait are enough, whatever the program
-    forked, detached or renamed.
+    The kernel kills every process of a namespace when its first process ends, and that process ends only
+    after all others. So one signal and one wait are enough, even if the program forked or detached others.
 
     Args:
         process: bubblewrap's monitor, outside the namespace.
         status: the pipe on which it reports the first process and the exit code.
-        measure: resident memory of a process and its descendants; None: nobody needs it.
+        measure: returns the resident memory of a process and its descendants; None: not needed.
     """
 
     def __init__(
@@ -51,10 +50,10 @@ class Namespace:
                 self._handle = os.pidfd_open(self._first)
 
     def kill(self) -> None:
-        """End every process; return when none is left.
+        """Kill every process, and return when none is left.
 
         Raises:
-            Transient: one of them does not end.
+            Transient: a process does not end.
         """
         if self._handle is None:
             self._process.kill()
@@ -65,13 +64,13 @@ class Namespace:
             raise Transient(f"process {self._first} of the sandbox cannot be ended")
 
     def memory_bytes(self) -> int | None:
-        """Resident memory of the namespace in bytes; None where the kernel holds the limit."""
+        """Read the resident memory of the namespace in bytes; None if the kernel enforces the limit."""
         if self._measure is None or self._first is None:
             return None
         return self._measure(self._first)
 
     def exit_code(self) -> int | None:
-        """How the program ended; None if it never started or was ended with its namespace."""
+        """Return the program's exit code; None if it never started or was killed with its namespace."""
         self._read()
         for line in self._report.splitlines():
             with suppress(ValueError):
@@ -81,13 +80,13 @@ class Namespace:
         return None
 
     def close(self) -> None:
-        """Let go of the handle."""
+        """Close the process handle."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     def _await_first(self) -> int | None:
-        """The first process of the namespace; None if there never was one."""
+        """Wait for the first process of the namespace; None if there never was one."""
         deadline = time.monotonic() + START_WITHIN_SECONDS
         while b"\n" not in self._report:
             left = deadline - time.monotonic()
@@ -97,7 +96,7 @@ class Namespace:
         return first if isinstance(first, int) else None
 
     def _read(self) -> bool:
-        """Take what the monitor has reported; False at the end of its reports."""
+        """Read the monitor's reports so far; return False after their end."""
         with suppress(BlockingIOError):
             while chunk := os.read(self._status, 4096):
                 self._report += chunk

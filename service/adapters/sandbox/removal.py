@@ -1,4 +1,4 @@
-"""Removes a directory that untrusted programs wrote, however they left it."""
+"""The removal of directories that untrusted programs wrote."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove ``directory`` with everything in it; harmless if it is not there.
+    """Remove ``directory`` with its content; do nothing if it does not exist.
 
-    Programs may leave directories that nobody may enter, and nest them deeper than Python can recurse.
+    Programs may leave directories without permissions, and nest them deeper than Python can recurse.
 
     Raises:
-        Permanent: something cannot be removed (another user's file, a mount point).
+        Permanent: a file cannot be removed (another user owns it, or it is a mount point).
     """
     path = str(directory.absolute())
     # Fixed programs of the system; neither follows a symbolic link out of the tree.

@@ -1,4 +1,4 @@
-"""Follows a running program: keeps its output, asks the caller, ends it at a limit."""
+"""The supervision of a running program: its output is copied, and it is killed at a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Limits
 
-# The promise is 0.25 s; the rest is for the time that a look itself takes.
+# The promise is 0.25 s; the check itself takes the rest.
 LOOK_EVERY_SECONDS: Final = 0.2
 CHUNK_BYTES: Final = 1 << 16
 
@@ -24,26 +24,26 @@ class Tree(Protocol):
     """All processes of one run."""
 
     def kill(self) -> None:
-        """End every process; return when none is left. Harmless when all have ended."""
+        """Kill every process, and return when none is left. Harmless if all have ended."""
 
     def memory_bytes(self) -> int | None:
-        """Resident memory of all processes in bytes; None where the kernel itself holds the limit."""
+        """Read the resident memory of all processes in bytes; None if the kernel enforces the limit."""
 
 
 class Sink(Protocol):
-    """Takes the bytes that are kept."""
+    """A destination of output."""
 
     def write(self, data: bytes, /) -> object:
-        """Keep ``data`` whole."""
+        """Write all of ``data``."""
 
 
 class Output:
-    """What a program writes, copied byte by byte up to a bound.
+    """The output of a program, copied up to a limit.
 
     Args:
-        descriptor: the reading end of the pipe; not blocking.
-        log: where the bytes go.
-        bound: bytes to keep.
+        descriptor: the reading end of the pipe, which becomes non-blocking.
+        log: the destination.
+        bound: the number of bytes to copy.
     """
 
     def __init__(self, descriptor: int, log: Sink, bound: int) -> None:
@@ -55,7 +55,7 @@ class Output:
         self.is_over = False
 
     def copy(self) -> bool:
-        """Copy one chunk. False when there is nothing to read now or ever."""
+        """Copy one chunk, and return True; False if there is nothing to read now."""
         try:
             chunk = os.read(self.descriptor, CHUNK_BYTES)
         except BlockingIOError:
@@ -70,7 +70,7 @@ class Output:
         return True
 
     def drain(self) -> None:
-        """Copy what is in the pipe still; it never waits for a writer."""
+        """Copy the rest of the pipe, without waiting for a writer."""
         while not self.is_over and self.copy():
             pass
 
@@ -82,18 +82,18 @@ def supervise(
     output: Output | None,
     watch: Callable[[], None],
 ) -> StoppedBy | None:
-    """Follow ``process`` to its end and leave nothing of its tree alive.
+    """Wait for the end of ``process``, and kill the rest of its tree.
 
-    ``watch`` is called from this thread at least every 0.25 s. Whatever it raises comes out of here
+    ``watch`` is called from this thread at least every 0.25 s. If it raises, the error is raised from here
     after every process of the tree has ended.
 
     Returns:
-        The limit that ended the program; None when it ended by itself.
+        The limit that ended the program; None if it ended by itself.
     """
     try:
         stopped_by = _follow(process, tree, limits, output, watch)
     finally:
-        # Also after a normal end: a daemon that the program left behind must not outlive the run.
+        # Also after a normal end: a daemon of the program must not outlive the run.
         tree.kill()
         process.wait()
     if output is not None and stopped_by is not StoppedBy.LOG:
@@ -137,10 +137,10 @@ def _follow(
 
 
 def _copy_or_stop(output: Output, poller: select.poll) -> bool:
-    """Copy a chunk; False when the program wrote more than may be kept."""
+    """Copy a chunk; return False if the program wrote more than the limit."""
     output.copy()
     if not output.is_open:
-        # A closed pipe is always ready: the loop would spin until the program ends.
+        # A closed pipe is always ready, so the loop would spin until the program ends.
         poller.unregister(output.descriptor)
     return not output.is_over
 

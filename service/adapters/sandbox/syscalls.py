@@ -1,4 +1,4 @@
-"""The filter of system calls that keeps a sandboxed program off sockets no namespace holds."""
+"""The filter of system calls that blocks sockets which no namespace isolates."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-# A network namespace hides interfaces. It does not hide a virtual machine's socket to its host
-# (AF_VSOCK) nor bus and crypto families, and io_uring opens sockets past any filter of `socket`.
+# A network namespace hides interfaces. It does not hide a virtual machine's socket to its host (AF_VSOCK),
+# nor the bus and crypto families, and io_uring opens sockets without the call `socket`.
 ALLOWED_FAMILIES: Final = (1, 2, 10, 16)  # unix, inet, inet6, netlink
 NOT_A_FAMILY: Final = 97  # EAFNOSUPPORT
-NOT_A_CALL: Final = 38  # ENOSYS: programs fall back on what they did before the call existed
-IO_URING_SETUP: Final = 425  # the same everywhere
+NOT_A_CALL: Final = 38  # ENOSYS: programs fall back to older calls
+IO_URING_SETUP: Final = 425  # the same on every architecture
 
-# Instructions of the kernel's packet filter, and where it finds what was called.
+# Instructions of the kernel's packet filter, and the offsets of the call's data.
 LOAD: Final = 0x20
 IF_EQUAL: Final = 0x15
 IF_AT_LEAST: Final = 0x35
@@ -32,7 +32,7 @@ class _Architecture:
     variants_from: int | None = None
 
 
-# The 32-bit calls are there because a 64-bit program can make them too.
+# With the 32-bit calls, because a 64-bit program can make them, too.
 ARCHITECTURES: Final = {
     "x86_64": (
         _Architecture(0xC000003E, 41, (IO_URING_SETUP,), variants_from=0x40000000),
@@ -46,7 +46,7 @@ ARCHITECTURES: Final = {
 
 
 def filter_for(machine: str) -> bytes | None:
-    """The compiled filter for a machine type such as ``x86_64``; None for one that is not known."""
+    """Compile the filter for a machine type such as ``x86_64``; None for an unknown type."""
     if machine not in ARCHITECTURES:
         return None
     program = []
@@ -58,7 +58,7 @@ def filter_for(machine: str) -> bytes | None:
 
 
 def _body(architecture: _Architecture) -> list[tuple[int, int, int, int]]:
-    """Instructions that decide on every call of an architecture. Jumps count what they skip."""
+    """Make the instructions that decide on the calls of an architecture. A jump skips that many of them."""
     body = [(LOAD, 0, 0, NUMBER_AT)]
     if architecture.variants_from is not None:
         body += [(IF_AT_LEAST, 0, 1, architecture.variants_from), (RETURN, 0, 0, FAIL | NOT_A_CALL)]

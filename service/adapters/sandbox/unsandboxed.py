@@ -1,4 +1,4 @@
-"""Runs the user's own programs without isolation, behind the sandbox's interface."""
+"""A runner for the user's own programs, without isolation, with the sandbox's interface."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only wh
 
 
 class DirectRunner:
-    """Runs commands as the user, in the user's environment, for code the user trusts.
+    """A runner of commands with the user's permissions and environment, for code that the user trusts.
 
-    There are no mounts: the working directory is translated to the mount's source, and
-    ``BENCHGATE_SRC``, ``BENCHGATE_BUILD`` and so on name the sources of ``/src``, ``/build`` and the other
-    mounts. Arguments are passed as they are. A daemon that leaves its session is not found again.
+    There are no mounts: the working directory is translated to the mount's source, and ``BENCHGATE_SRC``,
+    ``BENCHGATE_BUILD`` and so on name the sources of ``/src``, ``/build`` and the other mounts. Arguments are
+    not translated. A daemon that leaves its session is not killed.
     """
 
     def check(self) -> None:
-        """Raise Unfit when the host lacks a program that this needs."""
+        """Raise Unfit if the host lacks a required program."""
         require_tools()
 
     def in_force(self) -> Mapping[str, str]:
-        """What isolates and bounds a program: hardly anything."""
+        """Describe the isolation and the limits: hardly any."""
         return {
             "sandbox": "none",
             "network": "host",
@@ -53,18 +53,17 @@ class DirectRunner:
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run ``command`` to its end, as the sandbox does.
+        """Run ``command`` to its end, like the sandbox.
 
         Args:
-            command: what to run.
-            log: gets standard output and error as written, at most ``limits.log_bytes``; None: both
-                are thrown away.
-            watch: called at least every 0.25 s from this thread. What it raises is raised from here
+            command: the command to run.
+            log: receives standard output and error, at most ``limits.log_bytes``; None: both are discarded.
+            watch: called at least every 0.25 s from this thread. If it raises, the error is raised from here
                 after the process group has ended.
-            discard_output: throw standard output away and keep standard error only.
+            discard_output: discard standard output, and keep only standard error.
 
         Raises:
-            Unfit: no such CPUs, or a system program is missing.
+            Unfit: a CPU is not available, or a system program is missing.
             Permanent: the command cannot be started at all.
             Transient: a process of the command cannot be ended.
         """
@@ -83,14 +82,14 @@ class DirectRunner:
 
 
 class _ProcessGroup:
-    """The processes that stayed in the group of the one we started."""
+    """The processes in the group of the started process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self.cpu_seconds: float | None = None
 
     def kill(self) -> None:
-        # Until it is waited for, the leader's number cannot become another group's.
+        # Until the leader is reaped, no other group can get its ID.
         if self._process.returncode is not None:
             return
         os.killpg(self._process.pid, signal.SIGKILL)
@@ -108,13 +107,12 @@ class _ProcessGroup:
 
 
 def _start(command: Command, *, keep: bool, discard_output: bool) -> subprocess.Popen[bytes]:
-    # One pipe for both, so that the log keeps their order: standard error is the pipe, standard
-    # output a copy of it.
+    # One pipe for both keeps their order in the log: standard error is the pipe, standard output its copy.
     argv = [*settings_of(command, bound_processes=False), *command.argv]
     if keep and not discard_output:
         argv = ["/bin/sh", "-c", 'exec "$@" >&2', "benchgate", *argv]
     try:
-        return subprocess.Popen(  # noqa: S603  # the user's own program, asked for as such
+        return subprocess.Popen(  # noqa: S603  # the user requested this program
             argv,
             cwd=_on_host(command, command.cwd),
             env={**os.environ, **_places(command), **command.env},
@@ -128,14 +126,14 @@ def _start(command: Command, *, keep: bool, discard_output: bool) -> subprocess.
 
 
 def _places(command: Command) -> dict[str, str]:
-    """``BENCHGATE_SRC`` for ``/src``, and so on for every mount."""
+    """Make ``BENCHGATE_SRC`` for ``/src``, and so on for every mount."""
     return {f"BENCHGATE_{PurePosixPath(m.target).name.upper()}": str(m.source) for m in command.mounts}
 
 
 def _on_host(command: Command, target: str) -> Path:
-    """Where a directory of the sandbox lies on the host; as it is when no mount holds it."""
+    """Translate a directory of the sandbox to the host; unchanged if no mount contains it."""
     inside = PurePosixPath(target)
-    # The last mount that holds a path is the one a program sees.
+    # A program sees the last mount that contains a path.
     for mount in reversed(command.mounts):
         if inside.is_relative_to(mount.target):
             return Path(mount.source) / inside.relative_to(mount.target)
@@ -143,7 +141,7 @@ def _on_host(command: Command, target: str) -> Path:
 
 
 def _lives(group: int) -> bool:
-    """Whether a process of the group still runs; one that nobody has asked for yet does not."""
+    """Whether a process of the group still runs; a zombie does not."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError, ValueError):
             state, _, own_group = (process / "stat").read_text().rpartition(")")[2].split()[:3]

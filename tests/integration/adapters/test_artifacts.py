@@ -1,4 +1,4 @@
-"""Artifacts come back as they were given, or not at all."""
+"""Artifacts are returned unchanged, or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stored(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("data", [b"", b"x", DATA, bytes(range(256)) * 20_000])
-def test_what_was_put_comes_back(artifacts: DirectoryArtifacts, data: bytes) -> None:
+def test_stored_bytes_are_returned(artifacts: DirectoryArtifacts, data: bytes) -> None:
     assert artifacts.get(artifacts.put(data)) == data
 
 
@@ -43,9 +43,7 @@ def test_the_key_is_the_digest_of_the_bytes(artifacts: DirectoryArtifacts) -> No
     assert artifacts.put(DATA) == hashlib.sha256(DATA).hexdigest()
 
 
-def test_the_same_bytes_are_kept_once_and_as_the_same_file(
-    artifacts: DirectoryArtifacts, tmp_path: Path
-) -> None:
+def test_equal_bytes_are_stored_once(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
     key = artifacts.put(DATA)
     (path,) = stored(tmp_path)
     before = path.read_bytes()
@@ -56,7 +54,7 @@ def test_the_same_bytes_are_kept_once_and_as_the_same_file(
     assert len(before) < len(DATA) // 10
 
 
-def test_a_file_goes_in_and_out(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
+def test_a_stored_file_is_returned(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(DATA)
     key = artifacts.put_file(tmp_path / "in")
     artifacts.get_file(key, tmp_path / "out")
@@ -71,7 +69,7 @@ def test_a_file_that_exists_is_not_overwritten(artifacts: DirectoryArtifacts, tm
     assert (tmp_path / "out").read_text() == "mine"
 
 
-def test_a_symbolic_link_or_fifo_is_not_kept(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
+def test_a_symbolic_link_or_fifo_is_refused(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "fifo")
     for name in ("link", "fifo"):
@@ -81,12 +79,12 @@ def test_a_symbolic_link_or_fifo_is_not_kept(artifacts: DirectoryArtifacts, tmp_
 
 
 @pytest.mark.parametrize("key", ["", "0" * 63, "A" * 64, "../" * 21 + "x", "0" * 64 + "\n", "0" * 64])
-def test_what_is_no_key_or_not_kept_is_not_found(artifacts: DirectoryArtifacts, key: str) -> None:
+def test_an_invalid_or_unknown_key_is_not_found(artifacts: DirectoryArtifacts, key: str) -> None:
     with pytest.raises(NotFound):
         artifacts.get(key)
 
 
-def test_more_than_asked_for_is_not_read_into_memory(artifacts: DirectoryArtifacts) -> None:
+def test_no_more_than_the_limit_is_read_into_memory(artifacts: DirectoryArtifacts) -> None:
     key = artifacts.put(bytes(32 << 20))
     with pytest.raises(BadInput, match="1048576"):
         artifacts.get(key, at_most=1 << 20)
@@ -129,10 +127,8 @@ def test_damaged_bytes_are_never_returned(
     assert artifacts.get(key) == DATA
 
 
-def test_a_disk_that_fills_up_is_a_passing_fault_and_leaves_nothing(
-    artifacts: DirectoryArtifacts, tmp_path: Path
-) -> None:
-    """A size limit on the process stands for the disk: a write fails part of the way through."""
+def test_a_full_disk_is_transient_and_leaves_no_file(artifacts: DirectoryArtifacts, tmp_path: Path) -> None:
+    """A size limit on the process replaces a full disk: a write fails after its first part."""
     key = artifacts.put(bytes(1 << 20))
     before = stored(tmp_path)
     program = """
@@ -179,7 +175,7 @@ Dying(pathlib.Path(sys.argv[1])).put(b"x" * 100000)
     assert not stored(tmp_path)
 
 
-def test_many_writers_of_the_same_bytes_disturb_nobody(tmp_path: Path) -> None:
+def test_many_processes_can_write_the_same_bytes(tmp_path: Path) -> None:
     program = """
 import pathlib, sys
 from service.adapters.artifacts import DirectoryArtifacts

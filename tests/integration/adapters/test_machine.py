@@ -1,4 +1,4 @@
-"""Reading the machine that the tests run on."""
+"""Properties and load of the machine that runs the tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 
-def test_the_environment_agrees_with_what_the_system_says() -> None:
+def test_the_environment_agrees_with_system_programs() -> None:
     environment = read_environment()
 
     assert environment.kernel == platform.release()
@@ -50,13 +50,13 @@ def test_two_readings_of_the_load_give_shares() -> None:
 
 @pytest.fixture
 def cpus() -> Iterator[list[int]]:
-    """The CPUs of this process, which a test may leave."""
+    """The CPUs of this process, restored after the test."""
     before = os.sched_getaffinity(0)
     yield sorted(before)
     os.sched_setaffinity(0, before)
 
 
-def test_a_worker_keeps_off_the_measured_cpus_and_puts_programs_on_them(cpus: list[int]) -> None:
+def test_a_worker_stays_off_the_measured_cpus_and_pins_programs_to_them(cpus: list[int]) -> None:
     if len(cpus) == 1:
         pytest.skip("there is nowhere else to go on one CPU")
     keep_off(cpus[-1:])
@@ -72,7 +72,7 @@ def test_a_worker_keeps_off_the_measured_cpus_and_puts_programs_on_them(cpus: li
     assert measured.endswith(f"affinity list: {cpus[-1]}")
 
 
-def test_a_worker_stays_where_it_is_when_all_cpus_are_measured(cpus: list[int]) -> None:
+def test_a_worker_uses_all_cpus_if_all_are_measured(cpus: list[int]) -> None:
     keep_off([*cpus, 4095])
 
     assert os.sched_getaffinity(0) == set(cpus)

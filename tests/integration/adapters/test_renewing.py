@@ -1,4 +1,4 @@
-"""Programs get new copies that are like the old ones; an attacker's names reach nothing else by that."""
+"""Programs are replaced by equal copies, and an attacker's file names reach no other file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def builds(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def unwatched() -> None:
-    """Nobody wants it ended."""
+    """Never cancel."""
 
 
 def inodes(build: Path) -> dict[str, int]:
@@ -61,7 +61,7 @@ def contents(build: Path) -> dict[str, tuple[bytes, int, float]]:
     }
 
 
-def test_programs_and_shared_objects_of_both_are_other_files(
+def test_programs_and_shared_objects_of_both_sides_are_new_files(
     sandbox: Sandbox, builds: tuple[Path, Path]
 ) -> None:
     before = [inodes(build) for build in builds]
@@ -72,15 +72,13 @@ def test_programs_and_shared_objects_of_both_are_other_files(
         assert {name for name in new if new[name] != old[name]} == set(PROGRAMS)
 
 
-def test_they_hold_the_same_and_are_as_old(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
+def test_copies_have_the_same_content_and_times(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
     before = [contents(build) for build in builds]
     renew(sandbox, builds, unwatched)
     assert [contents(build) for build in builds] == before
 
 
-def test_what_is_too_large_for_every_pair_keeps_its_place_on_both_sides(
-    sandbox: Sandbox, builds: tuple[Path, Path]
-) -> None:
+def test_programs_that_are_too_large_are_not_copied(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
     with (builds[1] / "large.so").open("wb") as file:
         file.truncate(MOST_RENEWED + (1 << 20))
     before = [inodes(build) for build in builds]
@@ -89,7 +87,7 @@ def test_what_is_too_large_for_every_pair_keeps_its_place_on_both_sides(
 
 
 @pytest.mark.parametrize("target", ["{second}", "/second", "{second}/measure/x"])
-def test_one_side_cannot_reach_the_other_by_a_link_in_the_way(
+def test_a_link_cannot_redirect_a_copy_to_the_other_side(
     sandbox: Sandbox, builds: tuple[Path, Path], target: str
 ) -> None:
     first, second = builds
@@ -100,7 +98,7 @@ def test_one_side_cannot_reach_the_other_by_a_link_in_the_way(
     assert not (first / ".renewed").exists()
 
 
-def test_a_name_as_long_as_names_can_be_is_copied(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
+def test_a_name_of_maximum_length_is_copied(sandbox: Sandbox, builds: tuple[Path, Path]) -> None:
     longest = builds[0] / ("x" * 252 + ".so")
     longest.write_text("long")
     before = longest.stat().st_ino

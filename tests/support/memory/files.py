@@ -44,7 +44,7 @@ class MemoryPacker:
         watch: Callable[[], None],
     ) -> Path:
         if not (build / "bench").exists():
-            raise ProgramMissing(f"program {programs[0]}", "the build made no such program")
+            raise ProgramMissing(f"program {programs[0]}", "the build did not create it")
         return (build / "bench").rename(out / "archive")
 
     def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:

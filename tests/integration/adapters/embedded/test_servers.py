@@ -94,7 +94,7 @@ def get(address: ValkeyAddress, key: str) -> object:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A directory with a path as short as that of an installation."""
+    """A directory whose path is as short as that of an installation."""
     path = Path(tempfile.mkdtemp(prefix="bg"))
     yield path
     shutil.rmtree(path)
@@ -116,12 +116,12 @@ class TestPostgres:
         assert ask(database.owner_url, who) == "benchgate@benchgate"
         assert ask(database.machine_url, who) == "benchgate_machine@benchgate"
 
-    def test_the_machine_can_make_nothing(self, database: PostgresAddress) -> None:
+    def test_the_machine_role_cannot_create_anything(self, database: PostgresAddress) -> None:
         assert database.machine_url is not None
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             ask(database.machine_url, "CREATE TABLE mine (word text)")
 
-    def test_the_owner_makes_databases_but_is_no_superuser(self, database: PostgresAddress) -> None:
+    def test_the_owner_can_create_databases_but_is_not_a_superuser(self, database: PostgresAddress) -> None:
         rights = "SELECT rolcreatedb AND NOT rolsuper FROM pg_roles WHERE rolname = current_user"
         assert ask(database.owner_url, rights) is True
 
@@ -132,7 +132,7 @@ class TestPostgres:
     def test_it_has_no_network_address(self, database: PostgresAddress) -> None:
         assert ask(database.owner_url, "SHOW listen_addresses") == ""
 
-    def test_an_interrupted_first_start_is_made_good(self, place: Path) -> None:
+    def test_an_interrupted_first_start_is_completed(self, place: Path) -> None:
         half = place / "postgres" / "unfinished.abc" / "cluster"
         half.mkdir(parents=True)
         (half / "PG_VERSION").write_text("18\n")
@@ -141,7 +141,7 @@ class TestPostgres:
         server.stop()
         assert not half.parent.exists()
 
-    def test_a_number_that_went_to_another_process_does_not_keep_it_from_starting(self, place: Path) -> None:
+    def test_a_reused_process_id_does_not_block_a_start(self, place: Path) -> None:
         server = EmbeddedPostgres(place / "postgres")
         server.start(durable=False)
         server.stop()
@@ -150,7 +150,7 @@ class TestPostgres:
         assert ask(server.start(durable=False).owner_url, "SELECT 1") == 1
         server.stop()
 
-    def test_a_server_that_was_left_behind_is_ended_first(self, place: Path) -> None:
+    def test_an_orphaned_server_is_ended_first(self, place: Path) -> None:
         left = EmbeddedPostgres(place / "postgres")
         child = left.prepare(place, durable=False)
         assert child.ready is not None
@@ -164,7 +164,7 @@ class TestPostgres:
             assert old.wait(10) == 0
             server.stop()
 
-    def test_a_lost_password_of_a_role_is_replaced_and_that_of_the_cluster_is_asked_for(
+    def test_a_lost_role_password_is_replaced_and_a_lost_cluster_password_is_reported(
         self, place: Path
     ) -> None:
         server = EmbeddedPostgres(place / "postgres")
@@ -181,7 +181,7 @@ class TestPostgres:
 
 
 class TestValkey:
-    def test_it_keeps_what_it_holds_and_drops_nothing_when_full(self, place: Path) -> None:
+    def test_data_survives_a_restart_and_a_full_server_drops_nothing(self, place: Path) -> None:
         server = EmbeddedValkey(place / "valkey")
         with redis.Redis.from_url(server.start().client_url) as client:
             settings = client.config_get("maxmemory-policy", "appendonly", "appendfsync", "port")
@@ -223,7 +223,7 @@ class TestDirectory:
         database.stop()
         assert list(runtime.iterdir()) == []
 
-    def test_a_socket_directory_that_others_could_have_made_is_refused(
+    def test_a_socket_directory_of_another_user_is_refused(
         self, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
@@ -235,8 +235,8 @@ class TestDirectory:
         with pytest.raises(Unfit, match="is not a directory of user"):
             server.start()
 
-    def test_nothing_outside_of_it_is_touched(self, place: Path) -> None:
-        """A closed home stays closed, no account is made, no neighbour changes."""
+    def test_nothing_outside_the_directory_changes(self, place: Path) -> None:
+        """A closed home stays closed, no account is created, and other directories do not change."""
         home = place / "home"
         home.mkdir(mode=0o700)
         (home / "neighbour").write_text("mine")
@@ -265,7 +265,7 @@ class TestDirectory:
         assert [oct(path.stat().st_mode & 0o777) for path in closed] == ["0o700"] * 4
         server.stop()
 
-    def test_one_that_is_in_use_is_refused_with_the_name_of_the_holder(self, place: Path) -> None:
+    def test_a_directory_in_use_is_refused_and_names_the_process(self, place: Path) -> None:
         first = EmbeddedValkey(place / "valkey")
         address = first.start()
         with pytest.raises(Unfit, match=f"process {os.getpid()}"):
@@ -275,7 +275,7 @@ class TestDirectory:
 
 
 class TestKilledSupervisor:
-    def test_its_children_end_and_the_next_start_finds_all_data(self, place: Path) -> None:
+    def test_the_children_end_and_the_next_start_has_all_data(self, place: Path) -> None:
         argv = (sys.executable, "-c", SUPERVISED, str(place))
         with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE) as supervisor:
             assert supervisor.stdout is not None
@@ -292,7 +292,7 @@ class TestKilledSupervisor:
 
 
 class TestKilledDatabase:
-    def test_it_comes_back_with_its_roles(self, place: Path) -> None:
+    def test_it_is_restarted_with_its_roles(self, place: Path) -> None:
         database = EmbeddedPostgres(place / "postgres")
         with Supervisor(first_delay=0.05) as supervisor:
             supervisor.start(database.prepare(place, durable=False))

@@ -1,4 +1,4 @@
-"""The supervisor of a machine's parts, with real processes."""
+"""The supervisor, with real processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
 
 
 def is_gone(process: int) -> bool:
-    """Ended; one that nobody has reaped yet counts."""
+    """Whether a process has ended; a zombie has."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -67,7 +67,7 @@ class TestSupervisor:
         stopped = [name for name, state in seen if state is State.STOPPED]
         assert (ready, stopped) == (["a", "b"], ["b", "a"])
 
-    def test_one_that_will_not_stop_is_killed_with_its_whole_group(self, tmp_path: Path) -> None:
+    def test_a_child_that_does_not_stop_is_killed_with_its_group(self, tmp_path: Path) -> None:
         stubborn = 'trap "" TERM; sleep 600 & echo $! > below; while :; do wait; done'
         argv, below = ("/bin/sh", "-c", stubborn), tmp_path / "below"
         child = Child("part", argv, tmp_path / "part.log", stop_seconds=0.1, cwd=tmp_path)
@@ -79,7 +79,7 @@ class TestSupervisor:
         assert is_gone(first)
         assert eventually(lambda: is_gone(int(below.read_text())))
 
-    def test_one_that_cannot_start_shows_the_end_of_its_log(self, tmp_path: Path) -> None:
+    def test_a_failed_start_shows_the_end_of_the_log(self, tmp_path: Path) -> None:
         (tmp_path / "part.log").write_text("from an earlier start\n")
         child = Child(
             "part", ("/bin/sh", "-c", "echo no room; exit 3"), tmp_path / "part.log", ready=lambda: False
@@ -90,7 +90,7 @@ class TestSupervisor:
         assert str(caught.value).endswith(":\nno room")
         assert "earlier" not in str(caught.value)
 
-    def test_one_that_never_gets_ready_is_ended(self, tmp_path: Path) -> None:
+    def test_a_child_that_never_gets_ready_is_stopped(self, tmp_path: Path) -> None:
         child = Child("part", FOREVER, tmp_path / "part.log", ready=lambda: False, start_seconds=0.1)
         seen: list[Status] = []
         with Supervisor(seen.append) as supervisor, pytest.raises(Permanent, match="not ready within"):

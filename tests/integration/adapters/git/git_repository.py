@@ -1,4 +1,4 @@
-"""A user's repository to fetch from, made in a few milliseconds."""
+"""A user's repository to fetch from, created in a few milliseconds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Repository:
         ).stdout.decode()
 
     def commit(self, files: dict[str, bytes | Path], *parents: str, ref: str = "refs/heads/master") -> str:
-        """A commit with exactly these files; a Path is a symbolic link to it."""
+        """Create a commit with exactly these files; a Path stands for a symbolic link to it."""
         self.git("read-tree", "--empty")
         for name, content in files.items():
             is_link = isinstance(content, Path)

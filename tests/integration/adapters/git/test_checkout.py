@@ -1,4 +1,4 @@
-"""A checkout is a directory of its own, and is gone afterwards whatever became of it."""
+"""A checkout is a private directory that is always removed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def worktrees(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "root/worktrees").iterdir() if path.is_dir()]
 
 
-def test_a_checkout_has_the_files_and_is_gone_afterwards(
+def test_a_checkout_has_the_files_and_is_removed_afterwards(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:
     commit = repository.commit({"a/b.txt": b"x", "out": Path("/etc/passwd"), "in": Path("a/b.txt")})
@@ -44,7 +44,7 @@ def test_a_checkout_has_the_files_and_is_gone_afterwards(
     assert not worktrees(tmp_path)
 
 
-def test_checkouts_of_one_revision_are_apart(source: GitSource, repository: Repository) -> None:
+def test_checkouts_of_one_revision_are_separate(source: GitSource, repository: Repository) -> None:
     commit = repository.commit({"x": b"x"})
     source.fetch(PROJECT, commit)
     with source.checkout(PROJECT, commit) as one, source.checkout(PROJECT, commit) as other:
@@ -64,7 +64,7 @@ def test_a_checkout_names_no_path_of_the_host(
         assert len(list((mirror / "worktrees").iterdir())) == 1
 
 
-def test_a_checkout_that_was_written_to_is_gone_afterwards(
+def test_a_modified_checkout_is_removed_afterwards(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:
     commit = repository.commit({"x": b"x"})
@@ -85,7 +85,7 @@ def test_a_checkout_that_was_written_to_is_gone_afterwards(
         assert (directory / "x").read_text() == "x"
 
 
-def test_a_checkout_is_gone_when_its_user_fails(
+def test_a_checkout_is_removed_after_an_error(
     source: GitSource, repository: Repository, tmp_path: Path
 ) -> None:
     commit = repository.commit({"x": b"x"})

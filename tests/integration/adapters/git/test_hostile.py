@@ -1,4 +1,4 @@
-"""Nothing in a name, a remote, a repository or the user's settings decides what happens on the host."""
+"""No name, remote, repository or user setting can start a program or read a file of the host."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def test_a_remote_that_starts_programs_is_refused(tmp_path: Path, remote: str) -
     assert not list(tmp_path.rglob("x"))
 
 
-def test_a_repository_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_a_missing_repository_is_not_found(tmp_path: Path) -> None:
     source = GitSource(tmp_path / "root", lambda _: str(tmp_path / "missing"))
     with pytest.raises(NotFound, match="does not appear to be a git repository"):
         source.fetch(PROJECT, "refs/heads/master")
 
 
-def test_a_remote_that_refuses_is_a_passing_fault_without_its_password(tmp_path: Path) -> None:
+def test_a_remote_that_refuses_is_transient_and_the_error_has_no_password(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     source = GitSource(tmp_path / "root", lambda _: f"http://bot:hunter2@127.0.0.1:{port}/x")
@@ -108,7 +108,7 @@ def test_a_remote_that_refuses_is_a_passing_fault_without_its_password(tmp_path:
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_remote_that_never_answers_is_given_up(tmp_path: Path) -> None:
+def test_a_remote_that_never_answers_times_out(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         remote = f"http://127.0.0.1:{server.getsockname()[1]}/x"
         source = GitSource(tmp_path / "root", lambda _: remote, fetch_seconds=0.5)
@@ -116,8 +116,8 @@ def test_a_remote_that_never_answers_is_given_up(tmp_path: Path) -> None:
             source.fetch(PROJECT, "refs/heads/master")
 
 
-def test_a_mirror_in_use_is_a_passing_fault(tmp_path: Path, repository: Repository) -> None:
-    """One fetch hangs on a silent remote; another one of the same project cannot wait for ever."""
+def test_a_mirror_in_use_is_transient(tmp_path: Path, repository: Repository) -> None:
+    """One fetch hangs on a silent remote; another one of the same project does not wait forever."""
     repository.commit({"x": b"x"})
     with socket.create_server(("127.0.0.1", 0)) as server:
         remote = f"http://127.0.0.1:{server.getsockname()[1]}/x"
@@ -145,9 +145,7 @@ def test_a_repository_of_another_user_is_read(source: GitSource, repository: Rep
     assert source.read(PROJECT, commit, "x") == "x"
 
 
-def test_a_lock_that_a_killed_git_left_does_not_stay(
-    source: GitSource, repository: Repository, tmp_path: Path
-) -> None:
+def test_a_lock_of_a_killed_git_is_removed(source: GitSource, repository: Repository, tmp_path: Path) -> None:
     repository.commit({"x": b"x"}, ref="refs/changes/01/1/1")
     source.fetch(PROJECT, "refs/changes/01/1/1")
     (kept,) = (tmp_path / "root/mirrors").glob("*.git/refs/benchgate/refs/*")
@@ -206,7 +204,7 @@ def test_a_hook_of_the_users_repository_does_not_run(
 def test_a_git_that_outlives_its_killed_worker_keeps_the_mirror(
     tmp_path: Path, repository: Repository
 ) -> None:
-    """Otherwise its locks would be taken for abandoned ones."""
+    """Otherwise its locks would look abandoned."""
     commit = repository.commit({"x": b"x"})
     program = """
 import pathlib, sys

@@ -1,4 +1,4 @@
-"""A mirror gives what the remote has."""
+"""A mirror has the remote's branches, commits and files."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def test_a_branch_whose_name_becomes_a_folder_is_fetched(
     assert not source.is_merged(PROJECT, second, before)
 
 
-def test_a_commit_that_is_here_needs_no_remote(
-    source: GitSource, repository: Repository, tmp_path: Path
-) -> None:
+def test_a_known_commit_needs_no_remote(source: GitSource, repository: Repository, tmp_path: Path) -> None:
     commit = repository.commit({"x": b"x"})
     source.fetch(PROJECT, commit)
     repository.path.rename(tmp_path / "away")
@@ -102,7 +100,9 @@ def test_projects_do_not_share_a_mirror(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["missing", "a", "a/", "link", "link/b.txt", "../x", "/etc/passwd", "", ":/a", "*", "\0"]
 )
-def test_what_is_no_regular_file_is_none(source: GitSource, repository: Repository, path: str) -> None:
+def test_a_path_that_is_not_a_regular_file_is_none(
+    source: GitSource, repository: Repository, path: str
+) -> None:
     commit = repository.commit({"a/b.txt": b"x", "link": Path("a")})
     source.fetch(PROJECT, commit)
     assert source.read(PROJECT, commit, path) is None
@@ -114,7 +114,9 @@ def test_a_project_file_that_is_a_link_is_not_followed(source: GitSource, reposi
     assert source.read(PROJECT, commit, "benchgate.yaml") is None
 
 
-def test_a_file_that_is_too_large_or_no_text_is_said_to_be(source: GitSource, repository: Repository) -> None:
+def test_a_file_that_is_too_large_or_not_text_raises_an_error(
+    source: GitSource, repository: Repository
+) -> None:
     commit = repository.commit(
         {
             "most": b"x" * TEXT_BYTES,
@@ -163,6 +165,6 @@ def test_an_unknown_revision_is_not_found(source: GitSource, repository: Reposit
         pass
 
 
-def test_a_project_never_fetched_has_no_revisions(source: GitSource) -> None:
+def test_a_project_that_was_never_fetched_has_no_revisions(source: GitSource) -> None:
     with pytest.raises(NotFound):
         source.tree("never", UNKNOWN)

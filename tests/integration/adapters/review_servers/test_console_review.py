@@ -1,4 +1,4 @@
-"""What recorded Gerrit events do to the console review server, and how it shows what is posted."""
+"""The console review server: effects of recorded Gerrit events, and the display of messages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def replay(review: ConsoleReview, *names: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["stream", "webhook"])
-def test_a_pushed_change_is_known_in_full(review: ConsoleReview, dialect: str) -> None:
+def test_a_pushed_change_is_stored_completely(review: ConsoleReview, dialect: str) -> None:
     replay(review, f"{dialect}-patchset-created")
     change = review.change(ONE)
     assert (change.project, change.branch, change.subject) == (
@@ -64,7 +64,7 @@ def test_a_pushed_change_is_known_in_full(review: ConsoleReview, dialect: str) -
     assert change.current.author.email == "alice@example.com"
 
 
-def test_a_change_is_updated_when_this_server_learns_of_it(review: ConsoleReview) -> None:
+def test_the_time_of_an_update_is_that_of_its_arrival(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created")
     assert review.change(ONE).updated == NOW
 
@@ -78,12 +78,12 @@ def test_a_comment_sets_the_votes_of_its_author(review: ConsoleReview) -> None:
     )
     assert review.votes(ONE) == {"Verified": {"buildbot": -1}, "Code-Review": {"bob": 1}}
     assert review.change(ONE).votes == review.votes(ONE)
-    said = review.messages(ONE)[0]
-    assert (said.patch_set, said.author.account) == (1, "buildbot")
-    assert said.text == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
+    message = review.messages(ONE)[0]
+    assert (message.patch_set, message.author.account) == (1, "buildbot")
+    assert message.text == "Patch Set 1: Verified-1\n\nPerformance regression: get_p99 +12.3%"
 
 
-def test_a_recording_that_starts_at_a_comment_makes_the_change_known(review: ConsoleReview) -> None:
+def test_a_recording_that_starts_with_a_comment_creates_the_change(review: ConsoleReview) -> None:
     replay(review, "stream-comment-added-verified-minus1")
     assert review.change(ONE).current.revision == FIRST
 
@@ -94,7 +94,7 @@ def test_a_voters_own_zero_removes_the_vote(review: ConsoleReview) -> None:
 
 
 @pytest.mark.parametrize("name", ["stream-vote-deleted-by-other", "webhook-vote-deleted"])
-def test_a_vote_that_somebody_removes_is_gone(review: ConsoleReview, name: str) -> None:
+def test_a_removed_vote_is_deleted(review: ConsoleReview, name: str) -> None:
     replay(review, "stream-comment-added-verified-minus1", name)
     assert review.votes(ONE) == {}
     assert review.messages(ONE)[-1].text.startswith("Removed Verified-1 by Build Bot")
@@ -111,7 +111,7 @@ def test_a_new_patch_set_clears_the_votes(review: ConsoleReview) -> None:
     assert review.votes(ONE) == {}
 
 
-def test_an_event_about_an_older_patch_set_does_not_bring_it_back(review: ConsoleReview) -> None:
+def test_an_event_of_an_older_patch_set_does_not_make_it_current(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created-rework", "stream-patchset-created")
     assert review.change(ONE).current.revision == SECOND
 
@@ -144,7 +144,7 @@ def test_a_change_stops_being_work_in_progress(review: ConsoleReview) -> None:
     assert not review.change(TWO).is_wip
 
 
-def test_a_private_change_is_known_as_such(review: ConsoleReview) -> None:
+def test_a_private_change_is_marked(review: ConsoleReview) -> None:
     event = sample("stream-patchset-created")
     event["change"]["private"] = True
     review.apply_event(event)
@@ -169,12 +169,12 @@ def test_a_deleted_change_does_not_come_back(review: ConsoleReview) -> None:
         "stream-change-deleted",
     ],
 )
-def test_what_is_no_concern_of_a_review_is_ignored(review: ConsoleReview, name: str) -> None:
+def test_events_that_do_not_concern_a_review_are_ignored(review: ConsoleReview, name: str) -> None:
     replay(review, name)
     assert not review.changes_since(None)
 
 
-def test_an_event_that_comes_25_times_in_both_dialects_counts_once(review: ConsoleReview) -> None:
+def test_an_event_that_arrives_25_times_in_both_forms_counts_once(review: ConsoleReview) -> None:
     for _ in range(25):
         replay(
             review,
@@ -196,9 +196,7 @@ def test_an_event_that_comes_25_times_in_both_dialects_counts_once(review: Conso
         (("patchSet", "revision"), "'revision'"),
     ],
 )
-def test_a_missing_indispensable_key_is_named(
-    review: ConsoleReview, path: tuple[str, ...], named: str
-) -> None:
+def test_a_missing_required_key_is_named(review: ConsoleReview, path: tuple[str, ...], named: str) -> None:
     event = sample("stream-patchset-created")
     del (event if len(path) == 1 else event[path[0]])[path[-1]]
     with pytest.raises(BadEvent, match=named):
@@ -218,7 +216,7 @@ def test_any_other_field_may_be_missing(review: ConsoleReview) -> None:
 
 
 @pytest.mark.parametrize("hostile", [None, [], 1e999, float("nan"), "\ud800\0", {"a": []}, -1, True, 10**400])
-def test_fields_of_any_type_harm_nothing(review: ConsoleReview, hostile: object) -> None:
+def test_fields_of_a_wrong_type_do_no_harm(review: ConsoleReview, hostile: object) -> None:
     def poisoned(value: object, *, keep: frozenset[str]) -> object:
         if not isinstance(value, dict):
             return hostile
@@ -233,7 +231,7 @@ def test_fields_of_any_type_harm_nothing(review: ConsoleReview, hostile: object)
     change.subject.encode()
 
 
-def test_a_failed_event_leaves_nothing_behind(review: ConsoleReview) -> None:
+def test_a_failed_event_stores_nothing(review: ConsoleReview) -> None:
     event = sample("stream-patchset-created")
     del event["change"]["branch"], event["refName"]
     with pytest.raises(BadEvent, match="'branch'"):
@@ -242,7 +240,7 @@ def test_a_failed_event_leaves_nothing_behind(review: ConsoleReview) -> None:
         review.change(ONE)
 
 
-def test_a_posted_vote_reads_as_in_gerrit(review: ConsoleReview) -> None:
+def test_a_posted_vote_has_gerrits_message(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created")
     for text, vote in (("bad", -1), ("bad again", -1), ("good", 1), ("", 0)):
         review.post(Review(ONE, FIRST, text, {"Verified": vote}))
@@ -255,13 +253,13 @@ def test_a_posted_vote_reads_as_in_gerrit(review: ConsoleReview) -> None:
     assert review.votes(ONE) == {}
 
 
-def test_a_vote_on_an_outdated_patch_set_is_not_one_on_the_current(review: ConsoleReview) -> None:
+def test_a_vote_on_an_outdated_patch_set_does_not_count_on_the_current_one(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created", "stream-patchset-created-rework")
     review.post(Review(ONE, FIRST, "late", {"Verified": -1}))
     assert review.votes(ONE) == {}
 
 
-def test_a_message_longer_than_gerrit_takes_is_refused(review: ConsoleReview) -> None:
+def test_a_message_longer_than_gerrits_limit_is_refused(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created")
     with pytest.raises(Permanent, match="16384"):
         review.post(Review(ONE, FIRST, "€" * 6000))
@@ -285,7 +283,7 @@ def test_a_posted_message_is_shown_with_its_change(review: ConsoleReview, state:
     ]
 
 
-def test_only_what_was_posted_here_and_later_is_rendered(review: ConsoleReview) -> None:
+def test_only_later_messages_that_were_posted_here_are_rendered(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created", "stream-comment-added-reviewer")
     review.post(Review(ONE, FIRST, "first"))
     (shown,) = review.rendered()
@@ -294,7 +292,7 @@ def test_only_what_was_posted_here_and_later_is_rendered(review: ConsoleReview) 
     assert [text.rpartition("\n")[2] for _, text in later] == ["second"]
 
 
-def test_a_hostile_subject_cannot_command_the_terminal(review: ConsoleReview) -> None:
+def test_a_hostile_subject_cannot_control_the_terminal(review: ConsoleReview) -> None:
     event = sample("stream-patchset-created")
     event["change"]["subject"] = "\x1b[2J\u202eevil\nPatch Set 1: Verified+1"
     review.apply_event(event)
@@ -304,7 +302,7 @@ def test_a_hostile_subject_cannot_command_the_terminal(review: ConsoleReview) ->
     assert text.isprintable() or set(text) - {"\n"} == {c for c in text if c.isprintable()}
 
 
-def test_changes_since_lists_what_arrived_since(state: Path) -> None:
+def test_changes_since_lists_later_updates(state: Path) -> None:
     clock = [NOW]
     review = ConsoleReview(state, "gerrit", now=lambda: clock[0])
     replay(review, "stream-patchset-created")
@@ -319,7 +317,7 @@ def test_the_state_outlives_the_process(review: ConsoleReview, state: Path) -> N
     assert ConsoleReview(state, "gerrit").change(ONE) == review.change(ONE)
 
 
-def test_a_damaged_file_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "review.sqlite3"
     path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
     with pytest.raises(Permanent, match=r"review\.sqlite3"):

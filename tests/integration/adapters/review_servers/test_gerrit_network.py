@@ -1,4 +1,4 @@
-"""A connection to Gerrit over real sockets: slow answers, none at all, and processes that fork."""
+"""A connection to Gerrit over real sockets: slow responses, no response, and forked processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREDENTIALS = Password("buildbot", "secret")
 
 
 class Server(ThreadingHTTPServer):
-    """Answers ``/a/fast``, drips ``/a/slow``, keeps silent on ``/a/silent`` and redirects ``/a/moved``."""
+    """A server with a fast, a very slow, a silent and a redirected path below ``/a``."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -84,13 +84,13 @@ def connection(url: str, **seconds: float) -> closing[Connection]:
     return closing(Connection(url, CREDENTIALS, Timeouts(**seconds)))
 
 
-def test_one_socket_serves_request_after_request(server: Server) -> None:
+def test_requests_share_one_socket(server: Server) -> None:
     with connection(server.url) as gerrit:
         assert [gerrit.get("fast"), gerrit.get("fast")] == [[1], [1]]
     assert len({port for _, port in server.callers}) == 1
 
 
-def test_a_forked_process_speaks_over_a_socket_of_its_own(server: Server) -> None:
+def test_a_forked_process_has_its_own_socket(server: Server) -> None:
     with connection(server.url) as gerrit:
         gerrit.get("fast")
         child = os.fork()
@@ -108,12 +108,12 @@ def test_a_forked_process_speaks_over_a_socket_of_its_own(server: Server) -> Non
     assert parent not in ports.values()
 
 
-def test_a_server_that_keeps_silent_is_given_up_on(server: Server) -> None:
+def test_a_silent_server_times_out(server: Server) -> None:
     with connection(server.url, silence=0.2) as gerrit, pytest.raises(Transient, match="timed out"):
         gerrit.get("silent")
 
 
-def test_a_server_that_answers_in_drips_is_given_up_on(server: Server) -> None:
+def test_a_very_slow_server_times_out(server: Server) -> None:
     began = time.monotonic()
     with connection(server.url, whole=0.5) as gerrit, pytest.raises(Transient, match="in time"):
         gerrit.get("slow")
@@ -126,14 +126,14 @@ def test_a_redirect_is_not_followed(server: Server) -> None:
     assert [path for path, _ in server.callers] == ["/a/moved"]
 
 
-def test_where_nobody_listens_nothing_is_lost() -> None:
+def test_a_closed_port_is_transient() -> None:
     with serving() as server:
         url = server.url
     with connection(url) as gerrit, pytest.raises(Transient, match="cannot be reached"):
         gerrit.get("fast")
 
 
-def test_a_server_that_comes_back_is_spoken_to_again() -> None:
+def test_a_restarted_server_is_used_again() -> None:
     with serving() as server, connection(server.url) as gerrit:
         gerrit.get("fast")
         gerrit.close()

@@ -1,4 +1,4 @@
-"""Gerrit keeps the contract of a review server, and all of them say alike who wrote and voted what."""
+"""Gerrit fulfils the contract of a review server, and all review servers report authors and votes alike."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class VotingConsoleStage(ConsoleSite):
 
 
 class VotingStage(ReviewSite, Protocol):
-    """A stage on which somebody else votes too."""
+    """A review site on which another person votes, too."""
 
     def vote(self, value: int) -> None:
-        """Bob sets Code-Review on change 7's current patch set."""
+        """Set Code-Review on change 7's current patch set, as Bob."""
 
 
 class TestGerritReview(ReviewServerContract):
@@ -101,7 +101,7 @@ def test_a_change_is_read_back_with_its_votes(stage: VotingStage) -> None:
     assert [code_review(change) for change in stage.server.changes_since(None)] == [[-2]]
 
 
-def test_a_vote_of_zero_is_none(stage: VotingStage) -> None:
+def test_a_vote_of_zero_is_no_vote(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     stage.vote(1)
     stage.vote(0)
@@ -115,23 +115,23 @@ def test_a_new_patch_set_has_no_votes_yet(stage: VotingStage) -> None:
     assert code_review(stage.server.change(KEY)) == []
 
 
-def test_what_we_post_is_known_as_ours(stage: VotingStage) -> None:
+def test_posted_messages_have_the_services_account(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     stage.server.post(Review(KEY, FIRST, "Build Successful", {"Verified": 1}))
-    said = stage.server.messages(KEY)[-1]
-    assert said.author.account == stage.server.account
+    message = stage.server.messages(KEY)[-1]
+    assert message.author.account == stage.server.account
     assert stage.server.account
 
 
-def test_messages_differ_by_their_ids(stage: VotingStage) -> None:
+def test_each_message_has_its_own_id(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     for _ in range(3):
         stage.server.post(Review(KEY, FIRST, "same"))
-    said = stage.server.messages(KEY)
-    assert len({message.id for message in said}) == len(said) >= 3
+    messages = stage.server.messages(KEY)
+    assert len({message.id for message in messages}) == len(messages) >= 3
 
 
-def test_messages_were_written_at_moments_with_a_zone_in_order(stage: VotingStage) -> None:
+def test_messages_have_times_with_a_zone_in_order(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     for text in ("first", "second"):
         stage.server.post(Review(KEY, FIRST, text))
@@ -140,19 +140,19 @@ def test_messages_were_written_at_moments_with_a_zone_in_order(stage: VotingStag
     assert written == sorted(written)
 
 
-def test_the_servers_clock_is_not_behind_what_it_shows(stage: VotingStage) -> None:
+def test_the_servers_clock_is_not_behind_its_messages(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     assert stage.server.change(KEY).updated < stage.server.now() + timedelta(seconds=1)
 
 
-def test_a_message_on_an_outdated_patch_set_names_that_one(stage: VotingStage) -> None:
+def test_a_message_on_an_outdated_patch_set_names_that_patch_set(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     stage.upload(7, 2, SECOND)
     stage.server.post(Review(KEY, FIRST, "late"))
     assert stage.server.messages(KEY)[-1].patch_set == 1
 
 
-def test_a_merged_change_takes_a_message_without_a_vote(stage: VotingStage) -> None:
+def test_a_merged_change_accepts_a_message_without_a_vote(stage: VotingStage) -> None:
     stage.upload(7, 1, FIRST)
     stage.merge(7, FIRST)
     assert stage.server.post(Review(KEY, FIRST, "Build Started")).labels == {}

@@ -1,4 +1,4 @@
-"""Runs small programs in a sandbox, and looks for what they leave behind."""
+"""Helpers to run small programs in a sandbox, and to find processes that survive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Runner(Protocol):
 
 
 def run(runner: Runner, *argv: str, **given: object) -> tuple[Completed, str]:
-    """Run a program; returns how it ended and what it wrote."""
+    """Run a program, and return its end and its output."""
     log = io.BytesIO()
     command = Command(argv=argv, **{"limits": QUICK, **given})  # type: ignore[arg-type]
     ended = runner.run(command, log=log, watch=lambda: None)
@@ -52,7 +52,7 @@ def writable(source: Path, target: str = "/build") -> Mount:
 
 
 def processes_named(token: str) -> list[int]:
-    """Every live process of the host with ``token`` among its arguments, this one excepted."""
+    """List every other running process of the host with ``token`` among its arguments."""
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -63,7 +63,7 @@ def processes_named(token: str) -> list[int]:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether ``holds`` came true in time."""
+    """Whether ``holds`` becomes true in time."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:
@@ -73,7 +73,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
 
 
 def in_child(act: Callable[[], None]) -> int:
-    """Do ``act`` in a process of its own; returns its number. It exits with 0 if ``act`` returned."""
+    """Run ``act`` in a new process, and return its ID. It exits with 0 if ``act`` returns."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -88,7 +88,7 @@ def in_child(act: Callable[[], None]) -> int:
 
 
 def as_other_user(act: Callable[[], None]) -> int:
-    """Do ``act`` without privileges; returns the exit code, 0 if it returned.
+    """Run ``act`` without privileges, and return the exit code, 0 if ``act`` returns.
 
     Root becomes nobody; anyone else has no privileges already.
     """

@@ -1,4 +1,4 @@
-"""Programs of a real linker are told apart by what is loaded of them; hostile files only by their bytes."""
+"""Programs of a real linker are compared by their loaded parts, hostile files by their bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv) { printf("%d %s\\n", work(argc), argv[0]); retur
 def compiled(
     build: Path, name: str, *flags: str, factor: int = 3, last: int = 4, seen: int = 100
 ) -> dict[str, BuiltFile]:
-    """What is said of a build directory with this program, or shared object, linked anew."""
+    """Link a program or shared object, and digest the build directory."""
     source = build.parent / "work.c"
     source.write_text(SOURCE)
     macros = (f"-DFACTOR={factor}", f"-DLAST={last}", f"-DSEEN={seen}")
@@ -56,7 +56,7 @@ def build(tmp_path: Path) -> Path:
 
 class TestPrograms:
     @pytest.mark.parametrize("pie", ["-pie", "-no-pie", "-static"])
-    def test_one_that_was_linked_with_another_build_id_is_the_same(self, build: Path, pie: str) -> None:
+    def test_another_build_id_makes_no_difference(self, build: Path, pie: str) -> None:
         kind = (pie, "-fPIE") if pie == "-pie" else (pie,)
         first = compiled(build, "bench", *kind, "-Wl,--build-id=0x" + "11" * 20)
         second = compiled(build, "bench", *kind, "-Wl,--build-id=0x" + "22" * 20)
@@ -64,31 +64,31 @@ class TestPrograms:
         assert first == second
         assert first["bench"].is_native
 
-    def test_one_with_debug_information_is_the_same(self, build: Path) -> None:
+    def test_debug_information_makes_no_difference(self, build: Path) -> None:
         assert compiled(build, "bench", "-g0") == compiled(build, "bench", "-g3")
 
-    def test_one_without_symbols_is_the_same(self, build: Path) -> None:
+    def test_stripped_symbols_make_no_difference(self, build: Path) -> None:
         assert compiled(build, "bench") == compiled(build, "bench", "-s")
 
     @pytest.mark.parametrize("changed", [{"factor": 5}, {"last": 7}, {"seen": 200}])
-    def test_one_with_another_number_in_code_data_or_size_differs(
+    def test_another_constant_in_code_data_or_size_makes_a_difference(
         self, build: Path, changed: dict[str, int]
     ) -> None:
-        """A constant of an instruction, an initial value, and the size of what starts as zeros."""
+        """A constant in an instruction, an initial value, and the size of zero-initialised data."""
         assert compiled(build, "bench") != compiled(build, "bench", **changed)
 
-    def test_one_that_looks_elsewhere_for_its_libraries_differs(self, build: Path) -> None:
+    def test_another_library_path_makes_a_difference(self, build: Path) -> None:
         first = compiled(build, "bench", "-Wl,-rpath,/src/build/one")
         assert first != compiled(build, "bench", "-Wl,-rpath,/src/build/two")
 
-    def test_objects_that_are_not_linked_count_by_their_bytes(self, build: Path) -> None:
-        """Relocations are in no loaded section, and they decide what is called."""
+    def test_unlinked_objects_are_compared_by_their_bytes(self, build: Path) -> None:
+        """Relocations are in no loaded section, but they decide which function is called."""
         found = compiled(build, "bench.o", "-c")
 
         assert not found["bench.o"].is_native
 
-    def test_code_that_its_section_says_is_not_loaded_counts_all_the_same(self, build: Path) -> None:
-        """The loader asks the segments, so that a lie in a section's header hides nothing."""
+    def test_loaded_code_counts_even_if_its_section_header_denies_it(self, build: Path) -> None:
+        """The loader reads the segments, so a false section header hides nothing."""
         compiled(build, "bench")
         hidden = _hide_code(build / "bench")
         first = inspect(build, lambda: None)
@@ -105,7 +105,7 @@ class TestPrograms:
 
 
 def _hide_code(program: Path) -> int:
-    """Take ``SHF_ALLOC`` from the program's ``.text``; where in the file that begins."""
+    """Remove ``SHF_ALLOC`` from the program's ``.text``, and return the section's offset in the file."""
     with program.open("r+b") as file:
         elf = ELFFile(file)
         number = elf.get_section_index(".text") or 0
@@ -116,7 +116,7 @@ def _hide_code(program: Path) -> int:
 
 
 class TestFiles:
-    def test_a_shared_object_that_changed_differs(self, build: Path) -> None:
+    def test_a_changed_shared_object_makes_a_difference(self, build: Path) -> None:
         library = ("-shared", "-fPIC", "-DIS_LIBRARY")
         compiled(build, "libwork.so", *library)
         first = compiled(build, "bench")
@@ -126,7 +126,7 @@ class TestFiles:
         assert {name for name in first if first[name] != second[name]} == {"libwork.so"}
         assert first["libwork.so"].is_native
 
-    def test_other_files_count_by_bytes_rights_and_a_link_by_its_text(self, build: Path) -> None:
+    def test_other_files_are_compared_by_bytes_and_mode_and_links_by_target(self, build: Path) -> None:
         (build / "data").mkdir(parents=True)
         (build / "data/keys.txt").write_text("a b c")
         (build / "data/latest").symlink_to("keys.txt")
@@ -143,7 +143,7 @@ class TestFiles:
         assert relinked is not None
         assert relinked["data/latest"] != changed["data/latest"]
 
-    def test_a_link_leads_nowhere(self, build: Path, tmp_path: Path) -> None:
+    def test_links_are_not_followed(self, build: Path, tmp_path: Path) -> None:
         (tmp_path / "host").mkdir()
         (tmp_path / "host/secret").write_text("secret")
         build.mkdir()
@@ -151,14 +151,14 @@ class TestFiles:
 
         assert set(inspect(build, lambda: None) or ()) == {"out"}
 
-    def test_what_is_no_file_makes_everything_unknown(self, build: Path) -> None:
+    def test_an_entry_that_is_not_a_file_makes_everything_unknown(self, build: Path) -> None:
         build.mkdir()
         os.mkfifo(build / "pipe")
 
         assert inspect(build, lambda: None) is None
 
     @pytest.mark.parametrize(("bound", "value"), [("MAX_FILES", 2), ("MAX_BYTES", 5), ("_MAX_NAMES", 2)])
-    def test_more_than_is_looked_at_makes_everything_unknown(
+    def test_too_many_files_make_everything_unknown(
         self, build: Path, monkeypatch: pytest.MonkeyPatch, bound: str, value: int
     ) -> None:
         build.mkdir()
@@ -169,7 +169,7 @@ class TestFiles:
 
         assert inspect(build, lambda: None) is None
 
-    def test_the_watch_ends_it(self, build: Path) -> None:
+    def test_watch_can_end_the_work(self, build: Path) -> None:
         def watch() -> None:
             raise Cancelled("a newer patch set")
 
@@ -193,7 +193,9 @@ class TestHostileFiles:
             (4, b"\7\7"),  # neither 32 nor 64 bits
         ],
     )
-    def test_headers_that_lie_make_it_a_file_of_bytes(self, build: Path, damage: tuple[int, bytes]) -> None:
+    def test_a_file_with_false_headers_is_compared_by_its_bytes(
+        self, build: Path, damage: tuple[int, bytes]
+    ) -> None:
         compiled(build, "bench")
         where, what = damage
         whole = bytearray((build / "bench").read_bytes())
@@ -204,7 +206,7 @@ class TestHostileFiles:
         assert found is not None
         assert not found["bench"].is_native
 
-    def test_sections_that_lie_on_top_of_each_other_are_not_read_again_and_again(self, build: Path) -> None:
+    def test_overlapping_sections_are_not_read_repeatedly(self, build: Path) -> None:
         compiled(build, "bench")
         with (build / "bench").open("r+b") as file:
             elf = ELFFile(file)
@@ -217,7 +219,7 @@ class TestHostileFiles:
         assert not found["bench"].is_native
 
     @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\2\1\1" + b"\xff" * 200])
-    def test_a_beginning_alone_makes_it_a_file_of_bytes(self, build: Path, content: bytes) -> None:
+    def test_a_truncated_file_is_compared_by_its_bytes(self, build: Path, content: bytes) -> None:
         build.mkdir()
         (build / "bench").write_bytes(content)
         found = inspect(build, lambda: None)
@@ -225,7 +227,7 @@ class TestHostileFiles:
         assert found is not None
         assert not found["bench"].is_native
 
-    def test_no_damage_is_an_error(self, build: Path) -> None:
+    def test_a_damaged_file_raises_no_error(self, build: Path) -> None:
         compiled(build, "bench", "-s")
         whole = (build / "bench").read_bytes()
         chance = random.Random(1)  # noqa: S311 - repeatable on purpose

@@ -1,4 +1,4 @@
-"""Counting with the real Valgrind in the real sandbox: what programs with an exact knob execute."""
+"""Instruction counts with the real Valgrind in the real sandbox, of programs with a known amount of work."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def built(tree: Path, percent: int) -> Path:
 def counted(
     root: Path, percent: int, listing: Listing = LISTING, after: Callable[[Path], None] = lambda _: None
 ) -> Counts:
-    """What counting says of a base and of a patch that does so many percent more work."""
+    """Count a base and a patch that does a given percentage more work, and compare them."""
     trees = {Side.BASE: built(root / "base", 0), Side.PATCH: built(root / "patch", percent)}
     for tree in trees.values():
         after(tree)
@@ -154,7 +154,7 @@ def test_five_percent_more_work_is_five_percent_more_instructions(
 
 
 @pytest.mark.parametrize("name", ["BM_Setup", "BM_Allocating"])
-def test_what_is_outside_of_the_timed_loop_is_not_counted(
+def test_code_outside_the_timed_loop_is_not_counted(
     rows: dict[str, Comparison], counts: Counts, name: str
 ) -> None:
     assert rows[name].verdict is Verdict.SAME
@@ -174,7 +174,7 @@ def test_several_threads_are_not_counted(rows: dict[str, Comparison]) -> None:
     assert rows["BM_Threads/threads:2"].reasons == (reason,)
 
 
-def test_a_script_before_the_program_is_a_reason_and_no_failure(tmp_path: Path) -> None:
+def test_a_wrapper_script_is_a_reason_and_not_a_failure(tmp_path: Path) -> None:
     def wrap(tree: Path) -> None:
         program = tree / "build" / "knob"
         program.rename(tree / "build" / "real")

@@ -1,4 +1,4 @@
-"""Built programs survive packing and unpacking; what an attacker built is not read on the host."""
+"""Built programs survive packing and unpacking, and the host reads no file of an attacker."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def unwatched() -> None:
-    """Nobody wants it ended."""
+    """Never cancel."""
 
 
 def packed(
@@ -81,7 +81,7 @@ def files_in(directory: Path) -> set[str]:
         "build/./y/../measure/x",
     ],
 )
-def test_programs_and_shared_objects_come_back(
+def test_programs_and_shared_objects_survive(
     sandbox: Sandbox, build: Path, out: Path, tmp_path: Path, program: str
 ) -> None:
     into = unpacked(sandbox, packed(sandbox, build, out, [program]), tmp_path)
@@ -90,7 +90,7 @@ def test_programs_and_shared_objects_come_back(
     assert (into / "lib/libfoo.so").readlink() == Path("libfoo.so.1")
 
 
-def test_a_program_runs_where_it_was_built(sandbox: Sandbox, build: Path, out: Path, tmp_path: Path) -> None:
+def test_a_program_runs_at_its_build_path(sandbox: Sandbox, build: Path, out: Path, tmp_path: Path) -> None:
     into = unpacked(sandbox, packed(sandbox, build, out), tmp_path)
     log = io.BytesIO()
     command = Command(("/build/measure/x",), (Mount(into, "/build"),))
@@ -98,14 +98,14 @@ def test_a_program_runs_where_it_was_built(sandbox: Sandbox, build: Path, out: P
     assert log.getvalue() == b"measure/x\n"
 
 
-def test_it_works_without_a_sandbox_too(build: Path, out: Path, tmp_path: Path) -> None:
+def test_it_also_works_without_a_sandbox(build: Path, out: Path, tmp_path: Path) -> None:
     runner = DirectRunner()
     into = unpacked(runner, packed(runner, build, out), tmp_path)
     assert files_in(into) == {"measure/x", "lib/libfoo.so", "lib/libfoo.so.1"}
 
 
 @pytest.mark.parametrize("pattern", ["data", "data/", "data/**", "data/**/a.bin", "data/*/*.bin", "**/a.bin"])
-def test_what_is_to_be_kept_is_kept(
+def test_files_to_keep_are_packed(
     sandbox: Sandbox, build: Path, out: Path, tmp_path: Path, pattern: str
 ) -> None:
     archive = packed(sandbox, build, out, ["build/measure/x"], pattern)
@@ -113,7 +113,7 @@ def test_what_is_to_be_kept_is_kept(
     assert "objects/x.o" not in files_in(tmp_path / "unpacked")
 
 
-def test_nothing_but_the_archive_is_left(sandbox: Sandbox, build: Path, out: Path) -> None:
+def test_only_the_archive_is_left(sandbox: Sandbox, build: Path, out: Path) -> None:
     assert packed(sandbox, build, out) == out / ARCHIVE
     assert [path.name for path in out.iterdir()] == [ARCHIVE]
 
@@ -131,7 +131,9 @@ def test_a_missing_program_is_named(sandbox: Sandbox, build: Path, out: Path) ->
 
 
 @pytest.mark.parametrize("make", ["not executable", "directory", "dangling", "fifo"])
-def test_what_cannot_be_run_is_a_missing_program(sandbox: Sandbox, build: Path, out: Path, make: str) -> None:
+def test_a_file_that_cannot_be_executed_is_a_missing_program(
+    sandbox: Sandbox, build: Path, out: Path, make: str
+) -> None:
     place = build / "measure/y"
     if make == "not executable":
         place.write_text("x")
@@ -153,9 +155,7 @@ def test_a_program_outside_the_build_directory_is_refused(
         packed(sandbox, build, out, [program])
 
 
-def test_a_program_behind_links_is_packed_as_itself(
-    sandbox: Sandbox, build: Path, out: Path, tmp_path: Path
-) -> None:
+def test_links_to_a_program_are_followed(sandbox: Sandbox, build: Path, out: Path, tmp_path: Path) -> None:
     (build / "hidden").mkdir()
     (build / "measure/x").rename(build / "hidden/x")
     (build / "measure/x").symlink_to("/src/build/hidden/x")
@@ -164,7 +164,7 @@ def test_a_program_behind_links_is_packed_as_itself(
     assert not (into / "measure/x").is_symlink()
 
 
-def test_links_out_of_the_tree_bring_nothing_of_the_host(
+def test_links_out_of_the_tree_pack_no_file_of_the_host(
     sandbox: Sandbox, build: Path, out: Path, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret"
@@ -179,7 +179,7 @@ def test_links_out_of_the_tree_bring_nothing_of_the_host(
         packed(sandbox, build, out, ["build/measure/evil"])
 
 
-def test_names_that_look_like_options_are_names(
+def test_names_that_look_like_options_are_not_options(
     sandbox: Sandbox, build: Path, out: Path, tmp_path: Path
 ) -> None:
     for name in ("--checkpoint-action=exec=false.so", "-x.so", "a\nb.so", "' ; false #.so"):
@@ -192,7 +192,7 @@ def test_names_that_look_like_options_are_names(
     assert program.exists()
 
 
-def test_pipes_and_sockets_are_left_out(sandbox: Sandbox, build: Path, out: Path, tmp_path: Path) -> None:
+def test_pipes_and_sockets_are_skipped(sandbox: Sandbox, build: Path, out: Path, tmp_path: Path) -> None:
     os.mkfifo(build / "fifo.so")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(build / "socket.so"))
@@ -218,7 +218,7 @@ def test_a_hostile_archive_writes_only_into_its_directory(
 
 
 @pytest.mark.parametrize("damaged", [slice(1100), slice(100, None), slice(0)])
-def test_a_damaged_archive_is_said_to_be_one(
+def test_a_damaged_archive_is_reported(
     sandbox: Sandbox, build: Path, out: Path, tmp_path: Path, damaged: slice
 ) -> None:
     archive = packed(sandbox, build, out)
@@ -233,7 +233,7 @@ def test_the_build_directory_is_not_changed(sandbox: Sandbox, build: Path, out: 
     assert files_in(build) == before
 
 
-def test_who_cancels_ends_the_packing(sandbox: Sandbox, build: Path, out: Path) -> None:
+def test_watch_can_cancel_the_packing(sandbox: Sandbox, build: Path, out: Path) -> None:
     def watch() -> None:
         raise Cancelled("a newer patch set")
 
@@ -253,7 +253,7 @@ def test_an_output_larger_than_allowed_is_refused(tmp_path: Path) -> None:
         read_output(tmp_path / "sparse", 1024)
 
 
-def test_an_output_that_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_an_output_that_is_not_a_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("secret")
     (tmp_path / "link").symlink_to("target")
     (tmp_path / "directory").mkdir()

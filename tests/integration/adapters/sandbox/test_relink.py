@@ -1,4 +1,4 @@
-"""The linker that shuffles: found by compilers, true to its seed, and harmless where it cannot help."""
+"""The shuffling linker: compilers find it, its seed decides the order, and it never breaks a link."""
 
 from __future__ import annotations
 
@@ -74,27 +74,27 @@ def sources() -> dict[str, str]:
 
 
 def addresses(program: Path) -> dict[str, int]:
-    """Where a program has its functions, by name in the order of their addresses."""
+    """List a program's functions in the order of their addresses."""
     listed = subprocess.run(["nm", "-n", program], check=True, capture_output=True, text=True).stdout
     found = re.findall(r"^([0-9a-f]+) [Tt] (f_[a-z])$", listed, re.MULTILINE)
     return {name: int(address, 16) for address, name in found}
 
 
 class Bench:
-    """A directory of C files and their objects, and the linker beside it."""
+    """A directory with C files, their objects and the linker."""
 
     def __init__(self, directory: Path, compiled: Path) -> None:
         self.linkers = install(directory / "linkers")
         self.sources = Path(shutil.copytree(compiled, directory / "sources"))
 
     def run(self, *argv: str, seed: str = "") -> str:
-        """Run a command there; what it says."""
+        """Run a command there, and return its output."""
         env = {"PATH": "/usr/bin:/bin", "COMPILER_PATH": str(self.linkers), "BENCHGATE_RELINK_SEED": seed}
         done = subprocess.run(argv, cwd=self.sources, env=env, check=True, capture_output=True, text=True)
         return done.stdout + done.stderr
 
     def link(self, compiler: str, flags: str = "", seed: str = "") -> bytes:
-        """The program, linked by a compiler; it must run."""
+        """Link the program by a compiler, and check that it runs."""
         program = self.sources / "build/bench"
         program.unlink(missing_ok=True)
         if flags in COMPILED_ANEW:
@@ -131,7 +131,7 @@ def require(compiler: str) -> None:
 
 
 @pytest.mark.parametrize(("compiler", "flags"), COMPILERS)
-def test_each_seed_gives_a_program_of_its_own_that_runs(bench: Bench, compiler: str, flags: str) -> None:
+def test_each_seed_gives_a_different_program_that_runs(bench: Bench, compiler: str, flags: str) -> None:
     require(compiler)
     first, second = (bench.link(compiler, flags, seed) for seed in SEEDS)
 
@@ -139,8 +139,8 @@ def test_each_seed_gives_a_program_of_its_own_that_runs(bench: Bench, compiler: 
     assert bench.link(compiler, flags, SEEDS[0]) == first
 
 
-@pytest.mark.parametrize(("compiler", "flags"), [each for each in COMPILERS if each[1] != "-flto"])
-def test_functions_change_places_and_archives_move(bench: Bench, compiler: str, flags: str) -> None:
+@pytest.mark.parametrize(("compiler", "flags"), [case for case in COMPILERS if case[1] != "-flto"])
+def test_functions_and_archives_change_places(bench: Bench, compiler: str, flags: str) -> None:
     require(compiler)
     bench.link(compiler, flags)
     before = addresses(bench.sources / "build/bench")
@@ -186,7 +186,7 @@ def test_names_with_spaces_and_quotes_survive(bench: Bench) -> None:
     assert bench.order != [f"f_{name}" for name in (*NAMES, *ARCHIVED)]
 
 
-def test_a_shared_object_can_be_shuffled_too(bench: Bench) -> None:
+def test_a_shared_object_can_be_shuffled(bench: Bench) -> None:
     objects = [f"build/{name}.o" for name in NAMES]
     libraries = []
     for seed in SEEDS:
@@ -196,7 +196,7 @@ def test_a_shared_object_can_be_shuffled_too(bench: Bench) -> None:
     assert libraries[0] != libraries[1]
 
 
-def test_partial_links_are_left_alone(bench: Bench) -> None:
+def test_partial_links_are_not_changed(bench: Bench) -> None:
     bench.link("gcc")
     objects = [f"build/{name}.o" for name in NAMES]
     made = []
@@ -208,21 +208,21 @@ def test_partial_links_are_left_alone(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
-def test_a_link_that_fails_fails_as_it_would_without(bench: Bench, compiler: str) -> None:
+def test_a_failing_link_has_the_same_error_as_without_shuffling(bench: Bench, compiler: str) -> None:
     require(compiler)
     bench.link(compiler)
-    said = []
+    errors = []
     for seed in ("", SEEDS[0]):
         with pytest.raises(subprocess.CalledProcessError) as failed:
             bench.run(compiler, "-o", "build/bench", "build/main.o", seed=seed)
-        said.append(re.sub(r"main\.c|/tmp/\S+", "", failed.value.stderr))
+        errors.append(re.sub(r"main\.c|/tmp/\S+", "", failed.value.stderr))
 
-    assert said[0] == said[1]
-    assert "undefined reference to `f_a'" in said[0]
+    assert errors[0] == errors[1]
+    assert "undefined reference to `f_a'" in errors[0]
 
 
-def test_a_link_that_takes_no_padding_is_made_unchanged(bench: Bench) -> None:
-    """The assembler of the system makes nothing that another architecture could link."""
+def test_a_link_that_cannot_have_padding_is_not_changed(bench: Bench) -> None:
+    """The system's assembler cannot create objects for another architecture."""
     bench.link("gcc")
     fake = bench.linkers / "as"
     fake.write_text("#!/bin/sh\nexit 1\n")
@@ -253,7 +253,7 @@ class Builder:
         return Revision(commit, self.host.source.tree("kv", commit), "refs/heads/master", "desk")
 
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
-        """The order of functions in each variant of the program."""
+        """List the order of functions in each variant of the program."""
         configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
         job = Job("perf", JobKind.BENCHMARK, configuration)
         session = replace(session_of(self.host, job, self.claimed), log=self.log)
@@ -267,9 +267,7 @@ class Builder:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
 @pytest.mark.parametrize("is_sandboxed", [True, False])
-def test_a_machine_links_a_revision_again_and_compiles_nothing_for_it(
-    tmp_path: Path, compiler: str, *, is_sandboxed: bool
-) -> None:
+def test_a_relink_compiles_nothing(tmp_path: Path, compiler: str, *, is_sandboxed: bool) -> None:
     require(compiler)
     builder = Builder(tmp_path, is_sandboxed=is_sandboxed)
     build = BuildCommands(compile=f"make CC={compiler} && wc -l < build/compiled")
@@ -281,7 +279,7 @@ def test_a_machine_links_a_revision_again_and_compiles_nothing_for_it(
     assert len(counts) == 2 + len(VARIANTS)
 
 
-def test_a_link_that_cannot_be_varied_is_told(tmp_path: Path) -> None:
+def test_a_link_without_variants_is_reported(tmp_path: Path) -> None:
     builder = Builder(tmp_path)
     build = BuildCommands(compile="env -u COMPILER_PATH make CC=gcc")
 

@@ -1,4 +1,4 @@
-"""What a sandboxed program sees and may touch."""
+"""The files, sockets and processes that a sandboxed program can reach."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sandbox() -> BubblewrapSandbox:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that another user reaches; pytest's own are private."""
+    """A directory that another user can enter, unlike pytest's own."""
     directory = Path(mkdtemp())
     if os.geteuid() == 0:
         os.chown(directory, NOBODY, NOBODY)
@@ -43,7 +43,7 @@ def test_only_the_loopback_interface_exists(sandbox: BubblewrapSandbox) -> None:
     assert output == "[(1, 'lo')]\n"
 
 
-def test_a_server_on_the_hosts_loopback_is_out_of_reach(sandbox: BubblewrapSandbox) -> None:
+def test_a_server_on_the_hosts_loopback_cannot_be_reached(sandbox: BubblewrapSandbox) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         program = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)"
@@ -53,7 +53,7 @@ def test_a_server_on_the_hosts_loopback_is_out_of_reach(sandbox: BubblewrapSandb
     assert "ConnectionRefusedError" in output
 
 
-def test_sockets_that_no_namespace_holds_cannot_be_opened(sandbox: BubblewrapSandbox) -> None:
+def test_sockets_that_no_namespace_isolates_cannot_be_opened(sandbox: BubblewrapSandbox) -> None:
     program = """
 import ctypes, socket
 for family in (socket.AF_VSOCK, socket.AF_ALG, socket.AF_PACKET, 44):
@@ -69,7 +69,7 @@ print(ctypes.CDLL(None, use_errno=True).syscall(425, 8, 0), ctypes.get_errno())
     assert run(sandbox, PYTHON, "-c", program)[1].split() == ["97", "97", "97", "97", "-1", "38"]
 
 
-def test_paths_of_the_host_are_not_told(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+def test_paths_of_the_host_are_hidden(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     program = "tr '\\0' ' ' < /proc/1/cmdline; cat /proc/1/environ"
     _, output = run(sandbox, "sh", "-c", program, mounts=(Mount(tmp_path, "/src"),))
 
@@ -85,14 +85,14 @@ def test_the_home_the_repository_and_the_services_state_are_invisible(sandbox: B
     assert run(sandbox, PYTHON, "-c", program)[1] == "[]\n"
 
 
-def test_tmp_is_the_programs_own_and_empty(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+def test_tmp_is_private_and_empty(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     (tmp_path / "secret").touch()
     _, output = run(sandbox, PYTHON, "-c", "import os; print(os.listdir('/tmp'), os.listdir('/dev/shm'))")
 
     assert output == "[] []\n"
 
 
-def test_the_environment_is_the_allow_list_and_what_was_given(
+def test_the_environment_is_the_allow_list_and_the_commands_own(
     sandbox: BubblewrapSandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BENCHGATE_TOKEN", "secret")
@@ -123,8 +123,8 @@ print(os.system("unshare -Ur true 2>/dev/null") == 0)
     assert output == "1000 1000 0000000000000000 1 benchgate\nFalse\n"
 
 
-def test_nothing_of_the_kernel_that_belongs_to_root_is_open(sandbox: BubblewrapSandbox) -> None:
-    """When root starts the sandbox, its program owns root's files as far as the kernel is concerned."""
+def test_files_of_the_kernel_that_root_owns_cannot_be_opened(sandbox: BubblewrapSandbox) -> None:
+    """If root starts the sandbox, the kernel treats its program as the owner of root's files."""
     program = """
 import os, stat
 for name in os.listdir("/proc"):
@@ -151,7 +151,7 @@ for top in ("/proc/sys", "/sys"):
     assert run(sandbox, PYTHON, "-c", program)[1] == ""
 
 
-def test_no_descriptor_of_ours_reaches_the_program(sandbox: BubblewrapSandbox) -> None:
+def test_the_program_inherits_no_descriptor(sandbox: BubblewrapSandbox) -> None:
     _, output = run(sandbox, PYTHON, "-c", "import os; print(sorted(os.listdir('/proc/self/fd'), key=int))")
 
     assert output == "['0', '1', '2', '3']\n"  # 3 is the directory being listed
@@ -161,9 +161,7 @@ def test_standard_input_is_empty(sandbox: BubblewrapSandbox) -> None:
     assert run(sandbox, PYTHON, "-c", "import sys; print(repr(sys.stdin.read()))")[1] == "''\n"
 
 
-def test_writing_works_in_writable_mounts_and_nowhere_else(
-    sandbox: BubblewrapSandbox, tmp_path: Path
-) -> None:
+def test_only_writable_mounts_can_be_written(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     source, build = tmp_path / "source", tmp_path / "build"
     source.mkdir()
     build.mkdir()
@@ -205,7 +203,7 @@ def test_a_relative_program_is_found_from_the_working_directory(
     assert (ended.exit_code, output) == (0, "ran in /build\n")
 
 
-def test_what_a_program_left_behind_can_be_removed(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+def test_files_of_a_program_can_be_removed(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     build = tmp_path / "build"
     build.mkdir()
     program = """

@@ -1,4 +1,4 @@
-"""However a run ends, nothing of it is left: no process, no control group."""
+"""After any end of a run, no process and no control group is left."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_daemon_does_not_outlive_the_program(
     assert _groups() == []
 
 
-def test_everything_is_dead_before_a_cancellation_comes_out(
+def test_all_processes_have_ended_before_a_cancellation_is_raised(
     sandbox: BubblewrapSandbox, tmp_path: Path, token: str
 ) -> None:
     build = tmp_path / "build"
@@ -109,7 +109,9 @@ def test_everything_is_dead_before_a_cancellation_comes_out(
     assert _groups() == []
 
 
-def test_the_wall_time_ends_everything(sandbox: BubblewrapSandbox, tmp_path: Path, token: str) -> None:
+def test_the_wall_time_limit_ends_all_processes(
+    sandbox: BubblewrapSandbox, tmp_path: Path, token: str
+) -> None:
     build = tmp_path / "build"
     ended = sandbox.run(
         _family(build, token, WAIT, Limits(wall_seconds=1.0)), log=io.BytesIO(), watch=lambda: None
@@ -123,7 +125,7 @@ def test_the_wall_time_ends_everything(sandbox: BubblewrapSandbox, tmp_path: Pat
 
 
 def _end_bubblewrap(token: str, number: int) -> None:
-    """Send a signal to the one process of the run that is a child of this one."""
+    """Send a signal to the run's process that is a child of this one."""
     for process in processes_named(token):
         with suppress(FileNotFoundError, ProcessLookupError):  # one of the others may end meanwhile
             parent = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]
@@ -132,7 +134,7 @@ def _end_bubblewrap(token: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_sandbox_that_was_ended_from_outside_may_be_tried_again(
+def test_a_sandbox_that_was_killed_from_outside_is_transient(
     sandbox: BubblewrapSandbox, tmp_path: Path, token: str, number: signal.Signals
 ) -> None:
     build = tmp_path / "build"
@@ -151,7 +153,7 @@ def test_a_sandbox_that_was_ended_from_outside_may_be_tried_again(
     assert _groups() == []
 
 
-def test_who_ended_the_sandbox_to_stop_the_work_is_heard(
+def test_watch_may_raise_after_a_kill_from_outside(
     sandbox: BubblewrapSandbox, tmp_path: Path, token: str
 ) -> None:
     build = tmp_path / "build"
@@ -170,7 +172,7 @@ def test_who_ended_the_sandbox_to_stop_the_work_is_heard(
     assert processes_named(token) == []
 
 
-def test_everything_dies_with_us_and_the_next_worker_clears_up(tmp_path: Path, token: str) -> None:
+def test_all_processes_die_with_the_worker_and_the_next_worker_cleans_up(tmp_path: Path, token: str) -> None:
     build = tmp_path / "build"
     command = _family(build, token, WAIT)
 
@@ -188,7 +190,7 @@ def test_everything_dies_with_us_and_the_next_worker_clears_up(tmp_path: Path, t
     assert left == []
 
 
-def test_groups_of_a_living_worker_are_let_alone() -> None:
+def test_groups_of_a_running_worker_are_kept() -> None:
     made = [found.parent / f"{PREFIX}-{_identity()}-x" for found in find_hierarchies()]
     for directory in made:
         directory.mkdir()
@@ -201,7 +203,7 @@ def test_groups_of_a_living_worker_are_let_alone() -> None:
 
 
 def _identity() -> str:
-    """Name of this process in a group's name, read independently of the code under test."""
+    """Compute the name of this process in a group's name, independently of the code under test."""
     started = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     return f"{Path('/proc/self/ns/pid').stat().st_ino}-{os.getpid()}-{started}"
 
@@ -214,7 +216,7 @@ def _identity() -> str:
     ],
     ids=["silent", "flooding"],
 )
-def test_the_caller_is_asked_four_times_a_second(sandbox: BubblewrapSandbox, program: str) -> None:
+def test_watch_is_called_four_times_a_second(sandbox: BubblewrapSandbox, program: str) -> None:
     asked: list[float] = []
     command = Command((PYTHON, "-c", program), limits=Limits(wall_seconds=60, log_bytes=1 << 40))
     with Path("/dev/null").open("wb") as log:
@@ -237,7 +239,7 @@ def test_a_log_that_cannot_be_written_ends_the_run(sandbox: BubblewrapSandbox, t
 HOG = "x = []\nwhile True: x.append(bytearray(b'x') * (8 << 20))"
 
 
-def test_the_memory_limit_holds_for_all_children_together(sandbox: BubblewrapSandbox) -> None:
+def test_the_memory_limit_covers_all_children_together(sandbox: BubblewrapSandbox) -> None:
     program = f"import os\nfor _ in range(3): os.fork()\n{HOG}"
     ended, _ = run(sandbox, PYTHON, "-c", program, limits=Limits(wall_seconds=60, memory_bytes=200 << 20))
 
@@ -269,15 +271,15 @@ print(made)
 """
 
 
-def test_the_limit_on_processes_holds(sandbox: BubblewrapSandbox) -> None:
+def test_the_limit_on_processes_is_enforced(sandbox: BubblewrapSandbox) -> None:
     _, output = run(sandbox, PYTHON, "-c", BOMB, limits=Limits(wall_seconds=60, processes=50))
 
-    # Without control groups the kernel does not count the processes of a root's sandbox, and that is said.
+    # Without control groups the kernel does not count the processes of root's sandbox (see `in_force`).
     bounded = sandbox.in_force()["limits"].startswith("cgroup") or os.geteuid() != 0
     assert (int(output) <= 60) is bounded
 
 
-def test_the_limit_on_processes_holds_for_another_user() -> None:
+def test_the_limit_on_processes_is_enforced_for_another_user() -> None:
     def act() -> None:
         sandbox = BubblewrapSandbox(hierarchies=())
         _, output = run(sandbox, PYTHON, "-c", BOMB, limits=Limits(wall_seconds=60, processes=50))
@@ -298,7 +300,7 @@ def test_a_file_cannot_grow_past_its_limit(sandbox: BubblewrapSandbox, tmp_path:
     assert (tmp_path / "big").stat().st_size == 1_000_000
 
 
-def test_processor_time_of_all_children_is_counted_where_groups_count_it(sandbox: BubblewrapSandbox) -> None:
+def test_cpu_time_of_all_children_is_counted_if_groups_count_it(sandbox: BubblewrapSandbox) -> None:
     program = (
         "import os, time\nos.fork()\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
     )

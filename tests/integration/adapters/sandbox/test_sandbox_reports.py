@@ -1,4 +1,4 @@
-"""How a sandboxed program's end and output are reported, and what a host must offer."""
+"""Reports on a sandboxed program's end and output, and the requirements on a host."""
 
 from __future__ import annotations
 
@@ -35,26 +35,24 @@ def test_exit_codes_and_signals_are_reported(sandbox: BubblewrapSandbox, program
     assert (ended.exit_code, ended.stopped_by, ended.is_success) == (code, None, code == 0)
 
 
-def test_a_program_that_does_not_exist_ends_as_in_a_shell(sandbox: BubblewrapSandbox) -> None:
+def test_a_missing_program_exits_as_in_a_shell(sandbox: BubblewrapSandbox) -> None:
     ended, output = run(sandbox, "no-such-program")
 
     assert ended.exit_code == 127
     assert "no-such-program" in output
 
 
-def test_a_mount_that_does_not_exist_is_not_the_programs_fault(
-    sandbox: BubblewrapSandbox, tmp_path: Path
-) -> None:
+def test_a_missing_mount_is_not_the_programs_failure(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     with pytest.raises(Unfit, match=r"did not start.*/absent"):
         run(sandbox, "true", mounts=(Mount(tmp_path / "absent", "/src"),))
 
 
-def test_a_zero_byte_cannot_smuggle_an_argument_in(sandbox: BubblewrapSandbox) -> None:
+def test_a_zero_byte_cannot_add_an_argument(sandbox: BubblewrapSandbox) -> None:
     with pytest.raises(Permanent, match="zero byte"):
         run(sandbox, "true", env={"N": "1\0--share-net"})
 
 
-def test_output_is_kept_byte_by_byte(sandbox: BubblewrapSandbox) -> None:
+def test_output_is_copied_byte_by_byte(sandbox: BubblewrapSandbox) -> None:
     log = io.BytesIO()
     program = "import os; [os.write(1, bytes(range(256)) * 1000) for _ in range(8)]; os.write(2, b'end')"
     sandbox.run(Command((PYTHON, "-c", program), limits=QUICK), log=log, watch=lambda: None)
@@ -62,20 +60,20 @@ def test_output_is_kept_byte_by_byte(sandbox: BubblewrapSandbox) -> None:
     assert log.getvalue() == bytes(range(256)) * 8000 + b"end"
 
 
-def test_a_program_that_writes_more_than_is_kept_is_ended(sandbox: BubblewrapSandbox) -> None:
+def test_a_program_that_exceeds_the_output_limit_is_killed(sandbox: BubblewrapSandbox) -> None:
     ended, output = run(sandbox, "yes", limits=Limits(wall_seconds=60, log_bytes=100_000))
 
     assert ended.stopped_by is StoppedBy.LOG
     assert output == "y\n" * 50_000
 
 
-def test_output_that_just_fits_is_no_offence(sandbox: BubblewrapSandbox) -> None:
+def test_output_up_to_the_limit_is_allowed(sandbox: BubblewrapSandbox) -> None:
     ended, output = run(sandbox, "printf", "%s", "x" * 1000, limits=Limits(wall_seconds=60, log_bytes=1000))
 
     assert (ended.stopped_by, len(output)) == (None, 1000)
 
 
-def test_discarded_output_leaves_standard_error(sandbox: BubblewrapSandbox) -> None:
+def test_discarding_output_keeps_standard_error(sandbox: BubblewrapSandbox) -> None:
     log = io.BytesIO()
     command = Command(("sh", "-c", "yes | head -c 1000000; echo wrong >&2"), limits=Limits(60, log_bytes=100))
     ended = sandbox.run(command, log=log, watch=lambda: None, discard_output=True)
@@ -83,7 +81,7 @@ def test_discarded_output_leaves_standard_error(sandbox: BubblewrapSandbox) -> N
     assert (ended.exit_code, log.getvalue()) == (0, b"wrong\n")
 
 
-def test_without_a_log_nothing_is_kept_and_nothing_bounded(sandbox: BubblewrapSandbox) -> None:
+def test_without_a_log_there_is_no_output_limit(sandbox: BubblewrapSandbox) -> None:
     command = Command(
         ("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2"), limits=Limits(60, log_bytes=1)
     )
@@ -91,7 +89,7 @@ def test_without_a_log_nothing_is_kept_and_nothing_bounded(sandbox: BubblewrapSa
     assert sandbox.run(command, log=None, watch=lambda: None).is_success
 
 
-def test_addresses_are_random_unless_asked_otherwise(sandbox: BubblewrapSandbox) -> None:
+def test_addresses_are_random_by_default(sandbox: BubblewrapSandbox) -> None:
     def stack(*, aslr: bool) -> set[str]:
         return {run(sandbox, "grep", "-F", "[stack]", "/proc/self/maps", aslr=aslr)[1] for _ in range(3)}
 
@@ -106,7 +104,7 @@ def test_a_program_stays_on_its_cpus(sandbox: BubblewrapSandbox) -> None:
     assert output == f"{{{cpu}}}\n"
 
 
-def test_cpus_that_are_not_there_make_the_host_unfit(sandbox: BubblewrapSandbox) -> None:
+def test_missing_cpus_make_the_host_unfit(sandbox: BubblewrapSandbox) -> None:
     before = os.sched_getaffinity(0)
     with pytest.raises(Unfit, match="4000"):
         run(sandbox, "true", cpus=(0, 4000))
@@ -124,7 +122,7 @@ def test_a_run_costs_little(sandbox: BubblewrapSandbox) -> None:
     assert min(costs) < 0.3
 
 
-def test_it_says_what_is_in_force(sandbox: BubblewrapSandbox) -> None:
+def test_in_force_describes_isolation_and_limits(sandbox: BubblewrapSandbox) -> None:
     in_force = sandbox.in_force()
 
     assert in_force["sandbox"].startswith("bubblewrap ")
@@ -172,11 +170,11 @@ def test_the_setting_that_forbids_it_is_named_with_its_remedy(
     assert remedy in explain_refusal("bwrap: setting up uid map: Permission denied", tmp_path)
 
 
-def test_a_bubblewrap_that_is_too_old_is_named_as_such(tmp_path: Path) -> None:
+def test_a_bubblewrap_that_is_too_old_is_reported(tmp_path: Path) -> None:
     assert "0.8 or newer" in explain_refusal("bwrap: Unknown option --disable-userns", tmp_path)
 
 
-def test_the_tool_chain_is_named_from_inside(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
+def test_the_tool_chain_is_read_inside_the_sandbox(sandbox: BubblewrapSandbox, tmp_path: Path) -> None:
     status = tmp_path / "var/lib/dpkg/status"
     status.parent.mkdir(parents=True)
     status.write_text("Package: g++\nVersion: 4:12.2.0-3\n")

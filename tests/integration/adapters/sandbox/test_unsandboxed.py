@@ -1,4 +1,4 @@
-"""Running the user's own programs without a sandbox."""
+"""The runner of the user's own programs without a sandbox."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 RUNNER = DirectRunner()
 
 
-def test_it_says_that_nothing_isolates() -> None:
+def test_in_force_says_that_there_is_no_sandbox() -> None:
     RUNNER.check()
 
     assert (RUNNER.in_force()["sandbox"], RUNNER.in_force()["network"]) == ("none", "host")
@@ -47,7 +47,7 @@ def test_a_relative_program_is_found_from_the_working_directory(tmp_path: Path) 
     )
 
 
-def test_the_users_environment_and_what_was_given_reach_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_gets_the_users_and_the_commands_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OWN", "kept")
 
     assert run(RUNNER, "sh", "-c", "echo $OWN $N", env={"N": "1"})[1] == "kept 1\n"
@@ -64,7 +64,7 @@ def test_both_outputs_are_kept_in_the_order_they_were_written() -> None:
     assert run(RUNNER, "sh", "-c", "echo 1; echo 2 >&2; echo 3")[1] == "1\n2\n3\n"
 
 
-def test_discarded_output_leaves_standard_error() -> None:
+def test_discarding_output_keeps_standard_error() -> None:
     log = io.BytesIO()
     command = Command(("sh", "-c", "echo out; echo wrong >&2"), limits=QUICK)
     RUNNER.run(command, log=log, watch=lambda: None, discard_output=True)
@@ -111,7 +111,7 @@ def test_addresses_are_fixed_on_request_and_cpus_confine() -> None:
         run(RUNNER, "true", cpus=(4000,))
 
 
-def test_processor_time_of_waited_children_is_counted() -> None:
+def test_cpu_time_of_reaped_children_is_counted() -> None:
     program = (
         "end = __import__('time').process_time() + 0.2\nwhile __import__('time').process_time() < end: pass"
     )
@@ -121,6 +121,6 @@ def test_processor_time_of_waited_children_is_counted() -> None:
     assert 0.2 <= ended.cpu_seconds < 2.0
 
 
-def test_a_working_directory_that_does_not_exist_is_not_the_programs_fault(tmp_path: Path) -> None:
+def test_a_missing_working_directory_is_not_the_programs_failure(tmp_path: Path) -> None:
     with pytest.raises(Permanent, match="cannot be started"):
         run(RUNNER, "true", mounts=(Mount(tmp_path / "absent", "/src"),), cwd="/src")

@@ -100,7 +100,7 @@ class TestOutcomes:
 
         assert execution is not None
         assert execution.outcome is Outcome.FAILED
-        assert execution.causes == ("program build/bench: the build made no such program",)
+        assert execution.causes == ("program build/bench: the build did not create it",)
 
     def test_a_program_that_neither_side_makes_is_nobodys_fault(self, machine: Machine) -> None:
         """The project file is the branch's: an older patch set may know its program by another name."""
