@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
 
 _MOST_ON_CHANGE: Final = 100  # over all its patch sets and runs
-_AFTER_JOB: Final = ": "  # no job name contains it
 
 
 def remarks(
-    named: Iterable[tuple[str, Finding]], posted: Collection[tuple[str, str]]
+    named: Iterable[tuple[str, Finding]], jobs: Collection[str], posted: Collection[tuple[str, str]]
 ) -> tuple[InlineComment, ...]:
     """Compose inline comments from the findings of jobs; each comment begins with the job's name.
 
@@ -28,16 +27,20 @@ def remarks(
 
     Args:
         named: jobs with their findings.
-        posted: path and text of earlier comments. A finding with the same path and text is not repeated,
-            even if its line has moved or another job reports it first.
+        jobs: all jobs of the run.
+        posted: path and text of earlier comments. A finding that any of the jobs reported on the same path
+            is not repeated, even if its line has moved.
     """
     first: dict[Finding, str] = {}
     for job, finding in named:
         first.setdefault(finding, job)
-    known = {(path, remark.partition(_AFTER_JOB)[2]) for path, remark in posted}
     comments = (
-        InlineComment(finding.path, finding.line, f"{plain(job)}{_AFTER_JOB}{finding.text}")
+        InlineComment(finding.path, finding.line, _text(job, finding))
         for finding, job in first.items()
-        if (finding.path, finding.text) not in known
+        if not any((finding.path, _text(each, finding)) in posted for each in jobs)
     )
     return tuple(islice(comments, max(0, min(MOST, _MOST_ON_CHANGE - len(posted)))))
+
+
+def _text(job: str, finding: Finding) -> str:
+    return f"{plain(job)}: {finding.text}"

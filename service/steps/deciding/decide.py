@@ -89,7 +89,8 @@ def _remarks(
     """
     failed = (build for build, override in judged if override is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
-    return remarks(named, tx.remarks_on(change, revision)) if named else ()
+    jobs = [build.job for build, _ in judged]
+    return remarks(named, jobs, tx.remarks_on(change, revision)) if named else ()
 
 
 def _is_withdrawn(build: BuildRecord) -> bool:

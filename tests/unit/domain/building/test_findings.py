@@ -56,30 +56,36 @@ class TestKept:
         assert finding_at("./a//b.cc", 1, "two\nlines \u202e") == Finding("a/b.cc", 1, "two lines")
 
 
+JOBS = ("perf", "one", "two")
+
+
 class TestRemarks:
     def test_a_remark_begins_with_its_job(self) -> None:
-        assert remarks([("perf", BAD)], set()) == (
+        assert remarks([("perf", BAD)], JOBS, set()) == (
             InlineComment("lib/a.cc", 3, "perf: error: no such thing"),
         )
 
     def test_what_was_said_of_a_file_is_not_said_again_of_another_line(self) -> None:
         moved = Finding(BAD.path, 30, BAD.text)
         other = Finding("lib/b.cc", 3, BAD.text)
-        told = remarks([("perf", moved), ("perf", other)], {(BAD.path, "perf: error: no such thing")})
+        told = remarks([("perf", moved), ("perf", other)], JOBS, {(BAD.path, "perf: error: no such thing")})
         assert [each.path for each in told] == ["lib/b.cc"]
 
     def test_the_same_text_on_two_lines_is_two_remarks(self) -> None:
-        assert len(remarks([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], set())) == 2
+        assert len(remarks([("perf", BAD), ("perf", Finding(BAD.path, 30, BAD.text))], JOBS, set())) == 2
 
     def test_what_two_jobs_find_alike_the_first_says(self) -> None:
-        assert [each.text for each in remarks([("one", BAD), ("two", BAD)], set())] == [f"one: {BAD.text}"]
-        assert remarks([("one", BAD), ("two", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert [each.text for each in remarks([("one", BAD), ("two", BAD)], JOBS, set())] == [
+            f"one: {BAD.text}"
+        ]
+        assert remarks([("one", BAD), ("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
     def test_what_one_job_said_another_does_not_say_again(self) -> None:
         """After a recheck the other job may come first."""
-        assert remarks([("two", BAD), ("one", BAD)], {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert remarks([("two", BAD), ("one", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
+        assert remarks([("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
     def test_the_number_on_a_message_is_bounded_after_what_was_said_is_left_out(self) -> None:
         named = [("perf", Finding("a.cc", line, f"error: {line}")) for line in range(1, 50)]
         said = {("a.cc", "perf: error: 1")}
-        assert [each.line for each in remarks(named, said)] == list(range(2, MOST + 2))
+        assert [each.line for each in remarks(named, JOBS, said)] == list(range(2, MOST + 2))
