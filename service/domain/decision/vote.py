@@ -1,4 +1,4 @@
-"""Where the vote is decided: what each outcome of a build counts as, and the vote of a round."""
+"""The vote: what each outcome of a build counts as, and the vote of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a build came out; more than a result: it says why."""
+    """The outcomes of builds: more than a result, they say why."""
 
     PASSED = "passed"
     FAILED = "failed"  # a test, a compile or a linter
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 
 
 class Counts(StrEnum):
-    """What a build adds to the vote."""
+    """The contributions of a build to the vote."""
 
     PASS = "+1"
     FAIL = "-1"
@@ -52,7 +52,7 @@ class Counts(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What an outcome means."""
+    """The meaning of an outcome."""
 
     result: Result
     counts: Counts
@@ -78,7 +78,7 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
 )
 
 
-# What the same trees and configuration would give again; the others are worth another try.
+# The same trees and configuration would give these again; the others are worth another try.
 LASTING: Final = frozenset(Outcome) - {
     Outcome.MISCONFIGURED,
     Outcome.INFRASTRUCTURE,
@@ -89,7 +89,7 @@ LASTING: Final = frozenset(Outcome) - {
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A finished build as the vote sees it. ``is_excused``: people decided that a failure does not count."""
+    """A finished build as the vote sees it. ``is_waived``: a person overrode its failure."""
 
     outcome: Outcome
     is_voting: bool = True
@@ -97,19 +97,19 @@ class Ballot:
 
     @property
     def counts(self) -> Counts:
-        """What it adds."""
+        """Its contribution."""
         counts = CONSEQUENCES[self.outcome].counts
         if not self.is_voting:
             return Counts.IGNORED
-        # Only a failure can be excused: what nobody knows is not made known by a person's word.
+        # Only a failure can be waived: an override does not make an unknown result known.
         return Counts.PASS if self.is_waived and counts is Counts.FAIL else counts
 
 
 def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.PASS) -> int | None:
-    """The round's vote, +1 or −1, or None for none: the minimum over the builds that count.
+    """The run's vote, +1 or −1, or None for none: the minimum over the builds that count.
 
-    ``on_nothing_to_build`` decides where no voting build had anything to do; without any voting build
-    there is no vote.
+    ``on_nothing_to_build`` decides if no voting build had anything to do; without any voting build there is
+    no vote.
     """
     if not any(ballot.is_voting for ballot in ballots):
         return None
@@ -121,19 +121,3 @@ def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.
     if Counts.PASS in counts:
         return 1
     return 1 if on_nothing_to_build is VoteWhen.PASS else None
-
-
-def header_of(vote: int | None, outcomes: Sequence[Outcome]) -> str:
-    """The message's first line. It follows the decision, so that it never contradicts the vote."""
-    if vote == -1:
-        return "Build Failed"
-    results = {CONSEQUENCES[outcome].result for outcome in outcomes}
-    if results <= {Result.NOT_BUILT}:
-        return "No Builds Executed"
-    if vote == 1:
-        return "Build Successful"
-    if Result.ABORTED in results:
-        return "Build Aborted"
-    if results <= {Result.SUCCESS, Result.NOT_BUILT}:
-        return "Build Successful"  # of jobs that may not vote
-    return "Build Unstable"

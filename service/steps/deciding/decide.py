@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.message import BuildReport, compose
-from service.domain.decision.overrides import JudgedBuild, Override, sentence, waived_by
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, header_of, vote_of
+from service.domain.decision.overrides import JudgedBuild, Override, waived_by
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
+from service.domain.wording.message import BuildReport, compose, header_of
+from service.domain.wording.overrides import override_sentence
 from service.ports.records import BuildRecord, NewDecision, QueuedReview, RunRecord, review_key
 
 if TYPE_CHECKING:
@@ -107,6 +108,6 @@ def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> VoteWhen:
 
 def _report(build: BuildRecord, override: Override | None, link: Callable[[BuildName], str]) -> BuildReport:
     result = CONSEQUENCES[outcome_of(build)].result
-    remark = "" if override is None else sentence(override)
+    line = "" if override is None else override_sentence(override)
     page = build.url or link(BuildName(build.job, build.number))
-    return BuildReport(page, result, build.causes, is_external=bool(build.url), remark=remark)
+    return BuildReport(page, result, build.causes, is_external=bool(build.url), override=line)

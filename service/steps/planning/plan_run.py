@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
-from service.domain.decision.message import compose
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
@@ -16,6 +15,7 @@ from service.domain.identity import RunKind
 from service.domain.project.job import JobKind
 from service.domain.project.plan import PlannedBuild, plan_builds
 from service.domain.text import plain
+from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
@@ -148,7 +148,7 @@ def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return
     if any(build.is_needed for build in plan.builds):
-        started = f"Build Started {run_url}"
+        started = f"{Header.STARTED} {run_url}"
         tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
 
 
@@ -170,7 +170,7 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
 def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_posted: bool) -> None:
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
-            refuse(tx, run, reason, run_url, header="No Builds Executed", is_posted=is_posted)
+            refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED, is_posted=is_posted)
 
 
 def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
@@ -180,11 +180,11 @@ def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
         if any(override.kind is OverrideKind.TRUST for override in tx.overrides(run.patch_set_id)):
             tx.queue_task(Task.PLAN, run.id)  # somebody allowed it in the meantime
             return
-        refuse(tx, run, reason, run_url, header="No Builds Executed")
+        refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED)
 
 
 def refuse(
-    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: str, is_posted: bool = True
+    tx: Transaction, run: RunRecord, reason: str, run_url: str, *, header: Header, is_posted: bool = True
 ) -> None:
     """End a run that cannot be planned, and post the reason on the change, without a vote."""
     tx.end_run(run.id, RunState.REFUSED, reason)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
+from service.domain.wording.message import Header
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 from service.steps.planning.plan_run import refuse
@@ -39,7 +40,7 @@ def record_failure(
             run = tx.lock_run(entity)
             if run.state is RunState.PLANNING:
                 reason = f"the run could not be planned: {text}"
-                refuse(tx, run, reason, links.run(run.id), header="Build Aborted")
+                refuse(tx, run, reason, links.run(run.id), header=Header.ABORTED)
     return True
 
 

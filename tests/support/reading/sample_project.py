@@ -223,7 +223,7 @@ def _add_overridden_change(reading: FakeReading) -> None:
         override_view(OverrideKind.ACCEPT, "Dana Meyer", reason="safer locks are worth it",
                     filter="CB3ExecutorBench/*",
                     waives=(slow,), sentence=said[1], at=NOW - timedelta(minutes=5)),
-        override_view(OverrideKind.UNDO, "Dana Meyer", sentence="overrides taken back by Dana Meyer",
+        override_view(OverrideKind.UNDO, "Dana Meyer", sentence="overrides revoked by Dana Meyer",
                     at=NOW - timedelta(minutes=9)),
         override_view(OverrideKind.OVERRIDE, "Jo Park", reason="all of it is known", bug="MB-1",
                     is_active=False,

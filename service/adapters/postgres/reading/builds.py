@@ -17,10 +17,10 @@ from service.adapters.postgres.reading.snapshots import (
     storable_number,
     storable_text,
 )
-from service.domain.decision.overrides import sentence
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
 from service.domain.project.project_file import parse_job
+from service.domain.wording.overrides import override_sentence
 from service.ports.reading import BuildReading
 from service.ports.views import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
 
@@ -117,7 +117,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
             BuildOfRun,
             row,
             **_computed(row),
-            waived_by=sentence(waivers[row["id"]]) if row["id"] in waivers else "",
+            waived_by=override_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
         )
         for row in rows
     )

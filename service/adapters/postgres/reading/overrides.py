@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.transaction.overrides import PostgresOverrides
-from service.domain.decision.overrides import JudgedBuild, Override, revoked, sentence, waived_by
+from service.domain.decision.overrides import JudgedBuild, Override, revoked, waived_by
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
+from service.domain.wording.overrides import override_sentence
 from service.ports import views
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def override_views(
             at=override.at,
             is_active=override.id not in inactive,
             waives=tuple(waived.get(override.id, ())),
-            sentence=sentence(override),
+            sentence=override_sentence(override),
         )
         for override in reversed(overrides)
     )

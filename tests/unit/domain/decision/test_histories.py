@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.message import MAX_BYTES, BuildReport, compose
 from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
-from service.domain.decision.vote import Ballot, Outcome, Result, header_of, vote_of
+from service.domain.decision.vote import Ballot, Outcome, Result, vote_of
 from service.domain.identity import RunKind
+from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
 from tests.support.histories import BOT, recorded_histories
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def test_a_cause_of_an_external_build_is_one_harmless_line_with_its_blanks_and_i
     cause: str, line: str
 ) -> None:
     url = "http://ci.example.com/job/linux/7/"
-    message = compose("Build Failed", [BuildReport(url, Result.FAILURE, (cause,), is_external=True)], LINK)
+    message = compose(Header.FAILED, [BuildReport(url, Result.FAILURE, (cause,), is_external=True)], LINK)
 
     assert message.split("\n\n") == ["Build Failed ", f"{url} : FAILURE", f"{line} ( {url} )", LINK]
 
@@ -161,10 +161,10 @@ def test_causes_of_external_builds_fit_with_their_links() -> None:
     causes = tuple("🚀" * 1000 for _ in range(20))
     reports = [BuildReport("http://ci.example.com/" + "x" * 200, Result.FAILURE, causes, is_external=True)]
 
-    assert len(compose("Build Failed", reports, LINK).encode()) <= MAX_BYTES
+    assert len(compose(Header.FAILED, reports, LINK).encode()) <= MAX_BYTES
 
 
 def test_a_cause_of_our_own_build_has_no_link_of_its_own() -> None:
-    message = compose("Build Failed", [BuildReport("link", Result.FAILURE, ("a  b",))], LINK)
+    message = compose(Header.FAILED, [BuildReport("link", Result.FAILURE, ("a  b",))], LINK)
 
     assert message.split("\n\n") == ["Build Failed ", "link : FAILURE", "a b", LINK]

@@ -13,11 +13,9 @@ from service.domain.decision.overrides import (
     OverrideKind,
     active_overrides,
     revoked,
-    sentence,
     waived_by,
 )
 from service.domain.decision.vote import Outcome
-from service.domain.text import plain
 
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
 OTHER = "f9b60cd802102402c4e3ec82a153cd6e2f6eec78"
@@ -176,38 +174,3 @@ class TestAccept:
 
 def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:
     assert excuse(JudgedBuild(1, Outcome.FAILED), PERSON_VOTE) is None
-
-
-@pytest.mark.parametrize(
-    ("made", "line"),
-    [
-        (OVERRIDE, "overridden by Bob Reviewer: known intermittent failure (MB-37948)"),
-        (replace(OVERRIDE, reason="see MB-37948"), "overridden by Bob Reviewer: see MB-37948"),
-        (replace(OVERRIDE, bug="MB-3"), "overridden by Bob Reviewer: known intermittent failure (MB-3)"),
-        (replace(OVERRIDE, bug="MB-3", reason="as MB-37"), "overridden by Bob Reviewer: as MB-37 (MB-3)"),
-        (replace(OVERRIDE, reason=""), "overridden by Bob Reviewer (MB-37948)"),
-        (replace(OVERRIDE, who="", bug=""), "overridden by somebody: known intermittent failure"),
-        (ACCEPT, "HTB/* accepted by Bob Reviewer: safer locks"),
-        (UNDO, "overrides taken back by Bob Reviewer"),
-        (
-            PERSON_VOTE,
-            "overridden on the review server by Bob Reviewer: Overriding buildbot (MB-37948)",
-        ),
-        (
-            replace(OVERRIDE, who="Bob\nBuild Successful\u202e", reason="{who}\r\nx", bug="MB-1\n"),
-            "overridden by Bob Build Successful: {who} x (MB-1)",
-        ),
-    ],
-)
-def test_a_ruling_says_who_why_and_which_bug(made: Override, line: str) -> None:
-    assert sentence(made) == line
-
-
-@given(st.sampled_from(OverrideKind), st.text(), st.text(), st.text(), st.text())
-def test_the_sentence_is_one_line_of_bounded_length(
-    kind: OverrideKind, who: str, reason: str, bug: str, chosen: str
-) -> None:
-    line = sentence(replace(OVERRIDE, kind=kind, who=who, reason=reason, bug=bug, filter=chosen))
-
-    assert plain(line, 2000) == line.strip()
-    assert len(line) < 1200

@@ -4,16 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.vote import (
-    CONSEQUENCES,
-    Ballot,
-    Consequence,
-    Counts,
-    Outcome,
-    Result,
-    header_of,
-    vote_of,
-)
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Consequence, Counts, Outcome, Result, vote_of
 from service.domain.inference.policy import VoteWhen
 
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
@@ -71,18 +62,6 @@ def test_jobs_that_may_not_vote_cast_none_even_alone(outcome: Outcome) -> None:
 
 
 @given(BALLOTS, ON_NOTHING)
-def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
-    vote = vote_of(ballots, on_nothing)
-    header = header_of(vote, [ballot.outcome for ballot in ballots])
-
-    assert (header == "Build Failed") == (vote == -1)
-    if vote == 1:
-        assert header in {"Build Successful", "No Builds Executed"}
-    if header == "Build Successful" and vote is None:
-        assert not any(ballot.is_voting and ballot.outcome is not Outcome.NOT_BUILT for ballot in ballots)
-
-
-@given(BALLOTS, ON_NOTHING)
 def test_a_voting_failure_is_never_hidden(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
     has_failure = any(ballot.counts is Counts.FAIL for ballot in ballots)
 
@@ -102,21 +81,3 @@ def test_a_job_that_may_not_vote_changes_no_vote(
 def test_a_plus_needs_every_voting_build_to_pass(ballots: list[Ballot]) -> None:
     if vote_of(ballots) == 1:
         assert {ballot.counts for ballot in ballots} <= {Counts.PASS, Counts.IGNORED}
-
-
-@pytest.mark.parametrize(
-    ("vote", "outcomes", "header"),
-    [
-        (-1, [Outcome.PASSED, Outcome.FAILED], "Build Failed"),
-        (1, [Outcome.PASSED, Outcome.NOT_BUILT], "Build Successful"),
-        (1, [Outcome.NOT_BUILT], "No Builds Executed"),
-        (None, [Outcome.NOT_BUILT], "No Builds Executed"),
-        (None, [], "No Builds Executed"),
-        (None, [Outcome.PASSED, Outcome.INFRASTRUCTURE], "Build Aborted"),
-        (None, [Outcome.UNDECIDED_WITHHELD], "Build Unstable"),
-        (None, [Outcome.PASSED], "Build Successful"),
-        (None, [Outcome.FAILED], "Build Unstable"),
-    ],
-)
-def test_headers_are_the_build_bots(vote: int | None, outcomes: list[Outcome], header: str) -> None:
-    assert header_of(vote, outcomes) == header

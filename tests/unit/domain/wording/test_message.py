@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.decision.judgement import judge
-from service.domain.decision.message import MAX_BYTES, BuildReport, compose
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, header_of, vote_of
-from service.domain.inference.policy import Policy
+from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, vote_of
+from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.wording.judgement import judgement_causes
+from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
 
 GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
+BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
 LINK = "https://bench.example.com/runs/41#v1"
 HOSTILE = (
     "<img src=x onerror=alert(1)>\n\nBuild Successful \n\nhttps://evil.example : SUCCESS",
@@ -90,7 +91,7 @@ def test_no_recorded_message_is_without_its_example() -> None:
 
 def test_the_worst_build_comes_first_and_equals_keep_their_order() -> None:
     reports = [BuildReport(f"l{k}", result) for k, result in enumerate([*reversed(Result), *Result])]
-    lines = compose("H", reports, LINK).split("\n\n")[1:-1]
+    lines = compose(Header.FAILED, reports, LINK).split("\n\n")[1:-1]
 
     assert [line.split(" : ")[1] for line in lines] == [
         *("ABORTED", "ABORTED", "FAILURE", "FAILURE"),
@@ -101,7 +102,7 @@ def test_the_worst_build_comes_first_and_equals_keep_their_order() -> None:
 
 def test_what_does_not_fit_is_counted() -> None:
     causes = tuple(f"cause {k} " + "🚀" * 1000 for k in range(20))
-    message = compose("Build Failed", [BuildReport("link", Result.FAILURE, causes)], LINK)
+    message = compose(Header.FAILED, [BuildReport("link", Result.FAILURE, causes)], LINK)
 
     assert len(message.encode()) <= MAX_BYTES
     kept = message.count("cause ")
@@ -112,7 +113,7 @@ def test_what_does_not_fit_is_counted() -> None:
 def test_causes_make_room_before_builds_do() -> None:
     causes = tuple("🚀" * 1000 for _ in range(4))
     reports = [BuildReport("a", Result.ABORTED, causes), BuildReport("b", Result.FAILURE, ("short",))]
-    lines = compose("Build Failed", reports, LINK).split("\n\n")
+    lines = compose(Header.FAILED, reports, LINK).split("\n\n")
 
     assert lines[1] == "a : ABORTED"
     assert lines[-4:] == ["b : FAILURE", "short", "… and 1 more line", LINK]
@@ -130,7 +131,7 @@ def test_causes_make_room_before_builds_do() -> None:
     )
 )
 def test_every_message_fits_and_can_be_recognised(reports: list[BuildReport]) -> None:
-    message = compose("Build Failed", reports, LINK)
+    message = compose(Header.FAILED, reports, LINK)
 
     assert len(message.encode()) <= MAX_BYTES
     assert message.splitlines()[0] == "Build Failed "
@@ -145,3 +146,33 @@ def test_no_cause_can_pose_as_a_header_or_a_build(builds: list[tuple[Outcome, st
 
     assert sum(line.startswith("https://bench.example.com/job/") for line in lines) == len(builds)
     assert not any(line.startswith(("Build ", "https://evil")) for line in lines[1:])
+
+
+@given(BALLOTS, st.sampled_from(VoteWhen))
+def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
+    vote = vote_of(ballots, on_nothing)
+    header = header_of(vote, [ballot.outcome for ballot in ballots])
+
+    assert (header == Header.FAILED) == (vote == -1)
+    if vote == 1:
+        assert header in {Header.SUCCESSFUL, Header.NOT_EXECUTED}
+    if header == Header.SUCCESSFUL and vote is None:
+        assert not any(ballot.is_voting and ballot.outcome is not Outcome.NOT_BUILT for ballot in ballots)
+
+
+@pytest.mark.parametrize(
+    ("vote", "outcomes", "header"),
+    [
+        (-1, [Outcome.PASSED, Outcome.FAILED], Header.FAILED),
+        (1, [Outcome.PASSED, Outcome.NOT_BUILT], Header.SUCCESSFUL),
+        (1, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
+        (None, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
+        (None, [], Header.NOT_EXECUTED),
+        (None, [Outcome.PASSED, Outcome.INFRASTRUCTURE], Header.ABORTED),
+        (None, [Outcome.UNDECIDED_WITHHELD], Header.UNSTABLE),
+        (None, [Outcome.PASSED], Header.SUCCESSFUL),
+        (None, [Outcome.FAILED], Header.UNSTABLE),
+    ],
+)
+def test_each_decision_has_its_header(vote: int | None, outcomes: list[Outcome], header: Header) -> None:
+    assert header_of(vote, outcomes) == header

@@ -1,0 +1,110 @@
+"""The message of a decision, in the shape that the Build Bot's readers know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.vote import CONSEQUENCES, Result
+from service.domain.text import padded, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.decision.vote import Outcome
+
+MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
+_MAX_CAUSE: Final = 1000
+# Worst first, as the Build Bot's readers know it; but builds that do not count come last. Jenkins puts them
+# before failures: with a job per folder, most paragraphs of most messages would say that nothing was built.
+_ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
+
+
+class Header(StrEnum):
+    """The first lines of messages, in the Build Bot's words."""
+
+    STARTED = "Build Started"
+    SUCCESSFUL = "Build Successful"
+    UNSTABLE = "Build Unstable"
+    FAILED = "Build Failed"
+    ABORTED = "Build Aborted"
+    NOT_EXECUTED = "No Builds Executed"
+
+
+def header_of(vote: int | None, outcomes: Sequence[Outcome]) -> Header:
+    """The header of a decision. It follows the vote, so that it never contradicts it."""
+    if vote == -1:
+        return Header.FAILED
+    results = {CONSEQUENCES[outcome].result for outcome in outcomes}
+    if results <= {Result.NOT_BUILT}:
+        return Header.NOT_EXECUTED
+    if vote == 1:
+        return Header.SUCCESSFUL
+    if Result.ABORTED in results:
+        return Header.ABORTED
+    if results <= {Result.SUCCESS, Result.NOT_BUILT}:
+        return Header.SUCCESSFUL  # of jobs that may not vote
+    return Header.UNSTABLE
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """The part of a message about one build.
+
+    ``override`` is the sentence of a person's override. The causes of an external build are in its CI's own
+    words and end with its link, as the Build Bot's did.
+    """
+
+    link: str
+    result: Result
+    causes: tuple[str, ...] = ()
+    is_external: bool = False
+    override: str = ""
+
+
+def compose(header: Header, reports: Sequence[BuildReport], link: str) -> str:
+    """Compose a message: header, a paragraph per build, the link as last line.
+
+    The worst build comes first, builds with the same result in the given order. The message has at most
+    :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and causes are left out before builds.
+    """
+    ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
+    paragraphs = [paragraph for report in ordered for paragraph in _paragraphs(report)]
+    fixed = len(f"{header} \n\n".encode()) + len(f"\n\n… and 100000 more lines\n\n{link}".encode())
+    kept = _fitting(paragraphs, MAX_BYTES - fixed)
+    lines = [paragraphs[number].text for number in kept]
+    if len(kept) < len(paragraphs):
+        missing = len(paragraphs) - len(kept)
+        lines.append(f"… and {missing} more line{'s' if missing > 1 else ''}")
+    return "\n\n".join([f"{header} ", *lines, link])
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    text: str
+    is_cause: bool
+
+
+def _paragraphs(report: BuildReport) -> list[_Paragraph]:
+    override = [plain(report.override, _MAX_CAUSE)] if report.override else []
+    causes = [*override, *(_cause(cause, report) for cause in report.causes)]
+    first = _Paragraph(f"{report.link} : {report.result}", is_cause=False)
+    return [first, *(_Paragraph(text, is_cause=True) for text in causes)]
+
+
+def _cause(cause: str, report: BuildReport) -> str:
+    if report.is_external:
+        return f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
+    return plain(cause, _MAX_CAUSE)
+
+
+def _fitting(paragraphs: Sequence[_Paragraph], room: int) -> list[int]:
+    """The places of the paragraphs that fit: a long cause of one build must not hide that another failed."""
+    kept = []
+    for number in sorted(range(len(paragraphs)), key=lambda number: paragraphs[number].is_cause):
+        size = len(paragraphs[number].text.encode()) + 2
+        if size <= room:
+            room -= size
+            kept.append(number)
+    return sorted(kept)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.decision.overrides import Override, OverrideKind
+from service.domain.text import plain
+from service.domain.wording.overrides import override_sentence
+
+OVERRIDE = Override(
+    id=1,
+    kind=OverrideKind.OVERRIDE,
+    revision="e56acc924a4bc8aa0b1a93f480297040f1a91e7b",
+    bug="MB-37948",
+    reason="known intermittent failure",
+    who="Bob Reviewer",
+    account="1000003",
+    at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+)
+ACCEPT = replace(OVERRIDE, kind=OverrideKind.ACCEPT, filter="HTB/*", bug="", reason="safer locks")
+UNDO = replace(OVERRIDE, kind=OverrideKind.UNDO, bug="", reason="")
+PERSON_VOTE = replace(OVERRIDE, kind=OverrideKind.PERSON_VOTE, reason="Overriding buildbot (MB-37948)")
+
+
+@pytest.mark.parametrize(
+    ("made", "line"),
+    [
+        (OVERRIDE, "overridden by Bob Reviewer: known intermittent failure (MB-37948)"),
+        (replace(OVERRIDE, reason="see MB-37948"), "overridden by Bob Reviewer: see MB-37948"),
+        (replace(OVERRIDE, bug="MB-3"), "overridden by Bob Reviewer: known intermittent failure (MB-3)"),
+        (replace(OVERRIDE, bug="MB-3", reason="as MB-37"), "overridden by Bob Reviewer: as MB-37 (MB-3)"),
+        (replace(OVERRIDE, reason=""), "overridden by Bob Reviewer (MB-37948)"),
+        (replace(OVERRIDE, who="", bug=""), "overridden by somebody: known intermittent failure"),
+        (ACCEPT, "HTB/* accepted by Bob Reviewer: safer locks"),
+        (UNDO, "overrides revoked by Bob Reviewer"),
+        (
+            PERSON_VOTE,
+            "overridden on the review server by Bob Reviewer: Overriding buildbot (MB-37948)",
+        ),
+        (
+            replace(OVERRIDE, who="Bob\nBuild Successful\u202e", reason="{who}\r\nx", bug="MB-1\n"),
+            "overridden by Bob Build Successful: {who} x (MB-1)",
+        ),
+    ],
+)
+def test_an_override_names_the_person_the_reason_and_the_bug(made: Override, line: str) -> None:
+    assert override_sentence(made) == line
+
+
+@given(st.sampled_from(OverrideKind), st.text(), st.text(), st.text(), st.text())
+def test_the_sentence_is_one_line_of_bounded_length(
+    kind: OverrideKind, who: str, reason: str, bug: str, chosen: str
+) -> None:
+    line = override_sentence(replace(OVERRIDE, kind=kind, who=who, reason=reason, bug=bug, filter=chosen))
+
+    assert plain(line, 2000) == line.strip()
+    assert len(line) < 1200
