@@ -52,8 +52,8 @@ jobs:
 _JOBS: Final = parse_project_file(_FILE)
 _AUTHOR: Final = Person("Robin Hale", "robin@example.com", "robin")
 _CAUSES: Final = tuple(
-    f"{k} of {BENCHMARKS} slower; worst ExecutorBench/Schedule/{k}/real_time/threads:4 items/s −12.3 % "
-    "[−13.1, −11.4], 16 pairs on perf-01"
+    f"{k} of {BENCHMARKS} results are slower; worst: ExecutorBench/Schedule/{k}/real_time/threads:4 "
+    "items/s −12.3 % [−13.1, −11.4], 16 pairs on perf-01"
     for k in range(1, 6)
 )
 

@@ -31,9 +31,9 @@ def test_every_change_that_helps_gets_a_plus_one_and_every_one_that_takes_it_bac
     votes = [upload.vote for name in PLAYED for upload in SCENARIOS[name]]
     assert [int(vote) for vote in re.findall(r"Verified([+-]1)", done.stdout)] == votes
     assert re.search(
-        r"faster; best TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout
+        r"faster; best: TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout
     )
-    assert re.search(r"slower; worst TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
+    assert re.search(r"slower; worst: TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
     left = [
         entry.name
         for entry in Path("/proc").iterdir()

@@ -22,13 +22,13 @@ def test_a_slower_patch_set_gets_minus_one_with_the_number(running: RunningSite)
     assert running.wait_for_vote(1) == -1
     message = running.messages(1)[0]
     assert "Verified-1" in message
-    assert "1 of 1 slower; worst BM_Work CPU time +50.0 %" in message
+    assert "1 of 1 result is slower; worst: BM_Work CPU time +50.0 %" in message
 
 
 def test_an_unchanged_time_gets_plus_one(running: RunningSite) -> None:
     running.feed(running.project.propose(2, {"note.txt": "nothing to do with time"}).event())
     assert running.wait_for_vote(2) == 1
-    assert "1 of 1 the same within 3 %" in running.messages(2)[0]
+    assert "1 of 1 result is the same within 3 %" in running.messages(2)[0]
 
 
 def test_a_patch_that_does_not_compile_gets_minus_one(running: RunningSite) -> None:

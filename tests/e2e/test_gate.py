@@ -26,7 +26,7 @@ def test_a_slower_commit_exits_with_1(project: TinyProject) -> None:
     done = gate(project)
     assert done.returncode == 1
     assert "slower" in done.stdout
-    assert "1 of 1 slower; worst BM_Work CPU time +30.0 %" in done.stdout
+    assert "1 of 1 result is slower; worst: BM_Work CPU time +30.0 %" in done.stdout
     assert "judged without history" in done.stdout
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
     """The result of a calibration's sessions, in one sentence."""
     if not sessions:
-        return f"no benchmark has the {MIN_PAIRS} pairs that a comparison takes"
+        return f"no benchmark has the {MIN_PAIRS} pairs that a comparison needs"
     alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
     pairs = max(len(session.logs) for session in sessions.values())
-    comparisons = "one comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
-    of = f"{comparisons} of {pairs} pairs of the same program"
+    comparisons = "1 comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
+    of = f"{comparisons} of {pairs} pairs of a program with itself"
     if not alarms:
         return f"no false alarm in {of}"
     worst = max(alarms, key=lambda row: abs(row.worsening))
     word = "alarms" if len(alarms) > 1 else "alarm"
-    return f"{len(alarms)} false {word} in {of}; worst {describe(worst)}"
+    return f"{len(alarms)} false {word} in {of}; worst: {describe(worst)}"

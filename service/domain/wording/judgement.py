@@ -20,10 +20,10 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     {
         Group.BROKEN: "{benchmarks} broken: {names}{why}",
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
-        Group.SLOWER: "{rows} {slower}; worst {first}",
-        Group.WITHHELD: "{rows} {slower} without a vote; worst {first}; {no_vote}",
-        Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at}; worst {first}",
-        Group.FASTER: "{rows} {faster}; best {first}",
+        Group.SLOWER: "{rows} {slower}; worst: {first}",
+        Group.WITHHELD: "{rows} {slower}, without a vote; worst: {first}; {no_vote}",
+        Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at} (no −1); worst: {first}",
+        Group.FASTER: "{rows} {faster}; best: {first}",
         Group.UNDECIDED: "{rows} undecided: {first}{because}",
         Group.SAME: "{rows} the same within {same_within}",
         Group.NEW: "{benchmarks} new: {names}{why}",
@@ -34,7 +34,10 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
 def judgement_causes(judgement: Judgement, policy: Policy, machine: str) -> tuple[str, ...]:
     """The sentences that say why a build has its outcome; ``machine`` is where it was measured."""
     return (
-        *(f"suite {plain(name)} measured nothing" for name in judgement.empty_suites),
+        *(
+            f"suite {plain(name)} measured nothing: the patch lists no benchmark"
+            for name in judgement.empty_suites
+        ),
         *(
             _FORMS[group].format(
                 **_facts(chosen, judgement),
@@ -64,14 +67,15 @@ def describe(comparison: Comparison) -> str:
 def _facts(chosen: Sequence[Comparison], judgement: Judgement) -> dict[str, str]:
     names = list(dict.fromkeys(each.row.benchmark for each in chosen))
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    results = "result" if judgement.rows == 1 else "results"
     first = chosen[0]
     reason = plain(text_of(first.reasons))
     # More bytes are worse, not slower.
     is_speed = all(each.row.metric.is_speed for each in chosen)
     no_vote = judgement.withheld.get(first.row)
     return {
-        "rows": f"{len(chosen)} of {judgement.rows}",
-        "benchmarks": str(len(names)),
+        "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
+        "benchmarks": "1 benchmark" if len(names) == 1 else f"{len(names)} benchmarks",
         "names": f"{plain(names[0])}{more}",
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",

@@ -18,16 +18,14 @@ if TYPE_CHECKING:
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
 
-WITHOUT_HISTORY: Final = (
-    "judged without history: how often this machine calls equal programs different is not known"
-)
+WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
 
 
 def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[str, ...]:
     """The sentences of a build that was measured; ``machine`` is where."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
-        return ("nothing to compare with: the parent has no benchmark that the filters choose",)
+        return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
     return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured.notes, policy))
 
 
@@ -38,12 +36,15 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
     yield from _disturbed(notes.disturbed)
     if notes.are_programs_kept_in_place:
         yield (
-            "the programs are too large to be copied for every pair: "
-            "a difference may come from where they lie"
+            "the programs are too large to copy for every pair, "
+            "so a difference may come from their place in memory"
         )
     if notes.pairs_to_prove > policy.max_pairs:
         least = notes.pairs_to_prove
-        yield f"max_pairs is {policy.max_pairs}: with so many benchmarks {least} can prove a difference"
+        yield (
+            f"max_pairs is {policy.max_pairs}, but with this many benchmarks it takes {least} pairs "
+            "to prove a difference: raise max_pairs in benchgate.yaml"
+        )
     yield from (f"warning: {plain(text)}" for text in notes.warnings[:_SHOWN])
     if (more := len(notes.warnings) - _SHOWN) > 0:
         yield f"{more} more warnings about results"
@@ -51,14 +52,11 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
 
 def _disturbed(pairs: DisturbedPairs) -> Iterator[str]:
     if pairs.left_out:
-        yield f"{_pairs(pairs.left_out)} disturbed by other work and measured again"
+        word, verb = ("pair", "was") if pairs.left_out == 1 else ("pairs", "were")
+        yield f"{pairs.left_out} {word} disturbed by other work {verb} re-measured"
     if pairs.kept:
-        verb = "counts" if pairs.kept == 1 else "count"
-        yield f"{_pairs(pairs.kept)} disturbed and {verb}: no more than {pairs.left_out} are measured again"
-
-
-def _pairs(count: int) -> str:
-    return "1 pair was" if count == 1 else f"{count} pairs were"
+        word, verb = ("pair", "was") if pairs.kept == 1 else ("pairs", "were")
+        yield f"{pairs.kept} disturbed {word} {verb} kept (at most {pairs.left_out} are re-measured)"
 
 
 def _instructions(rows: Sequence[Comparison], *, is_advisory: bool) -> Iterator[str]:
@@ -66,13 +64,13 @@ def _instructions(rows: Sequence[Comparison], *, is_advisory: bool) -> Iterator[
         return
     by_verdict = {v: [row for row in rows if row.verdict is v] for v in Verdict}
     parts = [
-        *_most(sorted(by_verdict[Verdict.SLOWER], key=lambda row: -row.worsening), "more"),
-        *_most(sorted(by_verdict[Verdict.FASTER], key=lambda row: row.worsening), "fewer"),
-        *([f"{len(same)} as many as before"] if (same := by_verdict[Verdict.SAME]) else []),
+        *_most(sorted(by_verdict[Verdict.SLOWER], key=lambda row: -row.worsening), "increased"),
+        *_most(sorted(by_verdict[Verdict.FASTER], key=lambda row: row.worsening), "decreased"),
+        *([f"{len(same)} unchanged"] if (same := by_verdict[Verdict.SAME]) else []),
         *_not_counted(by_verdict[Verdict.UNDECIDED]),
     ]
-    standing = "advisory" if is_advisory else "voting"
-    yield f"instructions ({standing}, {len(rows)} in all): {'; '.join(parts)}; {BLIND_COUNTS}"
+    vote = "no vote" if is_advisory else "voting"
+    yield f"instructions of {len(rows)} benchmarks ({vote}): {'; '.join(parts)}; {BLIND_COUNTS}"
 
 
 def _most(chosen: Sequence[Comparison], word: str) -> list[str]:
@@ -80,11 +78,11 @@ def _most(chosen: Sequence[Comparison], word: str) -> list[str]:
         return []
     first = chosen[0]
     size = "" if first.ratio is None else f" {signed_percent(first.ratio)}"
-    return [f"{len(chosen)} {word}, first {plain(first.row.benchmark)}{size}"]
+    return [f"{len(chosen)} {word}, most in {plain(first.row.benchmark)}{size}"]
 
 
 def _not_counted(chosen: Sequence[Comparison]) -> list[str]:
     if not chosen:
         return []
     first = chosen[0]
-    return [f"{len(chosen)} not known: {plain(first.row.benchmark)}: {plain(text_of(first.reasons))}"]
+    return [f"{len(chosen)} unknown: {plain(first.row.benchmark)}: {plain(text_of(first.reasons))}"]

@@ -15,6 +15,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import PairRecord
+from service.domain.wording.build_causes import NO_MEASUREMENTS
 from service.domain.wording.calibration import calibration_cause
 from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.queue import Task
@@ -70,7 +71,7 @@ def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> Build
     spec = BuildSpec.from_mapping(build.spec)
     sequence = build.sequence_id
     if sequence is None:
-        return BuildEnd(Outcome.INFRASTRUCTURE, ("the machine reported no measurements",))
+        return BuildEnd(Outcome.INFRASTRUCTURE, (NO_MEASUREMENTS,))
     records = (
         PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
         for each in tx.stored_pairs(sequence)

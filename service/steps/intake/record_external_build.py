@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.decision.execution import BuildEnd
 from service.domain.decision.external import causes_of, outcome_of
@@ -11,6 +11,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.identity import RunKind
+from service.domain.wording.build_causes import WITHDRAWN
 from service.steps.deciding.analyse import finish
 from service.steps.planning.rerun import run_again
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Store, Transaction
     from service.ports.transaction.runs import RunHistory
-
-WITHDRAWN: Final = "the other CI withdrew the build before it started"
 
 
 def announce_external(store: Store, target: Target, started: ExternalBuild) -> bool:

@@ -92,7 +92,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
     """
     host, build = session.host, session.spec.job.benchmark.build
     if host.linkers is None or not build.compile:
-        raise CommandFailed("linking again", "there is no linker or no command for it")
+        raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
     with host.source.checkout(session.spec.project, revision.commit) as tree:
         for phase in ("configure", "compile"):
@@ -105,7 +105,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
             _run(session, tree, "compile", _WITH_LINKER + build.compile, linkers=host.linkers, env=env)
             artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
-        raise CommandFailed("linking again", "the order of objects makes no difference to the programs")
+        raise CommandFailed("relinking", "the order of objects makes no difference to the programs")
     return artifacts
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.comparison.disturbance import counting_pairs, pairs_of
 from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, pairs_short, pairs_with
 from service.domain.decision.measured_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
-from service.domain.text import plain
+from service.domain.wording.build_causes import (
+    OUT_OF_MACHINE_TIME,
+    layout_not_checked,
+    relink_failed,
+    relinks_short,
+)
+from service.domain.wording.reasons import side_name
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import long_by_suite, measure_pair, next_pair, warm_up
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
     from service.domain.inference.verdict import Comparison
     from service.steps.machine.measure import Measurement
     from service.steps.machine.session import BuildSession
-
-# Stands beside the cause, since a project may be built so that it can never be linked again.
-_REMEDY: Final = "`layout: off` in the policy lets it vote unconfirmed"
 
 
 class _Spent(BenchgateError):
@@ -65,8 +68,7 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
     session.claimed.enter("confirm")
     begun = session.host.clock()
     why = _hindrance(_Work(session, measured, suspected))
-    causes = (f"layout not checked by relinking: {plain(why, 500)}; {_REMEDY}",) if why else ()
-    return Confirmation(causes, session.host.clock() - begun)
+    return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun)
 
 
 def _hindrance(work: _Work) -> str:
@@ -81,23 +83,16 @@ def _hindrance(work: _Work) -> str:
     except CommandFailed as error:
         return str(error)
     except SideFailed as error:
-        return f"linked again, the {_name(error.side)} fails ({error.what}: {error.end})"
+        return relink_failed(error.side, f"{error.what}: {error.end}")
     except _Spent:
-        return "the machine time is used up"
+        return OUT_OF_MACHINE_TIME
     return _shortage(pairs_short(work.suspected, launches[variant]) for variant in VARIANTS)
 
 
 def _shortage(short: Iterable[Mapping[str, Sequence[str]]]) -> str:
     """Which benchmarks have too few complete pairs although all that are allowed were launched."""
     names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
-    if not names:
-        return ""
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0]}{more} gave a result in fewer than {PAIRS} pairs of a relink"
-
-
-def _name(side: Side) -> str:
-    return "parent" if side is Side.BASE else "patch"
+    return relinks_short(names, PAIRS) if names else ""
 
 
 def _measure(work: _Work, variant: int, launches: list[Launch], left: float) -> float:
@@ -143,4 +138,4 @@ def _tree(session: BuildSession, stack: ExitStack, side: Side, variant: int) -> 
     try:
         return stack.enter_context(built_tree(session, revision, variant))
     except CommandFailed as error:
-        raise CommandFailed(f"{error.what} of the {_name(side)}", error.end, error.tail) from error
+        raise CommandFailed(f"{error.what} of the {side_name(side)}", error.end, error.tail) from error

@@ -10,6 +10,7 @@ from service.domain.measuring.callgrind import trials
 from service.domain.measuring.instructions import LAUNCHES, Counted
 from service.domain.measuring.pairing import threads_of
 from service.domain.project.benchmark import Instructions
+from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.launching import SideFailed
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Count
 
 def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple[Counted, Counted]:
     if threads_of(name) > 1:
-        why = Counted(why="it runs several threads")
+        why = Counted(why=SEVERAL_THREADS)
         return why, why
     base = _count(launcher, suite, Side.BASE, name, end)
     # Without a count of the base there is nothing to compare with.
@@ -58,7 +59,7 @@ def _count(launcher: Launcher, suite: str, side: Side, name: str, end: float) ->
     for _ in range(LAUNCHES):
         left = end - launcher.session.host.clock()
         if left <= 0:
-            return Counted(why="the time for counting was used up")
+            return Counted(why=OUT_OF_COUNTING_TIME)
         try:
             dumps, log = launcher.count(launcher.suites[suite], side, name, left)
             launches.append(trials(dumps, log, name))

@@ -11,6 +11,7 @@ from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
+from service.domain.wording.build_causes import OVERDUE, attempts_failed, unfit
 from service.steps.machine.run_benchmark_build import run_benchmark_build
 from service.steps.machine.session import BuildSession
 
@@ -60,17 +61,17 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
         claimed.release()
         return None
     except Overdue:
-        return _infrastructure("its machine did not finish it in time")
+        return _infrastructure(OVERDUE)
     except Stopped:
         return Execution(outcome=Outcome.CANCELLED)
     except Transient as error:
         if claimed.attempt < MAX_ATTEMPTS:
             claimed.release(RETRY_AFTER)
             return None
-        return _infrastructure(f"after {claimed.attempt} attempts: {error}")
+        return _infrastructure(attempts_failed(claimed.attempt, error))
     except Permanent as error:
-        return _infrastructure(f"the machine is unfit: {error}" if isinstance(error, Unfit) else str(error))
+        return _infrastructure(unfit(error) if isinstance(error, Unfit) else plain(str(error), 500))
 
 
 def _infrastructure(cause: str) -> Execution:
-    return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(plain(cause, 500),))
+    return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(cause,))

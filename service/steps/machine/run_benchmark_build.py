@@ -13,8 +13,15 @@ from service.domain.decision.execution import Execution
 from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.identity import RunKind, Side
-from service.domain.text import plain
-from service.domain.wording.reasons import SAME_PROGRAM
+from service.domain.wording.build_causes import (
+    NO_PARENT,
+    build_failed,
+    parent_failed,
+    program_missing,
+    shared_cpus,
+    side_failed,
+    too_few_cpus,
+)
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.confirm_layout import confirm_layout
 from service.steps.machine.find_identical_binaries import find_identical_binaries
@@ -54,7 +61,7 @@ def run_benchmark_build(session: BuildSession) -> Execution:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (
         *confirmed.causes,
-        *_parent_failed(measured.parent_failed),
+        *((parent_failed(f"{failure.what}: {failure.end}"),) if (failure := measured.parent_failed) else ()),
         *_too_few_cpus(session, measured.listings),
     )
     return Execution(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
@@ -70,7 +77,7 @@ def _built_sides(
     # The patch first: if it does not build, that is the result, whatever the parent does.
     for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
         if revision is None:
-            return Execution(Outcome.NO_PARENT, ("there is no parent to compare with",))
+            return Execution(Outcome.NO_PARENT, (NO_PARENT,))
         claimed.enter(f"build {side}")
         session.progress.say(f"{claimed.name}: build {side}")
         begun, written = time.monotonic(), log.tell()
@@ -80,7 +87,9 @@ def _built_sides(
             if side is Side.PATCH and spec.base is not None:
                 missing = error
                 continue
-            return Execution(*(_misconfigured(error) if missing else _build_failed(side, error)))
+            if missing:
+                return Execution(Outcome.MISCONFIGURED, (program_missing(error.what),))
+            return Execution(*_build_failed(side, error))
         except CommandFailed as error:
             own = log.getvalue()[written:] if side is Side.PATCH else b""
             return Execution(*_build_failed(side, error), findings=errors_in(own, error.tree))
@@ -94,17 +103,6 @@ def _extent(spec: BuildSpec) -> Extent | None:
     return Extent.longer(spec.longer) if spec.longer else None
 
 
-def _misconfigured(error: ProgramMissing) -> tuple[Outcome, tuple[str, ...]]:
-    text = f"{plain(error.what)} is made by neither side: check benchgate.yaml, or rebase"
-    return Outcome.MISCONFIGURED, (text,)
-
-
-def _parent_failed(error: SideFailed | None) -> tuple[str, ...]:
-    if error is None:
-        return ()
-    return (f"measuring ended early: the parent failed ({plain(error.what)}: {plain(error.end)})",)
-
-
 def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterator[str]:
     """Warnings about suites that ask for more CPUs than are kept for measuring."""
     names = {listing.suite: listing.common for listing in listings}
@@ -113,27 +111,16 @@ def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterato
         wanted = cpus_wanted(suite, names.get(suite.name, ()))
         if wanted > measured and everywhere > measured:
             # Not kept for measuring alone, but better than threads that take turns.
-            yield (
-                f"suite {suite.name} asks for {wanted} CPUs, {measured} are kept for measuring: "
-                f"it shared all {everywhere} of the machine"
-            )
+            yield shared_cpus(suite.name, wanted, measured, everywhere)
         elif suite.cpus > measured:
-            yield f"suite {suite.name} asks for {suite.cpus} CPUs, this machine measures on {measured}"
+            yield too_few_cpus(suite.name, suite.cpus, measured)
 
 
 def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:
-    if side is Side.BASE:
-        return Outcome.NO_PARENT, (
-            f"nothing to compare with: the parent does not build ({plain(str(error))})",
-        )
-    return Outcome.FAILED, (plain(str(error), 500),)
+    return Outcome.FAILED if side is Side.PATCH else Outcome.NO_PARENT, (build_failed(side, error),)
 
 
 def _side_failed(error: SideFailed, *, is_same_program: bool) -> tuple[Outcome, tuple[str, ...]]:
-    text = plain(f"{error.what}: {error.end}", 500)
-    if is_same_program:
-        cause = f"nothing to compare with: {SAME_PROGRAM}, and it does not measure ({text})"
-        return Outcome.NO_PARENT, (cause,)
-    if error.side is Side.BASE:
-        return Outcome.NO_PARENT, (f"nothing to compare with: the parent does not measure ({text})",)
-    return Outcome.MEASURED_NOTHING, (f"measured nothing: {text}",)
+    cause = side_failed(error.side, f"{error.what}: {error.end}", is_same_program=is_same_program)
+    is_blamed = error.side is Side.PATCH and not is_same_program
+    return Outcome.MEASURED_NOTHING if is_blamed else Outcome.NO_PARENT, (cause,)

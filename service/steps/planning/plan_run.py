@@ -15,6 +15,7 @@ from service.domain.identity import RunKind
 from service.domain.project.job import JobKind
 from service.domain.project.plan import PlannedBuild, plan_builds
 from service.domain.text import plain
+from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord
@@ -163,7 +164,7 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         sequence="" if spec.job.kind is JobKind.EXTERNAL else spec.sequence,
         deadline_seconds=DEADLINE,
         outcome=None if is_needed else Outcome.NOT_BUILT,
-        causes=() if is_needed else ("no matching files changed",),
+        causes=() if is_needed else (NO_MATCHING_FILES,),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
+from service.domain.wording.build_causes import NOT_ANALYSED
 from service.domain.wording.message import Header
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
@@ -32,7 +33,7 @@ def record_failure(
     if not upkeep.record_step_failure(task, entity, text, max_attempts=max_attempts).is_dead:
         return False
     if task is Task.ANALYSE:
-        give_up(store, entity, "the results could not be analysed; the operators have been notified")
+        give_up(store, entity, NOT_ANALYSED)
     if task is Task.RUN_COMMENT_COMMANDS:
         _answer_failed_command(store, links, entity)
     if task is Task.PLAN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import MAX_ATTEMPTS
+from service.domain.wording.build_causes import CANCELLED, NO_MACHINE, NO_RESULT, unresponsive
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from service.ports.upkeep import Heartbeats, Hints, Upkeep
 
 CONTROL: Final = "control"
-NO_MACHINE: Final = "no machine finished it before its deadline"
-NO_RESULT: Final = "the other CI reported no result before the deadline"
 STALLED_AFTER: Final = 5.0  # seconds; a task that is not lost arrives within a fraction of one
 
 
@@ -34,13 +33,13 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
         if not is_ours:
             return
         for build_id in upkeep.requeue_lost_builds(max_attempts):
-            give_up(store, build_id, f"its machine stopped responding {max_attempts} times")
+            give_up(store, build_id, unresponsive(max_attempts))
         for build_id in upkeep.overdue_builds():
             _give_up_overdue(store, build_id)
         upkeep.preempt_calibrations()
         upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
-            give_up(store, build_id, "cancelled")
+            give_up(store, build_id, CANCELLED)
         for task, entity in upkeep.stalled(STALLED_AFTER):
             queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):

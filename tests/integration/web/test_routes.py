@@ -65,8 +65,8 @@ def test_a_missing_page_says_so_to_people() -> None:
 def test_the_machines_page_says_what_may_vote_and_why_the_rest_may_not() -> None:
     text = call(APP, "GET", "/machines").text
     assert "0 of 12<small>0 % to 26 %</small>" in text
-    assert "suspended: 2 false alarms in its last 4 A/A comparisons" in text
-    assert "on probation: 16 of 40 A/A pairs in 1 of 3 sessions" in text
+    assert "suspended: 2 false alarms in the last 4 comparisons of a program with itself" in text
+    assert "on probation: this machine has measured 16 of 40 pairs of a program with itself" in text
 
 
 def test_empty_pages_say_what_comes_next() -> None:

@@ -17,6 +17,7 @@ from service.domain.measuring.instruction_counts import added_share, compare_cou
 from service.domain.measuring.instructions import AGREEMENT
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job, JobKind
+from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from tests.support.build_host import MemorySandbox, MemorySource, session_of, workshop
@@ -170,7 +171,7 @@ def test_work_that_depends_on_the_clock_is_not_deterministic(
 
 
 def test_several_threads_are_not_counted(rows: dict[str, Comparison]) -> None:
-    reason = Reason(ReasonKind.NOT_COUNTED, ("it runs several threads",))
+    reason = Reason(ReasonKind.NOT_COUNTED, (SEVERAL_THREADS,))
     assert rows["BM_Threads/threads:2"].reasons == (reason,)
 
 

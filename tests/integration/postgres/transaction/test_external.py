@@ -16,13 +16,14 @@ from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
 from service.domain.project.job import JobKind
 from service.domain.project.project_file import parse_job
+from service.domain.wording.build_causes import NO_RESULT
 from service.steps.deciding.cast_vote import cast_vote
 from service.steps.intake.record_external_build import (
     announce_external,
     record_external_build,
     withdraw_external,
 )
-from service.steps.upkeep.sweep import NO_RESULT, sweep
+from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import worklist
 from tests.support.memory.store import MemoryQueue
 from tests.support.store_samples import change, check_run, named, queue, start

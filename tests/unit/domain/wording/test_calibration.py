@@ -18,20 +18,20 @@ LOGS = (0.0,) * 16
 @pytest.mark.parametrize(
     ("rows", "cause"),
     [
-        ([], "no benchmark has the 5 pairs that a comparison takes"),
-        ([SAME], "no false alarm in one comparison of 16 pairs of the same program"),
+        ([], "no benchmark has the 5 pairs that a comparison needs"),
+        ([SAME], "no false alarm in 1 comparison of 16 pairs of a program with itself"),
         (
             [SAME, SLOWER],
             (
-                "1 false alarm in 2 comparisons of 16 pairs of the same program; "
-                "worst BM_a CPU time +20.0 % [+19.0, +21.0], 24 pairs"
+                "1 false alarm in 2 comparisons of 16 pairs of a program with itself; "
+                "worst: BM_a CPU time +20.0 % [+19.0, +21.0], 24 pairs"
             ),
         ),
         (
             [SLOWER, FASTER],
             (
-                "2 false alarms in 2 comparisons of 16 pairs of the same program; "
-                "worst BM_fast CPU time −50.0 % [−51.0, −49.0], 12 pairs"
+                "2 false alarms in 2 comparisons of 16 pairs of a program with itself; "
+                "worst: BM_fast CPU time −50.0 % [−51.0, −49.0], 12 pairs"
             ),
         ),
     ],

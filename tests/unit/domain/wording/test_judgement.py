@@ -45,25 +45,25 @@ def causes_of(
 @pytest.mark.parametrize(
     ("comparison", "cause"),
     [
-        (SAME, "1 of 1 the same within 3 %"),
-        (FASTER, "1 of 1 faster; best BM_fast −50.0 % [−51.0, −49.0], 12 pairs"),
-        (slower("BM_a", 1.05), "1 of 1 slower; worst BM_a +5.0 % [+4.0, +6.0], 24 pairs"),
-        (slower("BM_a", 1.02), "1 of 1 slower; worst BM_a +2.0 % [+1.0, +3.0], 24 pairs"),
+        (SAME, "1 of 1 result is the same within 3 %"),
+        (FASTER, "1 of 1 result is faster; best: BM_fast −50.0 % [−51.0, −49.0], 12 pairs"),
+        (slower("BM_a", 1.05), "1 of 1 result is slower; worst: BM_a +5.0 % [+4.0, +6.0], 24 pairs"),
+        (slower("BM_a", 1.02), "1 of 1 result is slower; worst: BM_a +2.0 % [+1.0, +3.0], 24 pairs"),
         (
             slower("BM_a", 1.019),
-            "1 of 1 slower by less than 2 %; worst BM_a +1.9 % [+0.90, +2.9], 24 pairs",
+            "1 of 1 result is slower by less than 2 % (no −1); worst: BM_a +1.9 % [+0.90, +2.9], 24 pairs",
         ),
-        (REMOVED, "1 removed: BM_gone"),
-        (BROKEN, "1 broken: BM_broken: no space left"),
-        (NEW, "1 new: BM_new"),
+        (REMOVED, "1 benchmark removed: BM_gone"),
+        (BROKEN, "1 benchmark broken: BM_broken: no space left"),
+        (NEW, "1 benchmark new: BM_new"),
         (
             UNDECIDED,
             (
-                "1 of 1 undecided: BM_noisy +1.0 % [−2.0, +4.0], 32 pairs; "
-                "pairs spread by 1 %, the interval is ±3.0 % wide"
+                "1 of 1 result is undecided: BM_noisy +1.0 % [−2.0, +4.0], 32 pairs; "
+                "single pairs vary by 1 %, so the result is only known to ±3.0 %"
             ),
         ),
-        (UNMEASURED, "1 of 1 undecided: BM_never; no complete pair"),
+        (UNMEASURED, "1 of 1 result is undecided: BM_never; no pair has a result on both sides"),
     ],
 )
 def test_each_verdict_has_its_sentence(comparison: Comparison, cause: str) -> None:
@@ -74,7 +74,7 @@ def test_each_verdict_has_its_sentence(comparison: Comparison, cause: str) -> No
 
 def test_a_rate_that_fell_is_slower_by_what_it_lost() -> None:
     assert causes_of(slower("BM_a", 0.877, "items_per_second")) == [
-        "1 of 1 slower; worst BM_a items/s −12.3 % [−13.3, −11.3], 24 pairs on perf-01"
+        "1 of 1 result is slower; worst: BM_a items/s −12.3 % [−13.3, −11.3], 24 pairs on perf-01"
     ]
 
 
@@ -82,10 +82,10 @@ def test_the_worst_is_named_first_and_smaller_ones_apart() -> None:
     causes = causes_of(SAME, slower("BM_little", 1.015), slower("BM_a", 1.05), slower("BM_b", 1.07), FASTER)
 
     assert [cause.split(" CPU")[0] for cause in causes] == [
-        "2 of 5 slower; worst BM_b",
-        "1 of 5 slower by less than 2 %; worst BM_little",
-        "1 of 5 faster; best BM_fast",
-        "1 of 5 the same within 3 %",
+        "2 of 5 results are slower; worst: BM_b",
+        "1 of 5 results is slower by less than 2 % (no −1); worst: BM_little",
+        "1 of 5 results is faster; best: BM_fast",
+        "1 of 5 results is the same within 3 %",
     ]
 
 
@@ -94,40 +94,41 @@ def test_a_slower_row_that_may_not_vote_is_named_with_the_reason() -> None:
     withheld = {muted.row: Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))}
 
     assert causes_of(muted, SAME, withheld=withheld)[0] == (
-        "1 of 2 slower without a vote; worst BM_muted CPU time +20.0 % [+19.0, +21.0], 24 pairs on perf-01; "
-        "on probation: 16 of 40 A/A pairs in 1 of 3 sessions"
+        "1 of 2 results is slower, without a vote; "
+        "worst: BM_muted CPU time +20.0 % [+19.0, +21.0], 24 pairs on perf-01; "
+        "on probation: this machine has measured 16 of 40 pairs of a program with itself, in 1 of 3 sessions"
     )
     assert [cause.split(" CPU")[0] for cause in causes_of(muted, loud, withheld=withheld)] == [
-        "1 of 2 slower; worst BM_loud",
-        "1 of 2 slower without a vote; worst BM_muted",
+        "1 of 2 results is slower; worst: BM_loud",
+        "1 of 2 results is slower, without a vote; worst: BM_muted",
     ]
 
 
 def test_the_undecided_that_could_be_the_worst_is_named() -> None:
     worse = Comparison(row("BM_worse"), Verdict.UNDECIDED, 32, 1.0, (0.9, 1.1), 1.0, 1.0)
 
-    assert causes_of(UNDECIDED, worse)[0].startswith("2 of 2 undecided: BM_worse CPU time")
-    assert causes_of(worse, UNMEASURED)[0].startswith("2 of 2 undecided: BM_never CPU time")
+    assert causes_of(UNDECIDED, worse)[0].startswith("2 of 2 results are undecided: BM_worse CPU time")
+    assert causes_of(worse, UNMEASURED)[0].startswith("2 of 2 results are undecided: BM_never CPU time")
 
 
 def test_sizes_of_the_policy_are_written_with_their_digits() -> None:
     causes = causes_of(slower("BM_a", 1.024), SAME, policy=Policy(vote_at=0.025, same_within=0.045))
 
-    assert "slower by less than 2.5 %; worst" in causes[0]
+    assert "slower by less than 2.5 % (no −1); worst" in causes[0]
     assert causes[1].endswith("the same within 4.5 %")
 
 
 def test_a_suite_without_results_is_named_first() -> None:
     causes = causes_of(slower("BM_a", 1.5), BROKEN, REMOVED, empty=["executor"])
 
-    assert causes[0] == "suite executor measured nothing"
+    assert causes[0] == "suite executor measured nothing: the patch lists no benchmark"
 
 
 def test_what_is_broken_is_counted_by_benchmark_and_not_by_metric() -> None:
     fails = (Reason(ReasonKind.FAILS, ("x",)),)
     twice = [Comparison(row("BM_a", metric), Verdict.BROKEN, reasons=fails) for metric in ("cpu_time", "m")]
 
-    assert causes_of(*twice, BROKEN) == ["2 broken: BM_a and 1 more: x"]
+    assert causes_of(*twice, BROKEN) == ["2 benchmarks broken: BM_a and 1 more: x"]
 
 
 def test_one_pair_is_written_as_one() -> None:
@@ -159,11 +160,11 @@ def test_no_foreign_text_breaks_a_sentence(name: str, reason: str, machine: str)
     [
         (
             Comparison(BYTES, Verdict.SLOWER, 12, 1.17, (1.16, 1.18)),
-            "1 of 1 worse; worst BM_heap PeakBytesPerItem",
+            "1 of 1 result is worse; worst: BM_heap PeakBytesPerItem",
         ),
         (
             Comparison(BYTES, Verdict.FASTER, 12, 0.85, (0.84, 0.86)),
-            "1 of 1 better; best BM_heap PeakBytesPerItem",
+            "1 of 1 result is better; best: BM_heap PeakBytesPerItem",
         ),
     ],
 )
@@ -173,4 +174,4 @@ def test_bytes_are_worse_or_better_not_slower_or_faster(comparison: Comparison, 
 
 def test_bytes_among_times_are_worse_together() -> None:
     causes = causes_of(slower("BM_a", 1.05), Comparison(BYTES, Verdict.SLOWER, 12, 1.17, (1.16, 1.18)))
-    assert causes[0].startswith("2 of 2 worse; worst BM_heap")
+    assert causes[0].startswith("2 of 2 results are worse; worst: BM_heap")

@@ -12,6 +12,10 @@ from service.domain.measuring.instructions import LAUNCHES, Counted, compare_ins
 from service.domain.wording.measured_build import measured_causes
 
 POLICY = Policy()
+TOO_FEW = (
+    "max_pairs is 32, but with this many benchmarks it takes 40 pairs to prove a difference: "
+    "raise max_pairs in benchgate.yaml"
+)
 
 
 def causes_of(notes: Notes, outcome: Outcome = Outcome.PASSED) -> list[str]:
@@ -28,15 +32,15 @@ def test_a_build_without_notes_has_no_causes() -> None:
 
 def test_without_a_parent_that_is_all_there_is_to_say() -> None:
     assert causes_of(Notes(warnings=("x",)), Outcome.NO_PARENT) == [
-        "nothing to compare with: the parent has no benchmark that the filters choose"
+        "nothing to compare with: no benchmark of the parent matches the filters of the suites"
     ]
 
 
 @pytest.mark.parametrize(
     ("suites", "cause"),
     [
-        (("a",), "suite a: the same program on both sides"),
-        (("a", "b"), "suites a, b: the same program on both sides"),
+        (("a",), "suite a: the program is identical on both sides"),
+        (("a", "b"), "suites a, b: the program is identical on both sides"),
     ],
 )
 def test_one_sentence_names_the_suites_with_equal_programs(suites: tuple[str, ...], cause: str) -> None:
@@ -46,17 +50,17 @@ def test_one_sentence_names_the_suites_with_equal_programs(suites: tuple[str, ..
 @pytest.mark.parametrize(
     ("pairs", "causes"),
     [
-        (DisturbedPairs(left_out=1), ["1 pair was disturbed by other work and measured again"]),
+        (DisturbedPairs(left_out=1), ["1 pair disturbed by other work was re-measured"]),
         (
             DisturbedPairs(left_out=8, kept=7),
             [
-                "8 pairs were disturbed by other work and measured again",
-                "7 pairs were disturbed and count: no more than 8 are measured again",
+                "8 pairs disturbed by other work were re-measured",
+                "7 disturbed pairs were kept (at most 8 are re-measured)",
             ],
         ),
         (
             DisturbedPairs(kept=1),
-            ["1 pair was disturbed and counts: no more than 0 are measured again"],
+            ["1 disturbed pair was kept (at most 0 are re-measured)"],
         ),
     ],
 )
@@ -66,7 +70,7 @@ def test_disturbed_pairs_are_counted(pairs: DisturbedPairs, causes: list[str]) -
 
 @pytest.mark.parametrize(
     ("pairs", "causes"),
-    [(32, []), (40, ["max_pairs is 32: with so many benchmarks 40 can prove a difference"])],
+    [(32, []), (40, [TOO_FEW])],
 )
 def test_a_budget_that_can_prove_nothing_is_named(pairs: int, causes: list[str]) -> None:
     assert causes_of(Notes(pairs_to_prove=pairs)) == causes
@@ -75,7 +79,7 @@ def test_a_budget_that_can_prove_nothing_is_named(pairs: int, causes: list[str])
 def test_programs_that_are_too_large_to_copy_are_named() -> None:
     (cause,) = causes_of(Notes(are_programs_kept_in_place=True))
 
-    assert cause.startswith("the programs are too large to be copied for every pair")
+    assert cause.startswith("the programs are too large to copy for every pair")
 
 
 def test_warnings_beyond_the_third_are_counted() -> None:
@@ -95,11 +99,12 @@ def test_instruction_counts_make_one_sentence() -> None:
 
     assert causes_of(Notes(counted=tuple(rows))) == [
         (
-            "instructions (advisory, 5 in all): 2 more, first BM_b +20.0 %; 1 fewer, first BM_c −10.0 %; "
-            "1 as many as before; 1 not known: BM_e: not counted: it runs several threads; "
-            "instructions do not see contention or cache misses"
+            "instructions of 5 benchmarks (no vote): 2 increased, most in BM_b +20.0 %; "
+            "1 decreased, most in BM_c −10.0 %; "
+            "1 unchanged; 1 unknown: BM_e: not counted: it runs several threads; "
+            "instruction counts show neither contention nor cache misses"
         )
     ]
     assert causes_of(Notes(counted=tuple(rows), is_counting_advisory=False))[0].startswith(
-        "instructions (voting, 5 in all)"
+        "instructions of 5 benchmarks (voting)"
     )

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from service.domain.decision.judgement import judge
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, vote_of
+from service.domain.errors import CommandFailed, Unfit
+from service.domain.identity import Side
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.wording.build_causes import NO_MATCHING_FILES, build_failed, unfit, unresponsive
 from service.domain.wording.judgement import judgement_causes
 from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
@@ -56,18 +59,20 @@ EXAMPLES = {
     "successful": message_of(benchmark(PERF, *[SAME] * 20)),
     "undecided": message_of(benchmark(PERF, UNDECIDED, *[SAME] * 4, NEW)),
     "broken": message_of(benchmark(PERF, BROKEN, REMOVED, SAME)),
-    "does_not_compile": message_of((PERF, Outcome.FAILED, ("compile failed: exit code 2",))),
-    "no_parent": message_of(
-        (PERF, Outcome.NO_PARENT, ("nothing to compare with: the parent does not build (exit code 2)",))
+    "does_not_compile": message_of(
+        (PERF, Outcome.FAILED, (build_failed(Side.PATCH, CommandFailed("compile failed", "exit code 2")),))
     ),
-    "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, ("its machine stopped responding 3 times",))),
-    "not_built": message_of((PERF, Outcome.NOT_BUILT, ("no matching files changed",))),
+    "no_parent": message_of(
+        (PERF, Outcome.NO_PARENT, (build_failed(Side.BASE, CommandFailed("compile failed", "exit code 2")),))
+    ),
+    "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, (unresponsive(3),))),
+    "not_built": message_of((PERF, Outcome.NOT_BUILT, (NO_MATCHING_FILES,))),
     "several_builds": message_of(
         ("kv_engine.linux/2038", Outcome.FAILED, ("Failure of a CTest test 54/208 Test #54: ep_dcp",)),
         ("clang_format/24767", Outcome.PASSED, ()),
         benchmark(PERF, slower("HashTableBench/Insert", 1.5), SAME),
-        ("kv_engine.macos/1154", Outcome.NOT_BUILT, ("no matching files changed",)),
-        ("kv_engine.tsan/2073", Outcome.INFRASTRUCTURE, ("the machine is unfit: no sandbox",)),
+        ("kv_engine.macos/1154", Outcome.NOT_BUILT, (NO_MATCHING_FILES,)),
+        ("kv_engine.tsan/2073", Outcome.INFRASTRUCTURE, (unfit(Unfit("no sandbox")),)),
     ),
     "hostile": message_of(
         benchmark(

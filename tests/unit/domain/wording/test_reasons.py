@@ -8,103 +8,145 @@ import pytest
 from service.domain.inference.reasons import Reason, ReasonKind, has_kind
 from service.domain.wording.reasons import sentence, text_of
 
-BLIND_CLOCK = "which sees neither other threads nor sleeping, nor waiting for locks or I/O"
+COMPARED = (
+    "so it is compared, too; CPU time counts neither other threads nor sleeping nor waiting for locks or I/O"
+)
 SENTENCES = [
-    (ReasonKind.NO_PAIR, (), "no complete pair"),
-    (ReasonKind.TOO_FEW_PAIRS, (1, 5), "one pair cannot tell a change from noise; at least 5 are needed"),
-    (ReasonKind.TOO_FEW_PAIRS, (4, 5), "4 pairs cannot tell a change from noise; at least 5 are needed"),
-    (ReasonKind.NO_RATIO, (), "a measured value is zero or negative, so there is no ratio to judge"),
-    (ReasonKind.WIDE_INTERVAL, (0.05, 1.035), "pairs spread by 5 %, the interval is ±3.5 % wide"),
-    (ReasonKind.WIDE_INTERVAL, (0.0, 1.0), "pairs spread by 0 %, the interval is ±0.00 % wide"),
+    (ReasonKind.NO_PAIR, (), "no pair has a result on both sides"),
+    (
+        ReasonKind.TOO_FEW_PAIRS,
+        (1, 5),
+        "1 pair is too few to tell a change from noise; at least 5 are needed",
+    ),
+    (
+        ReasonKind.TOO_FEW_PAIRS,
+        (4, 5),
+        "4 pairs are too few to tell a change from noise; at least 5 are needed",
+    ),
+    (ReasonKind.NO_RATIO, (), "a measured value is zero or negative, so there is no ratio to compare"),
+    (
+        ReasonKind.WIDE_INTERVAL,
+        (0.05, 1.035),
+        "single pairs vary by 5 %, so the result is only known to ±3.5 %",
+    ),
+    (
+        ReasonKind.WIDE_INTERVAL,
+        (0.0, 1.0),
+        "single pairs vary by 0 %, so the result is only known to ±0.00 %",
+    ),
     (ReasonKind.MORE_PAIRS, (48, 480.0), "about 48 more pairs (8 min) would decide it"),
     (ReasonKind.MORE_PAIRS, (1.0,), "about 1 more pair would decide it"),
     (ReasonKind.NO_NUMBER_OF_PAIRS, (), "no reasonable number of pairs would decide it"),
-    (ReasonKind.NOT_IN_PATCH, ("CPU time",), "reports no CPU time any more"),
-    (ReasonKind.NOT_IN_BASE, ("CPU time",), "reports no CPU time in the parent"),
+    (ReasonKind.NOT_IN_PATCH, ("CPU time",), "the patch no longer reports CPU time"),
+    (ReasonKind.NOT_IN_BASE, ("CPU time",), "the parent does not report CPU time"),
     (
         ReasonKind.SOMETIMES_IN_BASE,
         ("hits", 8, 16),
         "the parent reports hits in 8 of 16 launches, the patch in none",
     ),
-    (ReasonKind.UNUSABLE, ("patch", "it is 0"), "what the patch reports cannot be used: it is 0"),
+    (ReasonKind.UNUSABLE, ("patch", "it is 0"), "the result of the patch is unusable: it is 0"),
+    (ReasonKind.UNUSABLE, ("base", "it is 0"), "the result of the parent is unusable: it is 0"),
     (ReasonKind.FAILS, ("no space",), "no space"),
-    (ReasonKind.FAILS_IN_BASE, ("no file",), "fails in the parent: no file"),
-    (ReasonKind.FAILS_SOMETIMES, ("patch", 2, 16, "x"), "fails in 2 of 16 launches of the patch: x"),
-    (ReasonKind.FAILS_SOMETIMES, ("base", 2, 16, "x"), "fails in 2 of 16 launches of the parent: x"),
-    (ReasonKind.JUDGED_BY, ("CPU time",), "judged by CPU time"),
+    (ReasonKind.FAILS_IN_BASE, ("no file",), "it fails in the parent: no file"),
+    (ReasonKind.FAILS_SOMETIMES, ("patch", 2, 16, "x"), "it fails in 2 of 16 launches of the patch: x"),
+    (ReasonKind.FAILS_SOMETIMES, ("base", 2, 16, "x"), "it fails in 2 of 16 launches of the parent: x"),
+    (ReasonKind.JUDGED_BY, ("CPU time",), "the verdict is that of CPU time"),
     (
         ReasonKind.WORK_CHANGED,
         ("items_per_second", 2.0),
-        "items per iteration changed by ×2: time per item is compared",
+        "items per iteration changed by ×2, so the time per item is compared",
     ),
     (
         ReasonKind.WORK_CHANGED,
         ("bytes_per_second", 0.5),
-        "bytes per iteration changed by −50.0 %: time per byte is compared",
+        "bytes per iteration changed by −50.0 %, so the time per byte is compared",
     ),
-    (ReasonKind.REAL_TIME_LONGER, (3.31, 0), f"real time is 3.31 times the CPU time, {BLIND_CLOCK}"),
+    (ReasonKind.REAL_TIME_LONGER, (3.31, 0), f"real time is 3.31 times the CPU time, {COMPARED}"),
     (
         ReasonKind.REAL_TIME_MOVED,
         (1.06, 0),
-        f"real time moved by +6.0 % against the CPU time, {BLIND_CLOCK}",
+        f"real time changed by +6.0 % relative to CPU time, {COMPARED}",
     ),
     (
         ReasonKind.REAL_TIME_MOVED,
         (1.06, 1),
         (
-            "real time moved by +6.0 % against the CPU time, which sees all threads of the process, but no "
-            "sleeping and no waiting for locks or I/O"
+            "real time changed by +6.0 % relative to CPU time, so it is compared, too; CPU time counts all "
+            "threads of the process, but neither sleeping nor waiting for locks or I/O"
         ),
     ),
-    (ReasonKind.LAYOUT_NOT_CHECKED, (), "layout: not checked by relinking"),
+    (
+        ReasonKind.LAYOUT_NOT_CHECKED,
+        (),
+        "the slow-down was not confirmed on relinked programs, so it does not vote",
+    ),
     (
         ReasonKind.LAYOUT_CONFIRMED,
         (1.031, 1.02, 1.041),
-        "layout: slower on three relinks too (+3.1 %, +2.0 %, +4.1 %)",
+        "confirmed: also slower on 3 relinked programs (+3.1 %, +2.0 %, +4.1 %)",
     ),
     (
         ReasonKind.LAYOUT_REFUTED,
         (1, 1.05, 1.0, 0.95),
-        "layout: +5.0 %, ±0.00 %, −5.0 % on three relinks, slower in 1 of them",
+        (
+            "not confirmed: slower on 1 of 3 relinked programs (+5.0 %, ±0.00 %, −5.0 %), "
+            "so code placement may explain it"
+        ),
     ),
     (
         ReasonKind.LAYOUT_POSSIBLE,
         (),
-        "may come from where the linker put the code; only slow-downs are checked",
+        "code placement may explain the gain; only slow-downs are checked on relinked programs",
     ),
     (ReasonKind.LAYOUT_AS_TEXT, ("layout: as before",), "layout: as before"),
-    (ReasonKind.SAME_PROGRAM, (), "the same program on both sides"),
-    (ReasonKind.SAME_PROGRAM, (1.012,), "the same program on both sides; measured +1.2 %"),
-    (ReasonKind.LISTED_ONCE, (), "listed only once"),
+    (ReasonKind.SAME_PROGRAM, (), "the program is identical on both sides"),
+    (ReasonKind.SAME_PROGRAM, (1.012,), "the program is identical on both sides; measured +1.2 %"),
+    (ReasonKind.LISTED_ONCE, (), "only one side lists it"),
     (
         ReasonKind.ONE_LAUNCH,
         (),
-        "one launch a side cannot tell a change from noise; give a dozen pairs or more",
+        "one launch per side cannot tell a change from noise; give 12 or more files per side",
     ),
-    (ReasonKind.ONE_COUNT, (), "one launch a side cannot show that a counter repeats"),
+    (
+        ReasonKind.ONE_COUNT,
+        (),
+        "one launch per side cannot show that a counter repeats; give several files per side",
+    ),
     (
         ReasonKind.BLOCKS,
         (),
         (
-            "all launches of one side are dated before all of the other, so that a change looks like drift "
-            "of the machine; launch the two programs in turn"
+            "by the dates in the files, one side ran completely before the other, so drift of the machine "
+            "looks like a change; run the two programs in turn"
         ),
     ),
-    (ReasonKind.BASE_ONLY, (), "only the base files have it, which may be another choice of benchmarks"),
-    (ReasonKind.BLIND_COUNTS, (), "instructions do not see contention or cache misses"),
-    (ReasonKind.NO_INSTRUCTIONS, (), "a side executes no instruction, so there is no ratio to judge"),
+    (ReasonKind.BASE_ONLY, (), "only the base files contain it; perhaps the patch ran with another filter"),
+    (ReasonKind.BLIND_COUNTS, (), "instruction counts show neither contention nor cache misses"),
+    (ReasonKind.NO_INSTRUCTIONS, (), "one side executes no instructions, so there is no ratio to compare"),
     (ReasonKind.NOT_COUNTED, (), "not counted"),
     (ReasonKind.NOT_COUNTED, ("it runs several threads",), "not counted: it runs several threads"),
     (
         ReasonKind.NOT_DETERMINISTIC,
         (),
-        "not deterministic: two launches of one program did not execute the same",
+        "not deterministic: two launches of one program executed different numbers of instructions",
     ),
-    (ReasonKind.SUSPENDED, (3, 50), "suspended: 3 false alarms in its last 50 A/A comparisons"),
-    (ReasonKind.ON_PROBATION, (16, 40, 1, 3), "on probation: 16 of 40 A/A pairs in 1 of 3 sessions"),
-    (ReasonKind.NO_EVIDENCE, (), "not measurable: no pairs"),
-    (ReasonKind.NOISY, (0.208,), "not measurable: pairs spread by 20.8 %"),
-    (ReasonKind.FAR_OFF, (0.125,), "not measurable: 12.5 % of the pairs are off by more than 3 %"),
+    (
+        ReasonKind.SUSPENDED,
+        (3, 50),
+        "suspended: 3 false alarms in the last 50 comparisons of a program with itself",
+    ),
+    (
+        ReasonKind.ON_PROBATION,
+        (16, 40, 1, 3),
+        "on probation: this machine has measured 16 of 40 pairs of a program with itself, in 1 of 3 sessions",
+    ),
+    (ReasonKind.NO_EVIDENCE, (), "not measurable: no pairs of a program with itself"),
+    (ReasonKind.NOISY, (0.208,), "not measurable: pairs of a program with itself vary by 20.8 %"),
+    (
+        ReasonKind.FAR_OFF,
+        (0.125,),
+        "not measurable: 12.5 % of the pairs of a program with itself differ by more than 3 %",
+    ),
 ]
 
 
@@ -121,7 +163,8 @@ def test_several_reasons_stand_on_one_line_and_a_withheld_vote_is_named() -> Non
     reasons = (Reason(ReasonKind.JUDGED_BY, ("CPU time",)), Reason(ReasonKind.SUSPENDED, (3, 50)))
 
     assert text_of(reasons) == (
-        "judged by CPU time; no vote: suspended: 3 false alarms in its last 50 A/A comparisons"
+        "the verdict is that of CPU time; "
+        "no vote: suspended: 3 false alarms in the last 50 comparisons of a program with itself"
     )
     assert text_of(()) == ""
 

@@ -32,7 +32,7 @@ def test_what_was_measured_becomes_results_verdicts_and_an_outcome(farm: Farm) -
     stored = farm.service.store.memory.results[1]
 
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
-    assert build.causes[0].startswith("1 of 2 slower; worst BM_a CPU time +10.")
+    assert build.causes[0].startswith("1 of 2 results is slower; worst: BM_a CPU time +10.")
     assert build.causes[0].endswith(", 14 pairs on perf-01")
     assert [(each.verdict, each.pairs) for each in stored.comparisons] == [("slower", 14), ("same", 5)]
     series = SeriesKey("gerrit", "kv", "master", "perf", "perf", "bench", "BM_a", "cpu_time")
@@ -92,12 +92,27 @@ def test_a_failing_artifact_store_leaves_everything_as_it_was(farm: Farm) -> Non
             {},
             {"BM_a": 1e-6},
             Outcome.NO_PARENT,
-            "nothing to compare with: the parent has no benchmark that the filters choose",
+            "nothing to compare with: no benchmark of the parent matches the filters of the suites",
         ),
-        ({"BM_a": 1e-6}, {}, Outcome.MEASURED_NOTHING, "suite bench measured nothing"),
-        ({"BM_a": 1e-6, "BM_b": 1e-6}, {"BM_b": 1e-6}, Outcome.REMOVED, "1 removed: BM_a"),
-        ({"BM_b": 1e-6}, {"BM_a": 1e-6, "BM_b": 1e-6}, Outcome.PASSED, "1 of 2 the same within 3 %"),
-        ({"BM_b": 1.1e-6}, {"BM_b": 1e-6}, Outcome.PASSED, "1 of 1 faster; best BM_b CPU time −9."),
+        (
+            {"BM_a": 1e-6},
+            {},
+            Outcome.MEASURED_NOTHING,
+            "suite bench measured nothing: the patch lists no benchmark",
+        ),
+        ({"BM_a": 1e-6, "BM_b": 1e-6}, {"BM_b": 1e-6}, Outcome.REMOVED, "1 benchmark removed: BM_a"),
+        (
+            {"BM_b": 1e-6},
+            {"BM_a": 1e-6, "BM_b": 1e-6},
+            Outcome.PASSED,
+            "1 of 2 results is the same",
+        ),
+        (
+            {"BM_b": 1.1e-6},
+            {"BM_b": 1e-6},
+            Outcome.PASSED,
+            "1 of 1 result is faster; best: BM_b CPU",
+        ),
     ],
 )
 def test_benchmarks_may_come_and_go(
@@ -119,10 +134,10 @@ def test_benchmarks_may_come_and_go(
 
 class TestGivingUp:
     def test_a_build_that_no_machine_finished_is_an_infrastructure_failure(self, farm: Farm) -> None:
-        give_up(farm.service.store, 1, "its machine stopped responding")
+        give_up(farm.service.store, 1, "the machine stopped responding")
         (build,) = farm.service.store.memory.builds
 
-        assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("its machine stopped responding",))
+        assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("the machine stopped responding",))
         assert farm.service.store.memory.hints[-1] == ("vote", 1)
 
     def test_one_that_nobody_wanted_any_more_was_cancelled(self, farm: Farm) -> None:

@@ -177,4 +177,4 @@ def test_a_whole_round_from_upload_to_vote(tmp_path: Path) -> None:
 
     (review,) = farm.service.store.memory.reviews.values()
     assert review.review.labels == {"Performance": -1}
-    assert "1 of 2 slower; worst BM_a CPU time +" in review.review.message
+    assert "1 of 2 results is slower; worst: BM_a CPU time +" in review.review.message

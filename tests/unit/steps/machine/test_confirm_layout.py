@@ -17,6 +17,7 @@ from service.domain.identity import RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
+from service.domain.wording.build_causes import layout_not_checked
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
 from tests.support.memory.files import MemoryPacker
@@ -87,10 +88,6 @@ class Listener(Silence):
 
     def say(self, text: str, done: float | None = None) -> None:
         self.said.append(text)
-
-
-def not_checked(why: str) -> str:
-    return f"layout not checked by relinking: {why}; `layout: off` in the policy lets it vote unconfirmed"
 
 
 def verdict_of(found: Measured, benchmark: str) -> tuple[Verdict, tuple[Reason, ...]]:
@@ -171,12 +168,12 @@ def test_relinks_are_kept_like_other_programs(machine: Machine) -> None:
     [
         (
             {"links always alike": 1},
-            "linking again of the patch: the order of objects makes no difference to the programs",
+            "relinking of the patch: the order of objects makes no difference to the programs",
         ),
         ({"does not link again": 1}, "compile failed of the patch: exit code 2"),
         (
             {"linked again": {"crashes": 1}},
-            "linked again, the patch fails (suite bench: exit code 139)",
+            "the relinked program of the patch fails (suite bench: exit code 139)",
         ),
     ],
 )
@@ -187,7 +184,7 @@ def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
     execution = machine.work()
     found = machine.judge()
 
-    assert execution.causes[0] == not_checked(why)
+    assert execution.causes[0] == layout_not_checked(why)
     assert found.judgement.outcome is Outcome.UNDECIDED
     assert verdict_of(found, "BM_slow") == (
         Verdict.UNDECIDED,
@@ -221,7 +218,7 @@ def test_a_machine_that_cannot_copy_what_was_linked_again_takes_nothing_back(tmp
 def test_a_parent_that_cannot_be_linked_again_is_named(tmp_path: Path) -> None:
     machine = Machine(tmp_path, base={"does not link again": 1})
 
-    assert machine.work().causes[0] == not_checked("compile failed of the parent: exit code 2")
+    assert machine.work().causes[0] == layout_not_checked("compile failed of the parent: exit code 2")
 
 
 def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_does_not_vote(
@@ -230,7 +227,9 @@ def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_do
     machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
     execution = machine.work()
 
-    assert execution.causes[0] == not_checked("BM_slow gave a result in fewer than 10 pairs of a relink")
+    assert execution.causes[0] == layout_not_checked(
+        "BM_slow gave a result in fewer than 10 pairs of a relink"
+    )
     assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
     assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.UNDECIDED
 
@@ -293,7 +292,7 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
     machine.sandbox.seconds = 20.0  # of a launch
     execution = machine.work()
 
-    assert execution.causes[0] == not_checked("the machine time is used up")
+    assert execution.causes[0] == layout_not_checked("the machine time is used up")
     assert len(machine.confirming) == 16
     assert execution.seconds["confirm"] == 640.0
 

@@ -17,6 +17,7 @@ from service.domain.measuring.instruction_counts import added_share, compare_cou
 from service.domain.measuring.pair_record import decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job, JobKind
+from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
@@ -104,7 +105,7 @@ def test_the_same_program_is_not_counted(bench: Bench) -> None:
 
 def test_several_threads_are_not_counted(bench: Bench) -> None:
     (row,) = bench.count(names=("BM_a/threads:2",))
-    assert row.reasons == not_counted("it runs several threads")
+    assert row.reasons == not_counted(SEVERAL_THREADS)
     assert bench.sandbox.counted == []
 
 
@@ -119,7 +120,7 @@ def test_counting_ends_with_its_time(bench: Bench) -> None:
     bench.host = replace(bench.host, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
     rows = bench.count()
     assert len(bench.sandbox.counted) == 3
-    assert {row.reasons for row in rows} == {not_counted("the time for counting was used up")}
+    assert {row.reasons for row in rows} == {not_counted(OUT_OF_COUNTING_TIME)}
 
 
 def test_counts_are_kept_with_the_first_pair_and_judged_from_there(bench: Bench) -> None:

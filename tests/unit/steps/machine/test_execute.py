@@ -111,7 +111,7 @@ class TestOutcomes:
         assert execution is not None
         assert execution.outcome is Outcome.MISCONFIGURED
         assert execution.causes == (
-            "program build/bench is made by neither side: check benchgate.yaml, or rebase",
+            "neither the patch nor its parent makes program build/bench: check benchgate.yaml, or rebase",
         )
 
     def test_a_parent_that_does_not_compile_leaves_nothing_to_compare_with(self, machine: Machine) -> None:
@@ -139,7 +139,7 @@ class TestOutcomes:
         assert execution is not None
         assert (execution.outcome, execution.causes) == (
             Outcome.NO_PARENT,
-            ("there is no parent to compare with",),
+            ("nothing to compare with: the commit has no parent",),
         )
         assert machine.claimed.phases == ["build patch"]
 
@@ -150,7 +150,7 @@ class TestOutcomes:
             (
                 "parent",
                 Outcome.NO_PARENT,
-                "nothing to compare with: the parent does not measure (suite bench: exit code 139)",
+                "nothing to compare with: the parent's benchmarks do not run (suite bench: exit code 139)",
             ),
         ],
     )
@@ -177,7 +177,10 @@ class TestOutcomes:
 
         assert execution is not None
         assert (execution.outcome, execution.pairs) == (None, 5)
-        assert execution.causes[0] == "measuring ended early: the parent failed (suite bench: exit code 139)"
+        assert (
+            execution.causes[0]
+            == "measuring ended early because the parent failed (suite bench: exit code 139)"
+        )
 
     @pytest.mark.parametrize("written", ["", "<html>", '{"context": {}}'])
     def test_a_suite_that_writes_rubbish_measured_nothing_and_no_pair_is_kept(
@@ -244,13 +247,14 @@ class TestEndings:
         execution = machine.work()
 
         assert execution == Execution(
-            Outcome.INFRASTRUCTURE, (f"after {MAX_ATTEMPTS} attempts: the mirror does not answer",)
+            Outcome.INFRASTRUCTURE,
+            (f"{MAX_ATTEMPTS} attempts failed, the last one with: the mirror does not answer",),
         )
 
     @pytest.mark.parametrize(
         ("fault", "cause"),
         [
-            (Unfit("no sandbox"), "the machine is unfit: no sandbox"),
+            (Unfit("no sandbox"), "the machine cannot run builds: no sandbox"),
             (NotFound("no revision patch1"), "no revision patch1"),
         ],
     )

@@ -156,4 +156,4 @@ def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -
 
     assert execution is not None
     assert execution.outcome is Outcome.NO_PARENT
-    assert execution.causes[0].endswith("and it does not measure (suite bench: exit code 139)")
+    assert execution.causes[0].endswith("which does not run (suite bench: exit code 139)")

@@ -13,6 +13,7 @@ from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import decode, read_pair
 from service.domain.measuring.pairing import side_order
+from service.domain.wording.build_causes import shared_cpus
 from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code
 from tests.support.memory.files import MemoryPacker
@@ -139,7 +140,7 @@ class TestCpus:
             (
                 "BM_a/threads:3",
                 (0, 1, 2, 3),
-                "suite bench asks for 3 CPUs, 2 are kept for measuring: it shared all 4 of the machine",
+                shared_cpus("bench", 3, 2, 4),
             ),
             ("BM_a/threads:2", (0, 1, 2, 3), None),
             ("BM_a/threads:3", (2, 3), None),

@@ -15,6 +15,7 @@ from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.wording.measured_build import WITHOUT_HISTORY
+from service.domain.wording.reasons import sentence
 from service.steps.planning.calibrate import calibrate
 from service.steps.upkeep.sweep import sweep
 from tests.support.build_host import MemorySource
@@ -164,7 +165,10 @@ class TestSessions:
 
         assert memory.runs[0].state is RunState.FINISHED
         assert memory.builds[0].outcome is Outcome.PASSED
-        assert memory.builds[0].causes[0] == "no false alarm in 2 comparisons of 20 pairs of the same program"
+        assert (
+            memory.builds[0].causes[0]
+            == "no false alarm in 2 comparisons of 20 pairs of a program with itself"
+        )
         assert (memory.decisions, memory.reviews) == ([], {})
 
     def test_the_next_one_measures_anew(self, farm: Farm) -> None:
@@ -194,8 +198,10 @@ class TestProbation:
         (build,) = farm.service.store.memory.builds
 
         assert build.outcome is Outcome.PASSED
-        assert build.causes[0].startswith("1 of 2 slower without a vote; worst BM_a CPU time +10.")
-        why = "on probation: 0 of 40 A/A pairs in 0 of 3 sessions"
+        assert build.causes[0].startswith(
+            "1 of 2 results is slower, without a vote; worst: BM_a CPU time +10."
+        )
+        why = sentence(Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3)))
         assert build.causes[0].endswith(f"on perf-01; {why}")
         stored = {each.series.benchmark: each for each in farm.service.store.memory.results[1].comparisons}
         assert stored["BM_a"].verdict == "slower"
@@ -210,7 +216,7 @@ class TestProbation:
         build = farm.service.store.memory.builds[3]
 
         assert build.outcome is Outcome.SLOWER
-        assert build.causes[0].startswith("1 of 2 slower; worst BM_a")
+        assert build.causes[0].startswith("1 of 2 results is slower; worst: BM_a")
 
     def test_a_series_with_false_alarms_is_suspended(self, farm: Farm) -> None:
         for _ in range(3):
@@ -224,7 +230,7 @@ class TestProbation:
         farm.analyse(4)
 
         cause = farm.service.store.memory.builds[3].causes[0]
-        assert cause.endswith("suspended: 2 false alarms in its last 3 A/A comparisons")
+        assert cause.endswith("suspended: 2 false alarms in the last 3 comparisons of a program with itself")
 
     def test_what_one_machine_knows_says_nothing_of_another(self, farm: Farm) -> None:
         for _ in range(3):
@@ -234,7 +240,10 @@ class TestProbation:
         farm.service.store.update(4, machine="perf-02")
         farm.analyse(4)
 
-        assert "on probation: 0 of 40 A/A pairs" in farm.service.store.memory.builds[3].causes[0]
+        assert (
+            "on probation: this machine has measured 0 of 40 pairs"
+            in farm.service.store.memory.builds[3].causes[0]
+        )
 
     def test_without_probation_a_vote_says_that_it_has_no_history(self, tmp_path: Path) -> None:
         farm = Farm(tmp_path)

@@ -87,7 +87,7 @@ class TestSweep:
         (build,) = service.store.memory.builds
 
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.INFRASTRUCTURE)
-        assert build.causes == ("its machine stopped responding 3 times",)
+        assert build.causes == ("the machine stopped responding 3 times",)
         assert service.store.memory.hints[-1] == (Task.VOTE, 1)
 
     def test_a_build_past_its_deadline_is_given_up(self, service: Service) -> None:
@@ -96,7 +96,7 @@ class TestSweep:
         (build,) = service.store.memory.builds
 
         assert build.outcome is Outcome.INFRASTRUCTURE
-        assert build.causes == ("no machine finished it before its deadline",)
+        assert build.causes == ("no machine finished the build before its deadline",)
 
     def test_a_queued_build_that_no_run_needs_is_cancelled(self, service: Service) -> None:
         service.see(change_at(2))

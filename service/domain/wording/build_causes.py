@@ -1,0 +1,98 @@
+"""Causes of builds that end without a judgement, and warnings of the machine beside one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.domain.comparison.link_layout import BELOW
+from service.domain.identity import Side
+from service.domain.text import plain, share
+from service.domain.wording.reasons import SAME_PROGRAM, side_name
+
+NO_MATCHING_FILES: Final = "no matching files changed"
+NO_PARENT: Final = "nothing to compare with: the commit has no parent"
+NO_MEASUREMENTS: Final = "the machine reported no measurements"
+OVERDUE: Final = "the machine did not finish the build before its deadline"
+NO_MACHINE: Final = "no machine finished the build before its deadline"
+NO_RESULT: Final = "the other CI reported no result before the deadline"
+WITHDRAWN: Final = "the other CI withdrew the build before it started"
+CANCELLED: Final = "cancelled"
+NOT_ANALYSED: Final = "the results could not be analysed; the operators have been notified"
+OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
+SEVERAL_THREADS: Final = "the benchmark runs several threads"
+OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
+_MAX_CAUSE: Final = 500
+
+
+def unresponsive(attempts: int) -> str:
+    """The cause of a build whose machines were lost."""
+    return f"the machine stopped responding {attempts} times"
+
+
+def attempts_failed(attempts: int, error: Exception) -> str:
+    """The cause of a build that met a transient fault in its last attempt, too."""
+    return plain(f"{attempts} attempts failed, the last one with: {error}", _MAX_CAUSE)
+
+
+def unfit(error: Exception) -> str:
+    """The cause of a build whose machine cannot run builds."""
+    return plain(f"the machine cannot run builds: {error}", _MAX_CAUSE)
+
+
+def program_missing(program: str) -> str:
+    """The cause of a build of which neither side makes a program."""
+    return f"neither the patch nor its parent makes {plain(program)}: check benchgate.yaml, or rebase"
+
+
+def build_failed(side: Side, error: Exception) -> str:
+    """The cause of a build of which a side does not build."""
+    if side is Side.BASE:
+        return f"nothing to compare with: the parent does not build ({plain(str(error))})"
+    return plain(str(error), _MAX_CAUSE)
+
+
+def side_failed(side: Side, failure: str, *, is_same_program: bool) -> str:
+    """The cause of a build of which a side cannot be measured."""
+    text = plain(failure, _MAX_CAUSE)
+    if is_same_program:
+        return f"nothing to compare with: {SAME_PROGRAM}, which does not run ({text})"
+    if side is Side.BASE:
+        return f"nothing to compare with: the parent's benchmarks do not run ({text})"
+    return f"measured nothing: {text}"
+
+
+def parent_failed(failure: str) -> str:
+    """The warning that the parent failed after some pairs."""
+    return f"measuring ended early because the parent failed ({plain(failure, _MAX_CAUSE)})"
+
+
+def shared_cpus(suite: str, wanted: int, measured: int, everywhere: int) -> str:
+    """The warning that a suite ran on more CPUs than are kept for measuring."""
+    return (
+        f"suite {plain(suite)} needs {wanted} CPUs, but {measured} are kept for measuring: "
+        f"it shared all {everywhere} CPUs of the machine, which adds noise"
+    )
+
+
+def too_few_cpus(suite: str, wanted: int, measured: int) -> str:
+    """The warning that a suite ran on fewer CPUs than it asks for."""
+    return f"suite {plain(suite)} needs {wanted} CPUs, but this machine measures on {measured}"
+
+
+def layout_not_checked(why: str) -> str:
+    """The warning that slow-downs could not be confirmed, and the setting that lets them vote anyway."""
+    return (
+        f"slow-downs below {share(BELOW)} were not confirmed on relinked programs: {plain(why, _MAX_CAUSE)}; "
+        "set `layout: off` in the policy to let them vote without this check"
+    )
+
+
+def relink_failed(side: Side, failure: str) -> str:
+    """The obstacle that a relinked program does not run."""
+    return f"the relinked program of the {side_name(side)} fails ({failure})"
+
+
+def relinks_short(benchmarks: list[str], pairs: int) -> str:
+    """The obstacle that benchmarks gave too few results on relinked programs."""
+    more = f" and {len(benchmarks) - 1} more" if len(benchmarks) > 1 else ""
+    return f"{benchmarks[0]}{more} gave a result in fewer than {pairs} pairs of a relink"
