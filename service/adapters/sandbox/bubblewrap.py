@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
-from service.adapters.sandbox.layout import SYNTHETIC, explain_refusal, in_memory, layout_of
 from service.adapters.sandbox.limits import Group, describe, find_hierarchies
+from service.adapters.sandbox.mounts import SYNTHETIC, explain_refusal, in_memory, mount_arguments
 from service.adapters.sandbox.namespace import Namespace
 from service.adapters.sandbox.supervision import Output, supervise
 from service.adapters.sandbox.syscalls import filter_for
@@ -173,14 +173,15 @@ class BubblewrapSandbox:
             ours.callback(os.close, status_write)
             ours.callback(os.close, outputs[1])
             files = {target: in_memory(text.encode(), ours) for target, text in SYNTHETIC.items()}
-            layout = (*layout_of(command, self._system, files), "--json-status-fd", str(status_write))
+            mounts = mount_arguments(command, self._system, files)
+            arguments = (*mounts, "--json-status-fd", str(status_write))
             passed = [status_write, *files.values()]
             if SYSTEM_CALLS is not None:
                 passed.append(in_memory(SYSTEM_CALLS, ours))
-                layout = (*layout, "--seccomp", str(passed[-1]))
+                arguments = (*arguments, "--seccomp", str(passed[-1]))
             # The program can read the arguments of its namespace's first process, so these must not contain
             # paths of the host.
-            passed.append(in_memory(_listed(layout), ours))
+            passed.append(in_memory(_listed(arguments), ours))
             argv = (
                 *group.join,
                 *(program, "--args", str(passed[-1]), "--"),

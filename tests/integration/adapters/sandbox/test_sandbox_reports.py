@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.layout import explain_refusal
+from service.adapters.sandbox.mounts import explain_refusal
 from service.adapters.toolchain import toolchain_fingerprint
 from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.errors import Permanent, Unfit

@@ -62,7 +62,7 @@ sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
 )
 
 
-def layout_of(command: Command, system: Sequence[Path], files: Mapping[str, int]) -> tuple[str, ...]:
+def mount_arguments(command: Command, system: Sequence[Path], files: Mapping[str, int]) -> tuple[str, ...]:
     """Make the arguments of bubblewrap for ``command``.
 
     Args:
