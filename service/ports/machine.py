@@ -1,4 +1,4 @@
-"""A machine's view of its work: the worklist, the lease and the pairs recorded so far."""
+"""A machine's work: the worklist, the lease and the pairs recorded so far."""
 
 from __future__ import annotations
 
@@ -13,43 +13,51 @@ if TYPE_CHECKING:
 
 
 class Lease(Protocol):
-    """A build held by this worker. Every method raises LeaseLost once another holds it."""
+    """A build that this worker holds. Every method raises LeaseLost once another worker holds it."""
 
     def watch(self) -> None:
-        """Raise Cancelled, Overdue or LeaseLost when the work should end; cheap enough to call always."""
+        """Raise Cancelled, Overdue or LeaseLost if the work must end. Cheap: it asks this process only."""
 
     def enter(self, phase: str) -> None:
-        """Say what is being done; shown on the pages."""
+        """Report the phase of the work, which the pages show."""
 
 
 class PairLog(Protocol):
     """The pairs measured so far, which survive the worker."""
 
     def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Store what will be measured; the listing that was stored first is returned."""
+        """Store what will be measured, and return the listing that was stored first."""
 
     def pairs(self) -> Sequence[PairRecord]:
-        """Every complete pair, in order of variant and number."""
+        """Return every complete pair in order of variant and number, whichever build measured it."""
 
     def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
-        """Store a complete pair, with the facts of its launches."""
+        """Store a complete pair. A pair that was stored under its numbers earlier stays.
+
+        Args:
+            pair: its numbers and its whole record.
+            launches: ``suite``, ``side`` and ``facts`` of each launch; at least one.
+        """
 
 
 class Worklist(Protocol):
-    """Where a machine gets builds and reports them."""
+    """The source of a machine's builds."""
 
     def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
         """Make this machine known with its environment."""
 
     def claim(self) -> Claimed | None:
-        """The next build of this machine's pool; None when there is nothing to do."""
+        """Claim the next build of this machine's pool; None if there is none.
+
+        There is none for a machine that is not registered or holds a build already.
+        """
 
     def heartbeat(self, obstacle: str | None = None) -> None:
-        """Leave a sign of life; ``obstacle`` says what keeps it from taking work, None: as it said before."""
+        """Leave a sign of life. ``obstacle`` keeps the machine from taking work; None: as reported before."""
 
 
 class Claimed(Lease, PairLog, Binaries, Protocol):
-    """A claimed build with all that its machine may do to it."""
+    """A claimed build, with everything that its machine may do to it."""
 
     @property
     def name(self) -> str:
@@ -57,7 +65,7 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """What to do, frozen when it was planned."""
+        """The specification, frozen when the build was planned."""
 
     @property
     def seed(self) -> str:
@@ -67,11 +75,14 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
         """Report the end of the machine's work; the lease ends with it."""
 
     def release(self, delay: float = 0.0) -> None:
-        """Hand the build back: unharmed without a delay, else as an attempt that met a passing fault."""
+        """Hand the build back; another machine may claim it after ``delay`` seconds.
+
+        A build that is handed back without a delay loses no attempt.
+        """
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is, from 1."""
+        """The number of this attempt, from 1."""
 
     def close(self) -> None:
-        """Stop renewing; always called."""
+        """Stop renewing; always called. The lease runs out by itself if the build was not completed."""

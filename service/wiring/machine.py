@@ -14,7 +14,7 @@ from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.git.mirror import GitSource
 from service.adapters.machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine plane: a worklist and a workshop, and nothing that could vote."""
+    """The machine plane: a worklist and a build host, and nothing that could vote."""
 
     worklist: MachineWorklist
     host: BuildHost
@@ -61,9 +61,8 @@ def build_machine(settings: MachineSettings) -> Machine:
     require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
     engine = make_engine(settings.machine_database_url)
     artifacts = DirectoryArtifacts(settings.artifacts_path)
-    worklist = MachineWorklist(
-        engine, settings.machine_name, settings.pool, settings.pool, artifacts, settings.lease_seconds
-    )
+    identity = MachineIdentity(settings.machine_name, settings.pool, settings.pool)
+    worklist = MachineWorklist(engine, identity, artifacts, settings.lease_seconds)
     home = settings.home / "machines" / settings.machine_name
     host = make_build_host(
         home,

@@ -1,8 +1,13 @@
-"""A build at somebody's desk: no server, no lease; pairs in memory, binaries in a cache directory."""
+"""A build on the machine of the person who asks: no lease, pairs in memory, binaries in a cache directory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from service.domain.decision.states import MAX_ATTEMPTS
+from service.ports.machine import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,72 +18,85 @@ if TYPE_CHECKING:
     from service.domain.measuring.pair_record import PairRecord
 
 
-class LocalBuild:
-    """The Claimed port for one process: what it reports is kept in its attributes.
+class LocalBuild(Claimed):
+    """A claimed build for one process; it keeps what is reported in its attributes.
 
     Args:
-        spec: what to do.
+        spec: of the build.
         seed: of every random choice.
         cache: directory of the binaries of earlier calls.
     """
 
-    attempt = 3  # the last one: a passing fault is told at once, the person will try again
-
     def __init__(self, spec: BuildSpec, seed: str, cache: Path) -> None:
         self._spec = spec
+        self._seed = seed
         self._cache = cache
-        self.seed = seed
+        self._pairs: list[PairRecord] = []
         self.phase = ""
         self.listing: Sequence[Mapping[str, Any]] = ()
-        self._pairs: list[PairRecord] = []
         self.log = b""
 
     @property
+    @override
     def name(self) -> str:
-        """The job's name: builds at a desk have no number."""
+        # Without a number: local builds have none.
         return self._spec.job.name
 
     @property
+    @override
     def spec(self) -> Mapping[str, Any]:
-        """What to do."""
         return self._spec.to_mapping()
 
-    def watch(self) -> None:
-        """Nobody takes a desk's build away; Ctrl-C interrupts by itself."""
+    @property
+    @override
+    def seed(self) -> str:
+        return self._seed
 
+    @property
+    @override
+    def attempt(self) -> int:
+        # The last one: a passing fault is reported at once, and the person tries again.
+        return MAX_ATTEMPTS
+
+    @override
+    def watch(self) -> None:
+        """Never raise: no other worker takes a local build, and Ctrl-C interrupts by itself."""
+
+    @override
     def enter(self, phase: str) -> None:
-        """Note the phase."""
         self.phase = phase
 
+    @override
     def find(self, key: BinaryKey) -> str | None:
-        """A binary of an earlier call."""
         entry = self._cache / key.digest
         return entry.read_text(encoding="ascii") if entry.is_file() else None
 
-    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:  # noqa: ARG002
-        """Remember a binary."""
+    @override
+    def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
         self._cache.mkdir(parents=True, exist_ok=True)
         (self._cache / key.digest).write_text(artifact, encoding="ascii")
 
+    @override
     def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Keep what will be measured."""
         self.listing = listing
         return listing
 
+    @override
     def pairs(self) -> Sequence[PairRecord]:
-        """The pairs so far."""
         return tuple(self._pairs)
 
-    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:  # noqa: ARG002
-        """Keep a pair."""
+    @override
+    def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:
         self._pairs.append(pair)
 
-    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:  # noqa: ARG002
-        """Keep the log."""
+    @override
+    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
         self.log = log
 
+    @override
     def release(self, delay: float = 0.0) -> None:
-        """Nothing to hand back to."""
+        """Do nothing: there is no queue to hand the build back to."""
 
+    @override
     def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: there is no lease to end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from tests.support.memory.files import MemoryArtifacts
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ def worklist(
     lease_seconds: float = 30.0,
 ) -> MachineWorklist:
     """The work of a machine that is known."""
-    made = MachineWorklist(
-        database.machine, name, "c6i.metal", pool, artifacts or MemoryArtifacts(), lease_seconds
-    )
-    made.register("fingerprint-" + name, {"cpu": "8488C"})
-    return made
+    identity = MachineIdentity(name, "c6i.metal", pool)
+    work = MachineWorklist(database.machine, identity, artifacts or MemoryArtifacts(), lease_seconds)
+    work.register("fingerprint-" + name, {"cpu": "8488C"})
+    return work
 
 
 @contextmanager

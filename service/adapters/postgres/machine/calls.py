@@ -1,4 +1,4 @@
-"""Calls the functions that are all a machine may use of the database."""
+"""Calls of the functions that are all a machine may use of the database."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def call(engine: Engine, function: str, **values: object) -> Sequence[Row[Any]]:
 
 
 def call_on(connection: Connection, function: str, **values: object) -> Sequence[Row[Any]]:
-    """The rows of one function on an open connection; raises as ``call`` does, but for Transient."""
+    """The rows of one function on an open connection; raises as ``call`` does, except Transient."""
     try:
         return connection.execute(_FUNCTIONS[function], values).all()
     except DBAPIError as error:

@@ -1,11 +1,14 @@
-"""Keeps a lease alive from a thread, and knows on this host's clock alone when it is over."""
+"""The renewal of a lease from a thread; this host's clock alone decides when the lease is over."""
 
 from __future__ import annotations
 
 import threading
 import time
 from contextlib import suppress
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
+
+from typing_extensions import override
 
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
@@ -21,6 +24,15 @@ if TYPE_CHECKING:
 RENEWALS_PER_LEASE: Final = 3  # one may fail and another be late
 RETRY_SECONDS: Final = 0.5
 CLOSE_WITHIN_SECONDS: Final = 5.0
+
+
+class LeaseState(StrEnum):
+    """The answers of a renewal."""
+
+    HELD = "held"
+    CANCELLED = "cancelled"  # still held, but the build is no longer wanted
+    OVERDUE = "overdue"  # still held, but the build is past its deadline
+    LOST = "lost"
 
 
 class Renewal(Lease):
@@ -53,31 +65,31 @@ class Renewal(Lease):
         self._held_until = claimed_at + seconds
         self._clock = clock
         self._phase = "claimed"
-        self._answer = "held"
+        self._state = LeaseState.HELD
         self._wake = threading.Event()
         self._is_closing = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_closed, name=f"lease-{build}", daemon=True)
         self._thread.start()
 
+    @override
     def watch(self) -> None:
-        """Raise Cancelled, Overdue or LeaseLost; asks nobody, so it costs nothing."""
-        if self._answer == "lost":
+        if self._state is LeaseState.LOST:
             raise LeaseLost(f"build {self._build} is held by another worker now")
         if not self.is_held:
             raise LeaseLost(f"the lease on build {self._build} could not be renewed in time")
-        if self._answer == "overdue":
+        if self._state is LeaseState.OVERDUE:
             raise Overdue(f"the deadline of build {self._build} passed")
-        if self._answer == "cancelled":
+        if self._state is LeaseState.CANCELLED:
             raise Cancelled(f"build {self._build} is not wanted any more")
 
     @property
     def is_held(self) -> bool:
-        """Whether the lease lasts still, as far as this host can tell."""
-        is_over = self._answer == "lost" or self._is_closing.is_set()
+        """Whether the lease still lasts, by this host's clock."""
+        is_over = self._state is LeaseState.LOST or self._is_closing.is_set()
         return not is_over and self._clock() < self._held_until
 
+    @override
     def enter(self, phase: str) -> None:
-        """Tell the phase with a renewal that is made at once."""
         self._phase = phase
         self._wake.set()
 
@@ -94,7 +106,7 @@ class Renewal(Lease):
 
     def _renew_until_closed(self) -> None:
         connection: Connection | None = None
-        while not self._is_closing.is_set() and self._answer != "lost":
+        while not self._is_closing.is_set() and self._state is not LeaseState.LOST:
             pause = self._seconds / RENEWALS_PER_LEASE
             try:
                 with translated():
@@ -114,8 +126,8 @@ class Renewal(Lease):
         sent_at = self._clock()
         values = {"build": self._build, "token": self._token, "seconds": self._seconds}
         [row] = call_on(connection, "renew", phase=self._phase, **values)
-        self._answer = str(row[0])
-        if self._answer != "lost":
+        self._state = LeaseState(row[0])
+        if self._state is not LeaseState.LOST:
             self._held_until = sent_at + self._seconds
 
 

@@ -1,4 +1,4 @@
-"""Who holds a build and who has lost it."""
+"""The lease of a build: its holder, its end and its loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.engine import connect_apart
-from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
@@ -119,7 +119,7 @@ def test_the_phase_is_shown_at_once(store: PostgresStore, database: Database) ->
         until(lambda: database.value("SELECT phase FROM build") == "measure")
 
 
-def test_a_build_that_is_not_wanted_any_more_is_told_so_and_may_still_report(
+def test_a_build_that_is_no_longer_wanted_is_cancelled_and_may_still_report(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     [build_id] = queue(store)
@@ -135,7 +135,7 @@ def test_a_build_that_is_not_wanted_any_more_is_told_so_and_may_still_report(
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
-def test_a_build_past_its_deadline_is_told_so_and_may_still_report(
+def test_a_build_past_its_deadline_is_overdue_and_may_still_report(
     store: PostgresStore, database: Database, *, is_cancelled: bool
 ) -> None:
     [build_id] = queue(store)
@@ -151,12 +151,11 @@ def test_a_build_past_its_deadline_is_told_so_and_may_still_report(
 
 
 def test_a_worker_that_was_paused_knows_it_by_its_own_clock(store: PostgresStore, database: Database) -> None:
-    """What SIGSTOP looks like from inside: no renewal, and then a later time."""
+    """Like SIGSTOP from inside: no renewal, and then a later time."""
     queue(store)
     now = [100.0]
-    work = MachineWorklist(
-        database.machine, "perf-01", "c6i", "perf", MemoryArtifacts(), 30.0, clock=lambda: now[0]
-    )
+    identity = MachineIdentity("perf-01", "c6i", "perf")
+    work = MachineWorklist(database.machine, identity, MemoryArtifacts(), 30.0, clock=lambda: now[0])
     work.register("f", {})
     with claimed(work) as build:
         build.watch()

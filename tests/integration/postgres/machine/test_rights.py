@@ -1,4 +1,4 @@
-"""What the machines' role may and may not do."""
+"""The rights of the machines' role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine does with its builds, with the rights of the machines' role."""
+"""A machine and its builds, with the rights of the machines' role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from service.adapters.postgres.machine.worklist import MachineWorklist
+from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
@@ -112,7 +112,8 @@ def test_a_machine_whose_lease_ran_out_may_claim_again(store: PostgresStore, dat
 
 def test_a_machine_that_is_not_known_gets_nothing(store: PostgresStore, database: Database) -> None:
     queue(store)
-    assert MachineWorklist(database.machine, "nobody", "c6i", "perf", MemoryArtifacts()).claim() is None
+    identity = MachineIdentity("unknown", "c6i", "perf")
+    assert MachineWorklist(database.machine, identity, MemoryArtifacts()).claim() is None
 
 
 @pytest.mark.parametrize(

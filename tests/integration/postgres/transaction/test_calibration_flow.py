@@ -16,7 +16,7 @@ from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist
-from tests.support.build_host import MemorySandbox, Silence, workshop
+from tests.support.build_host import MemorySandbox, Silence, memory_host
 from tests.support.changes import LINKS, PROJECT_FILE, change_at, project
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.files import MemoryArtifacts
@@ -63,7 +63,7 @@ class Site:
 
     def work(self, before: Callable[[], None] = lambda: None) -> None:
         """The machine takes the next build, and the control plane what comes of it."""
-        host = workshop(self.source, self.sandbox, self.scratch, artifacts=self.artifacts)
+        host = memory_host(self.source, self.sandbox, self.scratch, artifacts=self.artifacts)
         with claimed(self.machine) as build:
             before()
             execute_build(build, host, Silence())
