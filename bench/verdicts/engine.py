@@ -1,4 +1,4 @@
-"""Measures two programs with the service's own steps, without a server and without a sandbox."""
+"""Measuring of two programs with the service's own steps, without a server and without a sandbox."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLICY: Final = Policy(probation=0, layout=Layout.OFF)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was said of two programs, and what it took."""
+    """The judgement of two programs, and what it took."""
 
     comparisons: tuple[Comparison, ...]
     causes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What builds and launches programs: sources, a sandbox, and where what was built is kept."""
+"""Building and launching programs: sources, a sandbox, artifacts and the binary cache."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ class Source(Protocol):
     """A mirror of a project's repository. Raises Transient, NotFound."""
 
     def fetch(self, project: str, *refs: str) -> None:
-        """Bring these refs (or commit ids) in."""
+        """Fetch these refs (or commit ids) into the mirror."""
 
     def head(self, project: str, branch: str) -> str:
-        """The commit id of a branch as it stands in the mirror."""
+        """Return the commit id of a branch as it is in the mirror."""
 
     def tree(self, project: str, revision: str) -> str:
-        """The id of the Git tree of a revision."""
+        """Return the id of the Git tree of a revision."""
 
     def parent(self, project: str, revision: str) -> str | None:
-        """The first parent's commit id; None for a root commit."""
+        """Return the first parent's commit id; None for a root commit."""
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        """Whether a revision is part of a branch as it stands in the mirror."""
+        """Whether a revision is part of a branch as it is in the mirror."""
 
     def read(self, project: str, revision: str, path: str) -> str | None:
-        """A text file of a revision; None where it has none."""
+        """Return a text file of a revision; None if there is none."""
 
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
-        """The paths that differ between two revisions."""
+        """Return the paths that differ between two revisions."""
 
     def checkout(self, project: str, revision: str) -> AbstractContextManager[Path]:
-        """A directory of its own with the files of a revision, gone afterwards."""
+        """Make a directory of its own with the files of a revision; it is removed afterwards."""
 
 
 class Sandbox(Protocol):
-    """Runs programs that are not trusted. Raises Unfit where the host cannot contain them."""
+    """A runner of programs that are not trusted. Raises Unfit if the host cannot contain them."""
 
     def run(
         self,
@@ -53,33 +53,33 @@ class Sandbox(Protocol):
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run to the end; ``watch`` is called several times a second and ends it by raising.
+        """Run to the end; ``watch`` is called several times a second and ends the run by raising.
 
         ``log`` gets standard output and error, without ``discard_output``; None: neither is kept.
         """
 
     def in_force(self) -> Mapping[str, str]:
-        """What isolates and limits programs here, to be stored with what they measured."""
+        """Return what isolates and limits programs here, to be stored with their results."""
 
 
 class Artifacts(Protocol):
     """Bytes kept under server-made keys, compressed. Raises NotFound, Transient."""
 
     def put(self, data: bytes) -> str:
-        """Keep; the same bytes get the same key."""
+        """Keep bytes and return their key; the same bytes get the same key."""
 
     def get(self, key: str, *, at_most: int = ...) -> bytes:
-        """The bytes; BadInput when they are more than ``at_most``."""
+        """Return the bytes; raise BadInput if they are more than ``at_most``."""
 
     def put_file(self, path: Path) -> str:
-        """Keep a file's bytes without holding them in memory."""
+        """Keep a file's bytes without holding them in memory, and return their key."""
 
     def get_file(self, key: str, path: Path) -> None:
         """Write the bytes to a new file."""
 
 
 class Packer(Protocol):
-    """Moves built programs in and out of sandboxes; the host itself never reads a hostile tree."""
+    """A mover of built programs in and out of sandboxes; the host itself never reads a hostile tree."""
 
     def pack(
         self,
@@ -90,23 +90,23 @@ class Packer(Protocol):
         out: Path,
         watch: Callable[[], None],
     ) -> Path:
-        """An archive in ``out`` of the programs, shared objects and kept files; raises CommandFailed."""
+        """Pack the programs, shared objects and kept files into a file in ``out``; raises CommandFailed."""
 
     def unpack(self, sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None]) -> None:
-        """The archive's files in ``into``; raises Transient."""
+        """Unpack the archive's files below ``into``; raises Transient."""
 
     def renew(self, sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]) -> bool:
-        """New copies of both sides' programs, in that order; False: too large. Raises Transient."""
+        """Make new copies of both sides' programs, in that order; False: too large. Raises Transient."""
 
     def read_output(self, path: Path, at_most: int) -> bytes:
-        """A file that a program wrote: a regular one of that size at most; raises BadResults."""
+        """Return a file that a program wrote: a regular one of at most that size; raises BadResults."""
 
 
 class Binaries(Protocol):
-    """Built programs by key."""
+    """The cache of built programs."""
 
     def find(self, key: BinaryKey) -> str | None:
-        """The artifact of a binary built earlier."""
+        """Return the artifact of a binary built earlier; None if there is none."""
 
     def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
         """Remember a binary; the first one kept under a key stays."""

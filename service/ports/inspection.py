@@ -1,4 +1,4 @@
-"""What the steps need to know of built trees: the files that programs load or read."""
+"""The files of built trees that programs load or read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Inspector(Protocol):
-    """Tells whether built trees differ in anything that a program could load or read. Raises Transient."""
+    """A reader of built trees, by which two of them can be compared. Raises Transient."""
 
     def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
-        """Every file of a build directory by its relative path; None where that cannot be told."""
+        """Return every file of a build directory by its relative path; None if they cannot all be read."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Tells a person how far a long piece of work is."""
+    """A display of how far a long piece of work is."""
 
     def say(self, text: str, done: float | None = None) -> None:
-        """What is being done now; ``done`` is a share of the whole where it is known."""
+        """Show what is being done now; ``done`` is its share of the whole if that is known."""

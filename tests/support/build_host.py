@@ -1,4 +1,4 @@
-"""A machine without a machine: sources say how fast their programs are, and a sandbox obeys them."""
+"""A build host in memory: sources hold the speed of their programs, and a sandbox replays it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class MemorySandbox:
     ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
     ``pads`` by how much its environment was larger, ``warm_ups`` the launches that were to be forgotten;
     ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
-    filters of launches under callgrind, which obey the code's ``instructions`` per iteration. ``seconds``
+    filters of launches under callgrind, which follow the code's ``instructions`` per iteration. ``seconds``
     are what such a launch takes, ``build_seconds`` what a command of the build takes.
     """
 
@@ -313,8 +313,8 @@ class Silence:
         pass
 
 
-def workshop(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> BuildHost:  # noqa: ANN401
-    """A workshop in memory; its clock runs by the seconds of launches and builds."""
+def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **other: Any) -> BuildHost:  # noqa: ANN401
+    """A build host in memory; its clock runs by the seconds of launches and builds."""
     nothing = Load(0.0, 0.0, 1, {}, {}, {}, 100)
     return BuildHost(
         source=source,

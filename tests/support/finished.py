@@ -9,7 +9,7 @@ from service.domain.decision.states import BuildState
 from service.ports.records import StoredPair
 from service.steps.deciding.analyse import analyse
 from service.steps.machine.execute import execute_build
-from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.changes import Service, change_at
 from tests.support.memory.files import MemoryArtifacts
 
@@ -38,7 +38,7 @@ class Farm:
         build = memory.builds[build_id - 1]
         assert build.sequence_id is not None
         claimed = MemoryClaimed(spec=build.spec)
-        host = workshop(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
+        host = memory_host(self.service.source, MemorySandbox(), self.scratch, artifacts=self.artifacts)
         execution = execute_build(claimed, host, Silence())
         memory.listings[build.sequence_id] = claimed.fixed or ()
         memory.pairs[build.sequence_id] = [

@@ -1,4 +1,4 @@
-"""What a build has to do, frozen when it was planned and stored with it."""
+"""The specification of a build, frozen when it was planned and stored with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A commit with its tree. ``ref`` is where a mirror finds it; ``trust`` says who could write it."""
+    """A commit with its tree. A mirror fetches it by ``ref``; ``trust`` says who could write it."""
 
     commit: str
     tree: str
@@ -27,7 +27,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Longer:
-    """What a person wants measured longer: the undecided benchmarks that the filter chooses.
+    """A request to measure longer: the undecided benchmarks that the filter chooses.
 
     Until ``pairs`` pairs count, those before included: a worker that takes over asks for no more than the
     one before.
@@ -39,7 +39,7 @@ class Longer:
 
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
-    """Which two revisions of which project to compare, and how.
+    """Two revisions of a project to compare, and the job that says how.
 
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
     the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
@@ -102,7 +102,7 @@ class BuildSpec:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> BuildSpec:
-        """What :meth:`to_mapping` made."""
+        """The specification that :meth:`to_mapping` wrote."""
         return BuildSpec(
             kind=RunKind(found["kind"]),
             instance=found["instance"],

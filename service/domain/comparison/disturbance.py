@@ -36,7 +36,7 @@ def is_disturbed(around: Disturbance) -> bool:
 
 
 def allowance(max_pairs: int) -> int:
-    """How many disturbed pairs are measured again in a sequence of at most ``max_pairs`` pairs."""
+    """The number of disturbed pairs that are measured again in a sequence of at most ``max_pairs`` pairs."""
     return int(EXTRA_SHARE * max_pairs)
 
 
@@ -70,7 +70,7 @@ def pairs_of(launches: Sequence[Launch]) -> dict[int, bool]:
 
 
 def counting_launches(launches: Sequence[Launch], max_pairs: int, first: int | None = None) -> list[Launch]:
-    """The launches of the pairs that count; of the ``first`` so many of these pairs only, where given."""
+    """The launches of the pairs that count; if ``first`` is given, of so many of these pairs only."""
     counting = set(counting_pairs(pairs_of(launches), max_pairs)[:first])
     return [launch for launch in launches if launch.pair in counting]
 

@@ -1,4 +1,4 @@
-"""Whether a small slow-down is the change's, or comes from where the linker put its code."""
+"""Link layout: a small slow-down is the change's only if relinked programs show it too."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEVEL: Final = 0.05  # one-sided, of each variant
 
 
 def unknown(_: ComparedRow) -> float | None:
-    """That nobody counted the instructions of a benchmark."""
+    """Return None: the instructions of a benchmark were not counted."""
     return None
 
 
@@ -48,9 +48,9 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
     Args:
         rows: the comparisons of the programs as the project links them.
         policy: may turn the confirmation off.
-        added: by which share of the parent's the instructions of an iteration grew, negative where there
-            are fewer; None where it is not known. Where that makes half of the slow-down or more, it is no
-            matter of layout.
+        added: by which share of the parent's the instructions of an iteration grew, negative if there
+            are fewer; None if it is not known. A slow-down of which that makes half or more is no matter
+            of layout.
     """
     if policy.layout is Layout.OFF:
         return ()
@@ -182,7 +182,7 @@ def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float
 
 
 def _values(found: Comparison, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
-    """What was judged of each launch: a time for one unit of work where that was compared."""
+    """The judged value of each launch: a time for one unit of work if that was compared."""
     row = found.row
     for launch in launches:
         values = launch.values.get(row.benchmark, {})

@@ -102,7 +102,7 @@ def judge_measured(
 
 
 def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
-    """The rows, where more pairs would decide with how long these would take, by the last pair of each."""
+    """The rows; those that more pairs would decide with the time these take, by the last pair of each."""
     seconds = _seconds_of_a_pair(launches)
     return tuple(with_what_it_takes(row, seconds.get((row.row.suite, row.row.benchmark))) for row in rows)
 

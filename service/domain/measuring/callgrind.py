@@ -1,4 +1,4 @@
-"""Reads callgrind's dumps and the library's log as what each timed loop of a benchmark executed."""
+"""Callgrind's dumps and the library's log, read as the instructions of each timed loop of a benchmark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from service.domain.errors import BadResults
 
-# Counting begins anew where the library starts a timed loop and is written out where it ends it, so that
+# Counting begins anew when the library starts a timed loop and is written out when it ends it, so that
 # neither set-up nor the library's own bookkeeping is in a dump. Both are functions of the library in every
 # version; what the compiler has inlined, or a stripped program, makes no dumps at all.
 OPTIONS: Final = (
@@ -39,7 +39,7 @@ def trials(dumps: bytes, log: bytes, benchmark: str) -> tuple[Trial, ...]:
 
     Google Benchmark tries 1, 10, 100, … iterations until a trial takes a tenth of the minimum time,
     foresees the number that will do, and reports that trial (``BenchmarkRunner::PredictNumItersNeeded``).
-    So launches have trials of equal numbers even where a version cannot be given a fixed one.
+    So launches have trials of equal numbers even if a version accepts no fixed one.
 
     Args:
         dumps: callgrind's, taken with :data:`OPTIONS`.

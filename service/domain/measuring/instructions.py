@@ -44,7 +44,7 @@ class Counted:
 
     @staticmethod
     def from_mapping(found: object) -> Counted:
-        """What :meth:`to_mapping` made; anything else was not counted."""
+        """The counts that :meth:`to_mapping` wrote; anything else was not counted."""
         try:
             launches = found["launches"]  # type: ignore[index]
             why = found["why"]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""How a launch repeats each benchmark: many times for a short time where that is cheap, else a few times.
+"""Repetitions of a launch: many short ones of a benchmark if that is cheap, else a few long ones.
 
 The best of many repetitions of 2 ms spreads by a half to a tenth of what the best of three that take as long
 together spreads by: what disturbs a CPU comes in bursts, and between bursts there is room for a short one.
@@ -36,7 +36,7 @@ _SETUP: Final = (
 
 
 def repetitions_of(suite: Suite, *, is_long: bool) -> Repetitions:
-    """What the suite asks for, else what fits the benchmark."""
+    """The repetitions that the suite asks for, else those that fit the benchmark."""
     fitting = LONG if is_long or suite.repetitions is not None else SHORT
     return Repetitions(suite.repetitions or fitting.count, suite.min_time or fitting.min_time)
 
@@ -44,11 +44,11 @@ def repetitions_of(suite: Suite, *, is_long: bool) -> Repetitions:
 def long_ones(run: GBenchRun, asked: Iterable[str], seconds: float) -> frozenset[str]:
     """The benchmarks that get long repetitions, by a rehearsal that repeated each of them once.
 
-    Those whose repetitions take long anyway; all, where setting up takes long; and those of several
+    Those whose repetitions take long anyway; all, if setting up takes long; and those of several
     threads, which take turns for milliseconds, so that a short repetition sees one thread alone.
 
     Args:
-        run: what the rehearsal said.
+        run: the output of the rehearsal.
         asked: the benchmarks that were to run.
         seconds: how long the rehearsal took.
     """

@@ -1,4 +1,4 @@
-"""The whole engine at a desk: two revisions of a repository, judged without a server."""
+"""The whole engine on a local repository: two of its revisions, judged without a server."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from service.ports.progress import Progress
     from service.steps.machine.session import BuildHost
 
-TRUST: Final = "desk"
+TRUST: Final = "local"
 
 
 class LocalClaimed(Claimed, Protocol):
-    """A build that also remembers what it was told would be measured."""
+    """A build that also remembers the listing that was fixed."""
 
     listing: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalVerdict:
-    """What a desk is told: the comparisons, what they mean, and the build's log."""
+    """The result of a local gate: the comparisons, what they mean, and the seconds of each phase."""
 
     job: str
     comparisons: tuple[Comparison, ...]
@@ -69,9 +69,9 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
-    """The build of one of ``jobs`` jobs that compare two commits at a desk."""
+    """The build of one of ``jobs`` jobs that compare two commits of a local repository."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
-    return BuildSpec(RunKind.CHECK, "desk", project, "", sides[0], sides[1], job, jobs)
+    return BuildSpec(RunKind.CHECK, "local", project, "", sides[0], sides[1], job, jobs)
 
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:

@@ -90,7 +90,7 @@ def _hindrance(work: _Work) -> str:
 
 
 def _shortage(short: Iterable[Mapping[str, Sequence[str]]]) -> str:
-    """Which benchmarks have too few complete pairs although all that are allowed were launched."""
+    """The benchmarks that have too few complete pairs although all that are allowed were launched."""
     names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
     return relinks_short(names, PAIRS) if names else ""
 

@@ -52,7 +52,7 @@ def execute_build(
 def _end(  # noqa: PLR0911 - one for each way in which work can end
     claimed: Claimed, run: Callable[[], Execution]
 ) -> Execution | None:
-    """How the work ended; None if the build was handed back."""
+    """Run to the end, whatever that is; None if the build was handed back."""
     try:
         return run()
     except LeaseLost:

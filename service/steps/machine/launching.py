@@ -269,12 +269,12 @@ class Launcher:
 
 
 def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
-    """How many CPUs a launch asks for: the suite's, or one for each thread where that is more."""
+    """The number of CPUs that a launch asks for: the suite's, or one for each thread if that is more."""
     return max(suite.cpus, *(threads_of(name) for name in benchmarks), 1)
 
 
 def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
-    """What says that benchmarks were asked for and not run; empty where none is missing.
+    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing.
 
     Errors and skips are results. A row that the reader could not use may be any of them, and its warning
     says so.

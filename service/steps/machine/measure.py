@@ -181,7 +181,7 @@ def _launch_pair(
 
 
 def _count(launches: Sequence[Launch], max_pairs: int) -> int:
-    """How many of the pairs so far count."""
+    """The number of pairs so far that count."""
     return len(counting_pairs(pairs_of(launches), max_pairs))
 
 
@@ -226,7 +226,7 @@ def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str
     """Launch each program once: the first launch reads from disk what later ones do not.
 
     What it measured is forgotten; by suite, the benchmarks that should get long repetitions are returned.
-    One that fails here fails again where it counts.
+    A launch that fails here fails again when it counts.
     """
     found: dict[str, frozenset[str]] = {}
     for name, benchmarks in wanted.items():
@@ -242,7 +242,7 @@ def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str
 def _prepare(
     launcher: Launcher, unchanged: Collection[str], *, is_new: bool
 ) -> tuple[Launcher, tuple[Listing, ...]]:
-    """What will be measured and how, fixed before the first launch that counts.
+    """Fix, before the first launch that counts, what will be measured and how.
 
     The patch is listed first, being on trial. ``is_new``: nothing is measured yet.
     """
@@ -269,7 +269,7 @@ def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
 
 
 def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
-    """What was seen around the launches of each suite and side; all say whether it was disturbed."""
+    """The facts of each suite and side of a pair; all say whether it was disturbed."""
     found: dict[tuple[str, Side], list[Mapping[str, Any]]] = {}
     for raw in launches:
         found.setdefault((raw.suite, raw.side), []).append(raw.facts)
@@ -278,7 +278,7 @@ def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:
         {
             "suite": suite,
             "side": str(side),
-            # Of several groups the first stands for all, but for the time.
+            # The first of several groups stands for all, except for the time.
             "facts": {**facts[0], "seconds": round(sum(each["seconds"] for each in facts), 3), **of_pair},
         }
         for (suite, side), facts in found.items()

@@ -1,4 +1,4 @@
-"""Decides whether a machine may take work now: it waits while other work would spoil what it measures."""
+"""The check before a machine takes work: it waits while other work would spoil what it measures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ READINGS: Final = (0.5, 2.0)
 def obstacle_to_measuring(
     read_load: Callable[[], Load], cpus: Sequence[int], pause: Callable[[float], object]
 ) -> str:
-    """Why nothing should be measured on these CPUs now; empty where nothing hinders.
+    """The reason not to measure on these CPUs now; empty if there is none.
 
-    To be asked while this machine measures nothing: all work that is seen counts as foreign.
+    Call it while this machine measures nothing: all work that it sees counts as foreign.
 
     Args:
         read_load: how busy the machine is.

@@ -20,7 +20,7 @@ from service.domain.project.job import Job, JobKind
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
-from tests.support.build_host import MemorySandbox, MemorySource, session_of, workshop
+from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +131,7 @@ def counted(
         after(tree)
     scratch = root / "scratch"
     scratch.mkdir()
-    host = workshop(MemorySource(), MemorySandbox(), scratch)
+    host = memory_host(MemorySource(), MemorySandbox(), scratch)
     session = session_of(replace(host, sandbox=BubblewrapSandbox()), JOB)
     return count_instructions(Launcher(session, trees), [listing])
 

@@ -250,7 +250,7 @@ class Builder:
         files = {**sources(), **{name.replace("_", "."): text for name, text in changed.items()}}
         commit = self.repository.commit({name: text.encode() for name, text in files.items()})
         self.host.source.fetch("kv", "refs/heads/master")
-        return Revision(commit, self.host.source.tree("kv", commit), "refs/heads/master", "desk")
+        return Revision(commit, self.host.source.tree("kv", commit), "refs/heads/master", "local")
 
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
         """List the order of functions in each variant of the program."""

@@ -32,7 +32,7 @@ def test_variants_have_draws_of_their_own() -> None:
     assert (len(orders), len(pads)) == (4, 4)
 
 
-def test_the_coin_is_fair() -> None:
+def test_both_orders_are_equally_likely() -> None:
     heads = sum(side_order(f"seed {s}", k)[0] is Side.BASE for s in range(100) for k in range(100))
 
     assert abs(heads - 5000) < 4 * 50  # four standard deviations

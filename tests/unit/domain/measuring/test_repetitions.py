@@ -12,7 +12,7 @@ EXPLICIT = Suite("s", "build/s", repetitions=5)
 
 
 def rehearsed(name: str, seconds: float, iterations: int = 1) -> frozenset[str]:
-    """What a rehearsal says of one benchmark whose iterations take so many seconds."""
+    """The rehearsal of one benchmark whose iterations take so many seconds."""
     nanoseconds = seconds * 1e9
     data = whole(
         row(name, real_time=nanoseconds, cpu_time=nanoseconds, iterations=iterations, time_unit="ns")

@@ -1,4 +1,4 @@
-"""Where a patch does not compile, its errors are told on their lines, each once a change."""
+"""Compile errors of a patch are posted on their lines, each once a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.domain.decision.execution import Execution
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import InlineComment
 from service.steps.machine.execute import execute_build
-from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 from tests.support.finished import Farm
@@ -55,14 +55,14 @@ class Compiler(MemorySandbox):
 
 
 def executed(scratch: Path, **codes: dict[str, Any]) -> Execution:
-    """What a machine reports of these commits."""
+    """The report of a machine on these commits."""
     source = project()
     for commit, code in codes.items():
         old = source.commits[commit]
         text = json.dumps({"benchmarks": {"BM_a": 1e-6}, **code})
         source.commit(commit, old.parent, {**old.files, CODE: text})
     claimed = MemoryClaimed(spec=spec_of(source).to_mapping())
-    execution = execute_build(claimed, workshop(source, Compiler(), scratch), Silence())
+    execution = execute_build(claimed, memory_host(source, Compiler(), scratch), Silence())
     assert execution is not None
     assert claimed.executions == [execution.to_mapping()]
     return execution
@@ -114,21 +114,21 @@ def remarks(farm: Farm) -> list[list[tuple[str, int, str]]]:
 
 
 def results(farm: Farm) -> list[Review]:
-    """What was posted, without answers to what people said."""
+    """The posted reviews, without replies to comments."""
     while any(each.state == "pending" for each in farm.service.store.memory.reviews.values()):
         farm.service.deliver()
     return [review for review in farm.service.server.reviews if review.message.startswith("Build ")]
 
 
 def say(farm: Farm, text: str) -> None:
-    """Bob writes on the change, and is obeyed."""
+    """Bob writes a command on the change, and it runs."""
     service = farm.service
     service.server.say(KEY, "bob", f"Patch Set 1:\n\n{text}")
     service.see(service.server.changes[KEY])
     service.run_comment_commands()
 
 
-def test_a_patch_that_does_not_compile_is_told_on_its_lines_with_the_vote(tmp_path: Path) -> None:
+def test_errors_of_a_patch_are_posted_on_their_lines_with_the_vote(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     fail(farm, 1, ERROR, OTHER)
     assert farm.service.store.memory.builds[0].findings == (ERROR, OTHER)
@@ -142,7 +142,7 @@ def test_a_patch_that_does_not_compile_is_told_on_its_lines_with_the_vote(tmp_pa
     )
 
 
-def test_the_next_patch_set_hears_only_of_what_is_new(tmp_path: Path) -> None:
+def test_the_next_patch_set_gets_only_new_errors(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     fail(farm, 1, ERROR)
     farm.service.vote(1)
@@ -167,7 +167,7 @@ def test_a_second_patch_set_with_the_same_error_gets_a_vote_and_no_remark(tmp_pa
     assert [review.labels for review in results(farm)] == [{"Verified": -1}] * 2
 
 
-def test_a_remark_that_never_reached_the_change_is_told_on_the_next_patch_set(tmp_path: Path) -> None:
+def test_a_line_comment_that_never_reached_the_change_is_posted_on_the_next_patch_set(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     fail(farm, 1, ERROR)
     farm.service.vote(1)
@@ -178,7 +178,7 @@ def test_a_remark_that_never_reached_the_change_is_told_on_the_next_patch_set(tm
     assert remarks(farm) == [[("lib/a.cc", 30, SAID)]]
 
 
-def test_a_remark_that_the_server_did_not_take_is_told_on_the_next_patch_set(tmp_path: Path) -> None:
+def test_a_line_comment_that_the_server_refused_is_posted_on_the_next_patch_set(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     farm.service.server.unshown = {ERROR.path}
     fail(farm, 1, ERROR)
@@ -216,7 +216,7 @@ def test_a_decision_made_anew_repeats_no_remark(tmp_path: Path) -> None:
     assert [review.labels["Verified"] for review in results(farm)] == [-1, -1, -1]
 
 
-def test_what_people_excused_is_not_told(tmp_path: Path) -> None:
+def test_errors_that_an_override_waives_are_not_posted(tmp_path: Path) -> None:
     farm = heard_farm(tmp_path, TWO_JOBS + RIGHTS)
     service = farm.service
     fail(farm, 1, ERROR)

@@ -19,7 +19,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import parse_project_file
 from service.domain.wording.build_causes import layout_not_checked
 from service.steps.machine.execute import execute_build
-from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, workshop
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, memory_host
 from tests.support.memory.files import MemoryPacker
 from tests.unit.steps.machine.test_measure_disturbed import Neighbour
 
@@ -60,10 +60,10 @@ class Machine:
         source.commit("base", None, {CODE: json.dumps({"benchmarks": BASE, **(base or {})})})
         source.commit("patch", "base", {CODE: json.dumps({"benchmarks": PATCH, **(patch or {})})})
         job = parse_project_file(JOB.replace("{LAYOUT}", policy)).job("perf")
-        sides = [Revision(name, source.tree("kv", name), name, "desk") for name in ("base", "patch")]
+        sides = [Revision(name, source.tree("kv", name), name, "local") for name in ("base", "patch")]
         self.spec = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", sides[0], sides[1], job)
         self.sandbox = MemorySandbox()
-        self.host = workshop(source, self.sandbox, scratch)
+        self.host = memory_host(source, self.sandbox, scratch)
         self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
 
     def work(self, progress: Progress | None = None) -> Execution:
@@ -243,7 +243,7 @@ def test_it_is_not_tried_again_by_another_worker(tmp_path: Path) -> None:
 
 
 def test_what_a_later_check_suspects_gets_pairs_of_its_own(tmp_path: Path) -> None:
-    # At first only BM_slow can be told; whoever measures longer finds BM_late as well.
+    # At first only BM_slow is decided; measuring longer decides BM_late as well.
     slow = {"BM_slow": 1.2e-6, "BM_late": 1.05e-6}
     base = {"benchmarks": dict.fromkeys(slow, 1e-6)}
     machine = Machine(tmp_path, "{max_pairs: 14, false_alarms: 0.00002}", base, {"benchmarks": slow})
@@ -269,7 +269,7 @@ def test_a_disturbed_pair_is_measured_again(tmp_path: Path) -> None:
     assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.SLOWER
 
 
-def test_it_is_said_that_programs_are_linked_again(machine: Machine) -> None:
+def test_progress_reports_that_programs_are_linked_again(machine: Machine) -> None:
     said: list[str] = []
     machine.work(Listener(said))
 

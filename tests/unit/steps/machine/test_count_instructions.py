@@ -21,7 +21,7 @@ from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_TH
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
-from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, session_of, workshop
+from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, memory_host, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Bench:
     def __init__(self, scratch: Path, base: str = BASE, patch: str = PATCH) -> None:
         self.sandbox = MemorySandbox()
         self.log = MemoryClaimed()
-        self.host = workshop(MemorySource(), self.sandbox, scratch)
+        self.host = memory_host(MemorySource(), self.sandbox, scratch)
         self.trees = {Side.BASE: scratch / "base", Side.PATCH: scratch / "patch"}
         for side, text in ((Side.BASE, base), (Side.PATCH, patch)):
             (self.trees[side] / "build").mkdir(parents=True)

@@ -14,7 +14,7 @@ from service.domain.errors import Cancelled, NotFound, Transient, Unfit
 from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import RETRY_AFTER, execute_build
-from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, workshop
+from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
 from tests.support.changes import PROJECT_FILE, project
 from tests.support.memory.files import MemoryArtifacts, MemoryPacker
 
@@ -36,7 +36,7 @@ def spec_of(source: MemorySource, base: str | None = "parent", patch: str = "pat
 
 
 class Machine:
-    """A machine with its workshop, working on a claimed build."""
+    """A build host in memory that works on a claimed build."""
 
     def __init__(
         self, scratch: Path, source: MemorySource | None = None, base: str | None = "parent"
@@ -44,7 +44,7 @@ class Machine:
         self.source = source or project()
         self.sandbox = MemorySandbox()
         self.artifacts = MemoryArtifacts()
-        self.host: BuildHost = workshop(self.source, self.sandbox, scratch, artifacts=self.artifacts)
+        self.host: BuildHost = memory_host(self.source, self.sandbox, scratch, artifacts=self.artifacts)
         self.claimed = MemoryClaimed(spec=spec_of(self.source, base).to_mapping())
 
     def write(self, commit: str, program: str) -> None:

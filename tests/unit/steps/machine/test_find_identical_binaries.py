@@ -15,7 +15,15 @@ from service.domain.project.job import Job, JobKind
 from service.steps.machine.execute import execute_build
 from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.session import BuildSession
-from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, MemorySource, Silence, code, workshop
+from tests.support.build_host import (
+    CODE,
+    MemoryClaimed,
+    MemorySandbox,
+    MemorySource,
+    Silence,
+    code,
+    memory_host,
+)
 from tests.support.memory.files import MemoryInspector
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ class Pair:
         self, spec: BuildSpec | None = None, programs: Sequence[str] = ("x", "x")
     ) -> frozenset[str]:
         """The suites found if the built programs of base and patch hold these texts."""
-        host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        host = memory_host(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self.source.checkout("kv", side)) for side in Side}
             for tree, program in zip(trees.values(), programs, strict=True):
@@ -77,7 +85,7 @@ class Pair:
             return find_identical_binaries(session, trees)
 
     def execute(self) -> Execution | None:
-        host = workshop(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        host = memory_host(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
         return execute_build(self.claimed, host, Silence())
 
 
@@ -93,14 +101,14 @@ def test_a_file_of_data_that_differs_makes_it_another_case(tmp_path: Path) -> No
     assert Pair(tmp_path, {"keys.txt": "a c"}).identical() == frozenset()
 
 
-def test_where_the_programs_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
+def test_programs_that_cannot_be_read_are_not_the_same(tmp_path: Path) -> None:
     pair = Pair(tmp_path, OTHER)
     pair.inspector.is_blind = True
 
     assert pair.identical() == frozenset()
 
 
-def test_where_the_changed_files_cannot_be_told_they_are_not_the_same(tmp_path: Path) -> None:
+def test_programs_are_not_the_same_if_the_changed_files_are_unknown(tmp_path: Path) -> None:
     source = MuteSource(fault=BadInput("more paths than can be looked at"))
 
     assert Pair(tmp_path, OTHER, source).identical() == frozenset()
@@ -114,7 +122,7 @@ def test_equal_source_trees_need_no_look_at_programs_or_files(tmp_path: Path) ->
     assert pair.identical(pair.spec(RunKind.CALIBRATION)) == frozenset()
 
 
-def test_a_passing_fault_is_told(tmp_path: Path) -> None:
+def test_a_passing_fault_is_raised(tmp_path: Path) -> None:
     pair = Pair(tmp_path, OTHER, MuteSource(fault=Transient("git took too long")))
 
     with pytest.raises(Transient):

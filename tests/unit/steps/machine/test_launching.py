@@ -1,4 +1,4 @@
-"""Where programs are launched, in which groups, and what they must bring back."""
+"""Launches: their CPUs, their groups, and the results that they must leave."""
 
 from __future__ import annotations
 

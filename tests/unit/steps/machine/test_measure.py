@@ -25,8 +25,8 @@ from tests.support.build_host import (
     MemorySandbox,
     MemorySource,
     code,
+    memory_host,
     session_of,
-    workshop,
 )
 from tests.support.memory.files import MemoryPacker
 
@@ -62,7 +62,7 @@ class Bench:
         self.conditions: dict[str, Any] = {}
 
     def measure(self, job: Job = JOB, seed: str = "seed", extent: Extent | None = None) -> Measurement:
-        host = workshop(self.source, self.sandbox, self.scratch, **self.conditions)
+        host = memory_host(self.source, self.sandbox, self.scratch, **self.conditions)
         self.log.seed = seed
         session = session_of(host, job, self.log)
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What measuring makes of pairs that other work disturbed."""
+"""Measuring of pairs that other work disturbed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def bench_beside(scratch: Path, during: Container[int]) -> Bench:
 
 @pytest.fixture
 def quiet(tmp_path: Path) -> Bench:
-    """What was measured where nothing disturbed."""
+    """A bench that measured undisturbed."""
     bench = Bench(tmp_path)
     bench.measure()
     return bench
@@ -71,13 +71,13 @@ def test_a_disturbed_pair_is_measured_again_whole(tmp_path: Path, quiet: Bench, 
 
 
 def test_what_is_measured_again_keeps_its_order_in_an_environment_of_its_own(tmp_path: Path) -> None:
-    """Else the order of what counts would be no coin where one order is disturbed more often."""
+    """Else the order of counting pairs would not be random if one order is disturbed more often."""
     bench = bench_beside(tmp_path, {2, 4})
     bench.measure()
 
     pairs = range(len(bench.log.records))
-    coins = (0, 1, 1, 1, *range(2, len(bench.log.records) - 2))
-    assert [side for side, _ in bench.launches] == [side for k in coins for side in side_order("seed", k)]
+    draws = (0, 1, 1, 1, *range(2, len(bench.log.records) - 2))
+    assert [side for side, _ in bench.launches] == [side for k in draws for side in side_order("seed", k)]
     assert bench.sandbox.pads[::2] == [environment_pad("seed", pair) for pair in pairs]
 
 

@@ -51,5 +51,5 @@ def test_what_only_one_reading_meets_keeps_no_machine_from_work() -> None:
     assert Host([BUSY, IDLE]).ask() == ""
 
 
-def test_the_last_reading_is_the_one_that_is_told() -> None:
+def test_the_last_reading_is_the_one_that_is_reported() -> None:
     assert Host([BUSY, STOLEN]).ask() == "20% of its CPU time is stolen by its host"
