@@ -1,1 +1,1 @@
-"""The pages: server-rendered from the read port, with small scripts that add to what already works."""
+"""The pages: rendered by the server from the read ports, and usable without the scripts."""

@@ -118,7 +118,7 @@ class ComparisonTable:
 def filter_named(text: str) -> RowFilter | Verdict:
     """Return the filter of that name; the significant rows if there is none."""
     known: tuple[RowFilter | Verdict, ...] = (*RowFilter, *Verdict)
-    return next((each for each in known if each == text), RowFilter.SIGNIFICANT)
+    return next((choice for choice in known if choice == text), RowFilter.SIGNIFICANT)
 
 
 def lay_out(

@@ -77,7 +77,7 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
         ),
         older=measured.older,
         hidden=len(ordered[MOST_ROWS:]),
-        has_one_parent=len({each.parent_tree or each.parent for each in columns}) == 1,
+        has_one_parent=len({column.parent_tree or column.parent for column in columns}) == 1,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from service.ports.views import Point, Series, SeriesWithPoints
 
-# Okabe and Ito's palette: told apart with any kind of colour vision.
+# Okabe and Ito's palette, which people with any kind of colour vision can distinguish.
 _BLUE: Final = "#0072B2"
 _ORANGE: Final = "#E69F00"
 _VERMILLION: Final = "#D55E00"
@@ -113,11 +113,11 @@ def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
 def _hover(point: Point, series: Series) -> str:
     value = quantity(point.patch, series.unit)
     compared = " ".join(filter(None, (point.verdict, point.change_text, point.interval_text)))
-    what = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
-    where = "" if point.change is None else f"change {point.change}, "
+    commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
+    change = "" if point.change is None else f"change {point.change}, "
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
-        escaped(f"{point.author} · {where}{what} · {point.revision[:10]}"),
+        escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
         f"{escaped(value)} {escaped(metric_label(series.metric), 60)}",
         escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
         f"{moment(point.measured_at)} UTC",
@@ -139,8 +139,8 @@ def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:
         "hovermode": "closest",
         "dragmode": "zoom",
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1.1},
-        "margin": {"l": 70, "r": 20, "t": 40, "b": 76},
+        "legend": {"orientation": "h", "x": 0, "y": 1.2},
+        "margin": {"l": 70, "r": 20, "t": 64, "b": 76},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "xaxis": {

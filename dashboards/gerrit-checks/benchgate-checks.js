@@ -3,17 +3,17 @@
 "use strict";
 
 (() => {
-  // The only setting: where people's browsers reach Benchgate.
+  // The only setting: the address under which browsers reach Benchgate.
   const BENCHGATE = "https://benchgate.example.com";
 
   const POLLING_SECONDS = 60;
   const PATIENCE = 10_000; // milliseconds, for one answer
-  const UNTIL_HEARD = 5_000; // milliseconds from a comment to what it does, as a rule
+  const UNTIL_PROCESSED = 5_000; // milliseconds from a comment to its effect, usually
   const LINE = 100; // characters
 
   const STATUSES = ["RUNNABLE", "SCHEDULED", "RUNNING", "COMPLETED"];
   const CATEGORIES = ["SUCCESS", "INFO", "WARNING", "ERROR"];
-  // As Benchgate reads them: anything else would be prose to it, or another command.
+  // As Benchgate reads them: it would take anything else for prose or for another command.
   const JOB = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
   const BUG = /^(?:[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}|#[0-9]{1,12}|https?:\/\/[!#-;=?-~]{1,300})$/;
 
@@ -34,13 +34,13 @@
    * @typedef {import("@gerritcodereview/typescript-api/checks").Tag} Tag
    * @typedef {import("@gerritcodereview/typescript-api/checks").TagColor} TagColor
    * @typedef {import("@gerritcodereview/typescript-api/rest").RestPluginApi} RestPluginApi
-   * @typedef {Record<string, unknown>} Json an object that was sent to us: nothing is known of its values
+   * @typedef {Record<string, unknown>} Json a received object, whose values may be anything
    */
 
-  // ---- What is shown ----------------------------------------------------------------------------------
+  // ---- Shown checks -----------------------------------------------------------------------------------
 
   /**
-   * What Benchgate knows of a patch set. Never rejects: Gerrit shows an error where there is one.
+   * Fetch the builds of a patch set. Never rejects: an error becomes an answer that Gerrit shows.
    *
    * @param {RestPluginApi} gerrit
    * @param {Commands} commands
@@ -66,10 +66,10 @@
    */
   async function ask(commands, change) {
     const signal = AbortSignal.timeout(PATIENCE);
-    // No header of our own: with one, the browser would ask for leave first.
+    // No extra header: with one, the browser would send a preflight request first.
     const answer = await fetch(addressFor(change), { credentials: "omit", signal });
     if (answer.status === 404) return shown([]);
-    if (!answer.ok) return failed(`Benchgate answers ${answer.status}${await detailOf(answer)}`);
+    if (!answer.ok) return failed(`Benchgate answered ${answer.status}${await detailOf(answer)}`);
     const runs = objects(objectIn(await answer.json()).runs);
     return shown(runs.map((run) => runFrom(run, runs, commands, change)));
   }
@@ -85,7 +85,7 @@
   }
 
   /**
-   * Only what is listed here reaches Gerrit, so that nothing that was sent can pass for code or Markdown.
+   * Only the properties listed here reach Gerrit, so that no received text is taken for code or Markdown.
    *
    * @param {Json} run
    * @param {Json[]} all
@@ -145,7 +145,7 @@
 
   /**
    * @param {Json} link
-   * @returns {Link[]} none where it leads to no page
+   * @returns {Link[]} none if the link leads to no page
    */
   function linkFrom(link) {
     const url = webAddress(link.url);
@@ -154,8 +154,8 @@
   }
 
   /**
-   * Gerrit reads messages as Markdown: of a name with stars it would keep the letters. Code stays as it is,
-   * but is not wrapped.
+   * Show a message as it is. Gerrit renders messages as Markdown, which would remove the stars of a name;
+   * it keeps code unchanged, but does not wrap it.
    *
    * @param {string | undefined} message
    */
@@ -179,18 +179,18 @@
   }
 
   /**
-   * Commands count on the newest patch set of an open change.
+   * Whether commands have an effect: on the newest patch set of an open change.
    *
    * @param {ChangeData} change
    */
   function takesCommands({ changeInfo, patchsetNumber }) {
-    const newest = changeInfo.current_revision_number ?? patchsetNumber; // older servers do not tell
+    const newest = changeInfo.current_revision_number ?? patchsetNumber; // older servers omit it
     return changeInfo.status === "NEW" && newest === patchsetNumber;
   }
 
-  // ---- What can be done -------------------------------------------------------------------------------
+  // ---- Actions ---------------------------------------------------------------------------------------
 
-  /** The buttons: each posts a command as a comment of the person who is signed in. */
+  /** The buttons: each posts a command as a comment of the signed-in person. */
   class Commands {
     /**
      * @param {RestPluginApi} gerrit
@@ -204,7 +204,7 @@
     }
 
     /**
-     * Gerrit has places of its own for "Run" and "Cancel".
+     * Gerrit shows actions named "Run" and "Cancel" in places of their own.
      *
      * @param {string} job
      * @param {RunStatus} status
@@ -223,14 +223,14 @@
      */
     forResult(job, result) {
       if (result.category !== "ERROR") return [];
-      const tooltip = "This failure shall not count; asks for a bug and a reason";
+      const tooltip = "Do not count this failure; asks for a bug and a reason";
       return [this.action("Override", tooltip, () => askForOverride(job))];
     }
 
     /**
      * @param {string} name
      * @param {string} tooltip
-     * @param {() => string | Complaint | undefined} commandOf undefined: the person thought better of it
+     * @param {() => string | Complaint | undefined} commandOf undefined: the person cancelled it
      * @returns {Action}
      */
     action(name, tooltip, commandOf) {
@@ -247,7 +247,7 @@
     }
 
     /**
-     * Post a command once, also where several runs are selected and each asks for it. Never rejects.
+     * Post a command once, even if several selected runs request it. Never rejects.
      *
      * @param {number} change
      * @param {number} patchset
@@ -270,20 +270,20 @@
     async postNow(change, patchset, message) {
       try {
         if (!(await this.gerrit.getLoggedIn())) {
-          this.tab.announceUpdate(); // it then offers to sign in
+          this.tab.announceUpdate(); // the tab then offers to sign in
           return { message: "Nothing was posted: you are not signed in to Gerrit." };
         }
         await this.gerrit.post(`/changes/${change}/revisions/${patchset}/review`, { message });
       } catch (error) {
-        return { message: `Gerrit refused the comment "${message}": ${reasonOf(error)}` };
+        return { message: `Gerrit rejected the comment "${message}": ${reasonOf(error)}` };
       }
       this.tab.announceUpdate();
-      setTimeout(() => this.tab.announceUpdate(), UNTIL_HEARD);
-      return { message: `Posted "${message}". Benchgate acts as soon as it has read it.` };
+      setTimeout(() => this.tab.announceUpdate(), UNTIL_PROCESSED);
+      return { message: `Posted "${message}". Benchgate processes the comment within seconds.` };
     }
   }
 
-  /** Why a command cannot be posted. */
+  /** The reason why a command cannot be posted. */
   class Complaint {
     /** @param {string} message */
     constructor(message) {
@@ -296,9 +296,9 @@
    * @returns {string | Complaint | undefined}
    */
   function askForOverride(job) {
-    const bug = prompt(`Override ${job}: which bug is it? (MB-123, #123 or an address)`)?.trim();
+    const bug = prompt(`Override ${job}: which bug is it? (MB-123, #123 or a URL)`)?.trim();
     if (bug === undefined) return undefined;
-    if (!BUG.test(bug)) return new Complaint("Nothing was posted: write the bug as MB-123, #123 or an address.");
+    if (!BUG.test(bug)) return new Complaint("Nothing was posted: write the bug as MB-123, #123 or a URL.");
     const reason = prompt(`Override ${job} because of ${bug}: why does this failure not count?`);
     if (reason === null) return undefined;
     const line = reason.replace(/\s+/g, " ").trim();
@@ -307,13 +307,13 @@
   }
 
   function signIn() {
-    // Below which path Gerrit lives; its own variable.
+    // The path below which Gerrit is served, from its own variable.
     const base = text(Reflect.get(window, "CANONICAL_PATH")) ?? "";
     const page = location.pathname.slice(base.length) + location.search + location.hash;
     location.assign(`${base}/login/${encodeURIComponent(page)}`);
   }
 
-  // ---- Values that were sent --------------------------------------------------------------------------
+  // ---- Received values ------------------------------------------------------------------------------
 
   /**
    * @param {CheckRun[]} runs
@@ -333,10 +333,10 @@
 
   /** @param {"OK" | "ERROR" | "NOT_LOGGED_IN"} word */
   function code(word) {
-    return /** @type {ResponseCode} */ (word); // Gerrit's enumerations exist in its own pages only
+    return /** @type {ResponseCode} */ (word); // Gerrit's enumerations exist only in its own code
   }
 
-  /** @param {Response} answer a problem (RFC 9457), or what a proxy says in its place */
+  /** @param {Response} answer a problem (RFC 9457), or the answer of a proxy */
   async function detailOf(answer) {
     const detail = text(objectIn(await answer.json().catch(() => ({}))).detail);
     return detail ? `: ${detail}` : "";

@@ -1,17 +1,17 @@
-// The comparison tables: search as you type, filters without a reload, samples on demand. All state is in the URL.
+// The comparison tables: search while typing, filters without a reload, samples on demand. The URL holds all state.
 
 const SVG = "http://www.w3.org/2000/svg";
 let typing = 0;
 let newest = 0;
 
-function drawn(name, attributes, text) {
+function svgElement(name, attributes, text) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (text !== undefined) element.textContent = text;
   return element;
 }
 
-function made(name, text, className) {
+function htmlElement(name, text, className) {
   const element = document.createElement(name);
   if (text !== undefined) element.textContent = text;
   if (className) element.className = className;
@@ -76,7 +76,7 @@ function openRows() {
 }
 
 function remember(series, isOpen) {
-  const rows = openRows().filter((each) => each !== series);
+  const rows = openRows().filter((open) => open !== series);
   if (isOpen) rows.push(series);
   const url = changed("open", rows.join(","), rows.length === 0);
   history.replaceState(null, "", url.href.replaceAll("%2C", ","));
@@ -100,10 +100,10 @@ async function toggle(row, isAsked) {
   const next = row.nextElementSibling;
   if (next && next.classList.contains("samples")) next.remove();
   if (!isOpen) return;
-  const place = made("tr", undefined, "samples");
-  const cell = made("td");
+  const place = htmlElement("tr", undefined, "samples");
+  const cell = htmlElement("td");
   cell.colSpan = row.cells.length;
-  cell.append(made("p", "Loading samples …", "hint"));
+  cell.append(htmlElement("p", "Loading samples …", "hint"));
   place.append(cell);
   row.after(place);
   const { job, number } = row.closest(".comparison").dataset;
@@ -112,12 +112,12 @@ async function toggle(row, isAsked) {
     const answer = await fetch(url);
     const body = await answer.json();
     if (!answer.ok) throw new Error(`${body.detail || body.title} (request ${body.request_id})`);
-    cell.replaceChildren(...picture(body));
+    cell.replaceChildren(...samplesView(body));
   } catch (error) {
-    const again = made("button", "Try again");
+    const again = htmlElement("button", "Try again");
     again.type = "button";
     again.addEventListener("click", () => { place.remove(); button.setAttribute("aria-expanded", "false"); toggle(row, false); });
-    cell.replaceChildren(made("p", `The samples could not be read: ${error.message} `, "hint"), again);
+    cell.replaceChildren(htmlElement("p", `The samples could not be read: ${error.message} `, "hint"), again);
   }
 }
 
@@ -126,15 +126,15 @@ function scaled(unit) {
   return (value) => {
     if (value === null || value === undefined) return "–";
     const steps = unit === "s" ? [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]] : [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
-    const [size, prefix] = steps.find(([each]) => Math.abs(value) >= each) || (unit === "s" ? [1e-9, "n"] : [1, ""]);
+    const [size, prefix] = steps.find(([size]) => Math.abs(value) >= size) || (unit === "s" ? [1e-9, "n"] : [1, ""]);
     return `${Number((value / size).toPrecision(4))} ${prefix}${name}`.trim();
   };
 }
 
-function picture(samples) {
+function samplesView(samples) {
   const pairs = samples.patch.length > samples.base.length ? samples.patch : samples.base;
   const both = [...samples.base, ...samples.patch].filter((value) => value !== null);
-  if (both.length === 0) return [made("p", "All samples were discarded.", "hint")];
+  if (both.length === 0) return [htmlElement("p", "All samples were discarded.", "hint")];
   const format = scaled(samples.unit);
   return [strip(samples, pairs.length, both, format), legend(), numbers(samples, pairs.length, format)];
 }
@@ -147,28 +147,28 @@ function strip(samples, count, both, format) {
   const room = (high - low) * 0.08 || Math.abs(high) * 0.01 || 1;
   const x = (pair) => left + ((pair + 0.5) / count) * (width - left - right);
   const y = (value) => top + (1 - (value - low + room) / (high - low + 2 * room)) * (height - top - bottom);
-  const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, class: "strip", role: "img", "aria-label": "Samples of base and patch, pair by pair; the table below holds the numbers" });
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, class: "strip", role: "img", "aria-label": "Samples of base and patch, pair by pair; the table below holds the numbers" });
   for (const value of [low, (low + high) / 2, high]) {
-    svg.append(drawn("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
-    svg.append(drawn("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, format(value)));
+    svg.append(svgElement("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
+    svg.append(svgElement("text", { x: left - 8, y: y(value) + 4, "text-anchor": "end" }, format(value)));
   }
   const every = Math.max(1, Math.ceil(count / 16));
   for (let pair = 0; pair < count; pair += 1) {
     const base = samples.base[pair] ?? null;
     const patch = samples.patch[pair] ?? null;
-    if (pair % every === 0) svg.append(drawn("text", { x: x(pair), y: height - 6, "text-anchor": "middle" }, pair + 1));
-    if (base !== null && patch !== null) svg.append(drawn("line", { class: "pair", x1: x(pair), x2: x(pair), y1: y(base), y2: y(patch) }));
-    if (base !== null) svg.append(drawn("circle", { class: "base", cx: x(pair), cy: y(base), r: 4 }));
-    if (patch !== null) svg.append(drawn("rect", { class: "patch", x: x(pair) - 3.5, y: y(patch) - 3.5, width: 7, height: 7 }));
+    if (pair % every === 0) svg.append(svgElement("text", { x: x(pair), y: height - 6, "text-anchor": "middle" }, pair + 1));
+    if (base !== null && patch !== null) svg.append(svgElement("line", { class: "pair", x1: x(pair), x2: x(pair), y1: y(base), y2: y(patch) }));
+    if (base !== null) svg.append(svgElement("circle", { class: "base", cx: x(pair), cy: y(base), r: 4 }));
+    if (patch !== null) svg.append(svgElement("rect", { class: "patch", x: x(pair) - 3.5, y: y(patch) - 3.5, width: 7, height: 7 }));
   }
   return svg;
 }
 
 function legend() {
-  const text = made("p", undefined, "legend");
+  const text = htmlElement("p", undefined, "legend");
   const key = (className) => {
-    const svg = drawn("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true", class: "strip-key" });
-    svg.append(className === "base" ? drawn("circle", { class: "base", cx: 6, cy: 6, r: 4 }) : drawn("rect", { class: "patch", x: 2.5, y: 2.5, width: 7, height: 7 }));
+    const svg = svgElement("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true", class: "strip-key" });
+    svg.append(className === "base" ? svgElement("circle", { class: "base", cx: 6, cy: 6, r: 4 }) : svgElement("rect", { class: "patch", x: 2.5, y: 2.5, width: 7, height: 7 }));
     return svg;
   };
   text.append(key("base"), " base ", key("patch"), " patch, one column per pair in the order measured");
@@ -176,30 +176,30 @@ function legend() {
 }
 
 function numbers(samples, count, format) {
-  const details = made("details");
-  details.append(made("summary", "Exact numbers"));
-  const table = made("table");
-  const head = made("tr");
+  const details = htmlElement("details");
+  details.append(htmlElement("summary", "Exact numbers"));
+  const table = htmlElement("table");
+  const head = htmlElement("tr");
   for (const name of ["Pair", "Base", "Patch", "Patch ÷ base"]) {
-    const cell = made("th", name, "number");
+    const cell = htmlElement("th", name, "number");
     cell.scope = "col";
     head.append(cell);
   }
-  table.append(made("thead"), made("tbody"));
+  table.append(htmlElement("thead"), htmlElement("tbody"));
   table.tHead.append(head);
   for (let pair = 0; pair < count; pair += 1) {
     const [base, patch] = [samples.base[pair] ?? null, samples.patch[pair] ?? null];
-    const row = made("tr");
-    row.append(made("td", pair + 1, "number"));
+    const row = htmlElement("tr");
+    row.append(htmlElement("td", pair + 1, "number"));
     for (const value of [base, patch]) {
-      const cell = made("td", value === null ? "discarded" : String(value), "number");
+      const cell = htmlElement("td", value === null ? "discarded" : String(value), "number");
       cell.title = format(value);
       row.append(cell);
     }
-    row.append(made("td", base && patch !== null ? (patch / base).toFixed(4) : "–", "number"));
+    row.append(htmlElement("td", base && patch !== null ? (patch / base).toFixed(4) : "–", "number"));
     table.tBodies[0].append(row);
   }
-  const scroll = made("div", undefined, "scroll");
+  const scroll = htmlElement("div", undefined, "scroll");
   scroll.append(table);
   details.append(scroll);
   return details;

@@ -1,4 +1,4 @@
-// Keys and anchors that every page has.
+// Keys and anchors of every page.
 
 document.addEventListener("keydown", (event) => {
   const target = event.target;

@@ -1,6 +1,6 @@
-// A page that waits for something looks again, without moving what is being read.
+// Reloads the content of a page that waits for something, and keeps the scroll position.
 
-async function lookAgain() {
+async function reload() {
   const main = document.querySelector("main[data-refresh]");
   if (!main) return;
   try {
@@ -11,14 +11,14 @@ async function lookAgain() {
       if (fresh && fresh.innerHTML !== main.innerHTML) main.replaceWith(fresh);
     }
   } catch {
-    // The service is being restarted: the next look will tell.
+    // The service is restarting: the next attempt will succeed.
   }
   plan();
 }
 
 function plan() {
   const main = document.querySelector("main[data-refresh]");
-  if (main) setTimeout(lookAgain, 1000 * Number(main.dataset.refresh));
+  if (main) setTimeout(reload, 1000 * Number(main.dataset.refresh));
 }
 
 plan();

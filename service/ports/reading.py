@@ -44,7 +44,7 @@ class ChangeReading(Protocol):
 
 
 class BuildReading(Protocol):
-    """Runs, builds, and what they measured."""
+    """Runs and builds, with their comparisons and samples."""
 
     def run(self, run_id: int) -> RunWithBuilds:
         """Return a run with its builds."""

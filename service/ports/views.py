@@ -1,4 +1,4 @@
-"""Views: what the pages show, and what the HTTP API answers as it is.
+"""Views: the values that the pages show and that the HTTP API answers.
 
 A field's ``metadata`` describes the field in the API's document. All times are in UTC.
 """
@@ -125,7 +125,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What a person decided about a patch set."""
+    """A person's decision about a patch set."""
 
     kind: OverrideKind = field(
         metadata={"description": "an undo revokes the overrides and accepts before it"}
@@ -231,7 +231,7 @@ class RunWithBuilds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildDetail:
-    """A build with where it ran. ``log`` is the artifact that holds its log."""
+    """A build with the environment it ran in. ``log`` is the artifact that holds its log."""
 
     build: Build
     runs: tuple[Run, ...]
@@ -382,7 +382,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesVotingStatus:
-    """What a machine's A/A sessions say about a series, as the job's newest session was configured."""
+    """The voting status of a series on a machine, by the policy of the job's newest A/A session."""
 
     machine: str
     series: Series

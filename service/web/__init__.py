@@ -1,1 +1,1 @@
-"""The HTTP interface: API, webhook, health; every router is made from what it is handed."""
+"""The HTTP interface: API, webhook, health; a factory creates each router."""

@@ -1,4 +1,4 @@
-"""The web application put together from routers that are handed in."""
+"""The web application, assembled from routers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def assemble(
     routers: Sequence[APIRouter], *, version: str, inline_style_paths: Collection[str] = ()
 ) -> FastAPI:
-    """An application with these routes, security headers, and a problem for every error.
+    """Create an application with these routes, security headers, and a problem for every error.
 
     Args:
         routers: from the factories of this package and of the pages.

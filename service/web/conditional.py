@@ -1,4 +1,4 @@
-"""Answers that are sent only when the reader does not hold them yet."""
+"""Conditional answers: sent only if the client does not have them yet."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class ConditionalRoute(APIRoute):
-    """A route whose answers carry a weak ETag of their body; 304 where ``If-None-Match`` names it."""
+    """A route that adds a weak ETag of the body, and answers 304 if ``If-None-Match`` names it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler with the comparison around it."""
+        """Return the handler with the comparison around it."""
         handle = super().get_route_handler()
 
         async def handle_conditionally(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Answers what Gerrit's Checks tab shows of a patch set, to pages of that Gerrit only."""
+"""The route behind Gerrit's Checks tab, which only pages of that Gerrit may read."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from service.ports.reading import Reading
     from service.ports.views import Build, Comparison
 
-_MOST_ROUNDS: Final = 20  # the newest of a patch set: each costs a look into the store
+_MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
 
 def create_gerrit_checks(reading: Reading, links: Links, origin: str) -> APIRouter:
-    """The route that the plugin in Gerrit's pages asks.
+    """Create the route that the plugin in Gerrit's pages requests.
 
     Args:
-        reading: where everything shown comes from.
-        links: where our pages are.
-        origin: of Gerrit's pages, as :func:`origin_of` has it; empty: no page of another origin may read.
+        reading: the read port behind the answers.
+        links: addresses of Benchgate's pages.
+        origin: of Gerrit's pages, from :func:`origin_of`; empty: no page of another origin may read.
     """
     router = APIRouter(prefix="/api/v1/gerrit", route_class=_route_for(origin), responses=RESPONSES)
 
@@ -48,23 +48,23 @@ def create_gerrit_checks(reading: Reading, links: Links, origin: str) -> APIRout
         sha: Annotated[str, Query(pattern="^([0-9a-f]{40,64})?$", description="the commit, if known")] = "",
         repo: Annotated[str, Query(max_length=500, description="the project, if known")] = "",
     ) -> FetchResponse:
-        """Every build of a patch set in the shape of the Checks API's `FetchResponse`."""
-        found = reading.patch_set(change, patchset)
+        """Every build of a patch set, as the `FetchResponse` of Gerrit's Checks API."""
+        detail = reading.patch_set(change, patchset)
         # A number alone may be another server's.
-        if sha not in {"", found.patch_set.revision} or repo not in {"", found.change.project}:
-            raise NotFound(f"change {change}, patch set {patchset} is another one here")
-        checks = [run.id for run in found.runs if run.kind is RunKind.CHECK][:_MOST_ROUNDS]
-        rounds = [reading.run(each) for each in reversed(checks)]
-        return FetchResponse(runs=check_runs(rounds, read_rows, links))
+        if sha not in {"", detail.patch_set.revision} or repo not in {"", detail.change.project}:
+            raise NotFound(f"change {change}, patch set {patchset} is a different one on this service")
+        newest_first = [run.id for run in detail.runs if run.kind is RunKind.CHECK][:_MOST_RUNS]
+        runs = [reading.run(run_id) for run_id in reversed(newest_first)]
+        return FetchResponse(runs=check_runs(runs, read_rows, links))
 
     return router
 
 
 def origin_of(url: str) -> str:
-    """Where the pages of an address come from, as browsers write it: ``https://host[:port]``.
+    """Return the origin of a URL as browsers write it: ``https://host[:port]``; empty for an empty URL.
 
     Raises:
-        BadInput: it is no address of a web server; empty is allowed, and its own origin.
+        BadInput: the URL is not that of a web server.
     """
     if not url:
         return ""
@@ -79,16 +79,16 @@ def origin_of(url: str) -> str:
 
 def _route_for(origin: str) -> type[ConditionalRoute]:
     class OpenRoute(ConditionalRoute):
-        """A route whose answers, errors too, pages of one other origin may read without credentials."""
+        """A route whose answers and errors pages of one other origin may read, without credentials."""
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-            is_ours = bool(origin) and Headers(scope=scope).get("origin") == origin
+            is_allowed = bool(origin) and Headers(scope=scope).get("origin") == origin
 
             async def send_opened(message: Message) -> None:
                 if message["type"] == "http.response.start" and origin:
                     headers = MutableHeaders(scope=message)
                     headers.add_vary_header("Origin")
-                    if is_ours:
+                    if is_allowed:
                         headers["Access-Control-Allow-Origin"] = origin
                 await send(message)
 

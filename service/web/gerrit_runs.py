@@ -1,4 +1,4 @@
-"""How the builds of a patch set read in Gerrit's Checks tab."""
+"""The builds of a patch set as Gerrit's Checks tab shows them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STATUS: Final[Mapping[BuildState, RunStatus]] = MappingProxyType(
         BuildState.FINISHED: RunStatus.COMPLETED,
     }
 )
-# Without a default on purpose, like the vote. None: there is nothing to tell.
+# Without a default on purpose, like the vote. None: there is no result to show.
 _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
     {
         Outcome.PASSED: Category.SUCCESS,
@@ -53,29 +53,29 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
 )
 
 
-def check_runs(rounds: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
-    """A run for every build of a patch set's rounds, job by job, the attempts of each oldest first.
+def check_runs(runs: Sequence[RunWithBuilds], read_rows: ReadRows, links: Links) -> tuple[CheckRun, ...]:
+    """Return a check run for every build of a patch set's runs, by job, the attempts of each oldest first.
 
     Args:
-        rounds: of the patch set, oldest first.
-        read_rows: the comparisons of a finished build.
-        links: where our pages are.
+        runs: of the patch set, oldest first.
+        read_rows: returns the comparisons of a finished build.
+        links: addresses of Benchgate's pages.
     """
     attempts: dict[str, dict[int, tuple[BuildOfRun, RunWithBuilds]]] = {}
-    for found in rounds:
-        for build in found.builds:
-            # It keeps its place among the attempts, and is read as its newest round has it.
-            attempts.setdefault(build.job, {})[build.id] = (build, found)
+    for run in runs:
+        for build in run.builds:
+            # A reused build keeps its place among the attempts, and is shown as part of its newest run.
+            attempts.setdefault(build.job, {})[build.id] = (build, run)
     return tuple(
-        _run(build, number, found, _findings(build, read_rows), links)
+        _check_run(build, number, run, _findings(build, read_rows), links)
         for builds in attempts.values()
-        for number, (build, found) in enumerate(builds.values(), start=1)
+        for number, (build, run) in enumerate(builds.values(), start=1)
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What is known of a build beside its summary: who excused it, and the largest changes either way."""
+    """The override that waives a build, and its largest changes for the worse and the better."""
 
     override: str
     worst: Comparison | None
@@ -92,33 +92,33 @@ def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
     )
 
 
-def _run(build: Build, attempt: int, found: RunWithBuilds, findings: _Findings, links: Links) -> CheckRun:
+def _check_run(build: Build, attempt: int, run: RunWithBuilds, findings: _Findings, links: Links) -> CheckRun:
     return CheckRun(
-        change=found.run.change,
-        patchset=found.run.patch_set,
+        change=run.run.change,
+        patchset=run.run.patch_set,
         attempt=attempt,
         external_id=str(BuildName(build.job, build.number)),
         check_name=build.job,
         check_link=_page_of(build, links),
         status=_STATUS[build.state],
         status_description=_status(build),
-        label_name=found.run.label if build.is_voting else None,
+        label_name=run.run.label if build.is_voting else None,
         scheduled_timestamp=build.created_at,
         started_timestamp=build.started_at,
         finished_timestamp=build.finished_at,
-        results=_results(build, findings, _links(build, found.run.id, links)),
+        results=_results(build, findings, _links(build, run.run.id, links)),
     )
 
 
 def _status(build: Build) -> str:
-    where = f" on {plain(build.machine, 100)}" if build.machine else ""
+    machine = f" on {plain(build.machine, 100)}" if build.machine else ""
     match build.state:
         case BuildState.QUEUED:
-            return f"waits for a machine of the pool {plain(build.pool, 100)}"
+            return f"waiting for a machine of pool {plain(build.pool, 100)}"
         case BuildState.RUNNING:
-            return f"{plain(build.phase, 100) or 'running'}{where}"
+            return f"{plain(build.phase, 100) or 'running'}{machine}"
         case BuildState.EXECUTED:
-            return f"measured{where}; the results are being analysed"
+            return f"measured{machine}; analysing the results"
         case BuildState.FINISHED:
             return ": ".join(filter(None, (build.outcome, *_causes(build)[:1])))
 
@@ -146,13 +146,13 @@ def _results(build: Build, findings: _Findings, links: tuple[Link, ...]) -> tupl
 
 
 def _category(outcome: Outcome, build: Build, findings: _Findings) -> Category | None:
-    """How much it matters: a failure that does not count keeps nobody from submitting."""
+    """Return how much the outcome matters: only a failure that counts prevents submitting."""
     category = _CATEGORIES[outcome]
     if CONSEQUENCES[outcome].counts is Counts.FAIL:
         ballot = Ballot(outcome, is_voting=build.is_voting, is_waived=bool(findings.override))
         return category if ballot.counts is Counts.FAIL else Category.WARNING
     has_news = findings.worst is not None or findings.best is not None
-    # Gerrit folds away what succeeded; what changed is worth a look.
+    # Gerrit collapses successes; a change in performance is worth a look.
     return Category.INFO if category is Category.SUCCESS and has_news else category
 
 
@@ -163,9 +163,9 @@ def _tags(outcome: Outcome, build: Build, findings: _Findings) -> Iterable[Tag]:
     if findings.override:
         yield Tag(name="overridden", tooltip=findings.override, color="purple")
     if outcome is Outcome.INFRASTRUCTURE:
-        yield Tag(name="infra", tooltip="not the change's fault", color="yellow")
+        yield Tag(name="infra", tooltip="caused by the infrastructure, not by the change", color="yellow")
     if build.machine:
-        yield Tag(name=plain(build.machine, 40), tooltip="where it was measured")
+        yield Tag(name=plain(build.machine, 40), tooltip="the machine that measured")
 
 
 def _change_tag(row: Comparison) -> Tag:
@@ -183,7 +183,7 @@ def _most(
 
 
 def _worsening(row: Comparison) -> float:
-    """How many times as bad it is."""
+    """Return by which factor the metric got worse."""
     ratio = row.ratio or 1.0
     return ratio if row.better is Better.LOWER else 1 / ratio
 
@@ -191,20 +191,20 @@ def _worsening(row: Comparison) -> float:
 def _links(build: Build, run_id: int, links: Links) -> tuple[Link, ...]:
     page = _page_of(build, links)
     name = BuildName(build.job, build.external_number or build.number)
-    found = (
+    common = (
         Link(url=page, tooltip=f"Build {name}", primary=True, icon="external"),
-        Link(url=links.run(run_id), tooltip="All builds of this round", icon="view_timeline"),
+        Link(url=links.run(run_id), tooltip="All builds of this run", icon="view_timeline"),
     )
-    # The page of a build also says so where it left no log; another CI keeps its logs itself.
-    return found if build.url else (*found, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
+    # A build of another CI has its log there.
+    return common if build.url else (*common, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
 
 
 def _page_of(build: Build, links: Links) -> str:
-    """Where messages say that it is."""
+    """Return the address that messages have."""
     return build.url or links.build(BuildName(build.job, build.number))
 
 
 def _causes(build: Build) -> tuple[str, ...]:
     kept = tuple(plain(cause, _MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
-    left = len(build.causes) - len(kept)
-    return (*kept, f"… and {left} more") if left else kept
+    omitted = len(build.causes) - len(kept)
+    return (*kept, f"… and {omitted} more") if omitted else kept

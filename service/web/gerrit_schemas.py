@@ -1,4 +1,4 @@
-"""The shapes that Gerrit's Checks tab takes: names and values as in its API for plugins."""
+"""The answer for Gerrit's Checks tab, with the names and values of Gerrit's Checks API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SUMMARY = 80  # more is cut off by Gerrit
 
 
 class RunStatus(StrEnum):
-    """How far an attempt is."""
+    """The progress of an attempt."""
 
     RUNNABLE = "RUNNABLE"
     SCHEDULED = "SCHEDULED"
@@ -22,7 +22,7 @@ class RunStatus(StrEnum):
 
 
 class Category(StrEnum):
-    """How much a result matters to who wants to submit; an error is what keeps from it."""
+    """The weight of a result for somebody who wants to submit; an error prevents it."""
 
     SUCCESS = "SUCCESS"
     INFO = "INFO"
@@ -35,7 +35,7 @@ class _Shape(BaseModel):
 
 
 class Tag(_Shape):
-    """A short word beside a result."""
+    """A short label beside a result."""
 
     name: str
     tooltip: str | None = None
@@ -43,7 +43,7 @@ class Tag(_Shape):
 
 
 class Link(_Shape):
-    """An icon that leads to one of our pages."""
+    """An icon that links to one of Benchgate's pages."""
 
     url: str
     tooltip: str
@@ -52,7 +52,7 @@ class Link(_Shape):
 
 
 class CheckResult(_Shape):
-    """What a finished build found. ``message`` is plain text, a cause per paragraph."""
+    """The result of a finished build. ``message`` is plain text, with one cause per paragraph."""
 
     external_id: str
     category: Category
@@ -73,7 +73,7 @@ class CheckRun(_Shape):
     check_link: str
     status: RunStatus
     status_description: str
-    label_name: Annotated[str | None, Field(description="the label that the build may keep from a +1")]
+    label_name: Annotated[str | None, Field(description="the label that the build votes on")]
     scheduled_timestamp: datetime
     started_timestamp: datetime | None
     finished_timestamp: datetime | None
@@ -81,7 +81,7 @@ class CheckRun(_Shape):
 
 
 class FetchResponse(_Shape):
-    """What the tab shows of a patch set; times are texts here, which the plugin turns into dates."""
+    """The builds of a patch set; times are texts, which the plugin turns into dates."""
 
     response_code: Literal["OK"] = "OK"
     runs: tuple[CheckRun, ...]

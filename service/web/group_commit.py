@@ -1,4 +1,4 @@
-"""Stores what arrives at the same time in one transaction."""
+"""Group commit: bodies that arrive at the same time are stored in one transaction."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _Waiting: TypeAlias = tuple[bytes, "asyncio.Future[int | None]"]
 
 
 class GroupCommit:
-    """Lets what arrives while a transaction runs wait for it, and stores it together in the next one.
+    """A queue of bodies: those that arrive while a transaction runs are stored together in the next one.
 
-    The first to arrive waits for nobody. Used from one event loop.
+    A body that arrives while none runs is stored at once. Use it from one event loop.
 
     Args:
-        store: stores bodies, all or none; the number of each, None where it cannot be read. Called in a
-            thread, never twice at the same time.
+        store: stores bodies, all or none, and returns the number of each, None if it cannot be read.
+            Called in a thread, never twice at the same time.
     """
 
     def __init__(self, store: Callable[[Sequence[bytes]], Sequence[int | None]]) -> None:
@@ -34,10 +34,10 @@ class GroupCommit:
         self._work: asyncio.Task[None] | None = None
 
     async def add(self, body: bytes) -> int | None:
-        """What ``store`` returns for a body, once it is stored.
+        """Store a body, and return what ``store`` returns for it.
 
         Raises:
-            Transient: it cannot be stored now, nor can anything else that waits.
+            Transient: neither it nor any other waiting body can be stored now.
         """
         number: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((body, number))
@@ -53,18 +53,18 @@ class GroupCommit:
     async def _store_all(self, together: Sequence[_Waiting]) -> None:
         try:
             numbers = await asyncio.to_thread(self._store, [body for body, _ in together])
-        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+        except Exception as error:  # noqa: BLE001 - the waiting callers receive it
             if len(together) > 1 and not isinstance(error, Transient):
-                # What can never be stored takes none of the others with it.
+                # A body that can never be stored must not fail the others.
                 _LOG.warning("webhook.stored_apart", events=len(together), error=repr(error))
-                for each in together:
-                    await self._store_all([each])
+                for one in together:
+                    await self._store_all([one])
                 return
             if isinstance(error, Transient):
-                # Who came meanwhile would only wait for the same fault.
+                # Bodies that arrived meanwhile would only wait for the same fault.
                 together, self._waiting = [*together, *self._waiting], []
             for _, waiting in together:
-                if not waiting.done():  # who waited may be gone
+                if not waiting.done():  # the caller may be gone
                     waiting.set_exception(error)
         else:
             for (_, waiting), number in zip(together, numbers, strict=True):

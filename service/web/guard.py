@@ -1,4 +1,4 @@
-"""What surrounds every request: an id, security headers, HEAD, an answer when the code behind it fails."""
+"""The middleware around every request: an id, security headers, HEAD, and an answer to every failure."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Guard:
-    """ASGI middleware. HEAD is answered as GET is, with the body left out.
+    """ASGI middleware. It answers HEAD as GET, without the body.
 
     Args:
-        app: what it surrounds.
-        inline_style_paths: pages whose chart library sets styles on elements; all others may not.
+        app: the application.
+        inline_style_paths: pages whose chart library sets styles on elements; no others may.
     """
 
     def __init__(self, app: ASGIApp, *, inline_style_paths: Collection[str] = ()) -> None:
@@ -45,7 +45,7 @@ class Guard:
         self._inline_style_paths = frozenset(inline_style_paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,22 +59,22 @@ class Guard:
             nonlocal is_started
             if message["type"] == "http.response.start":
                 is_started = True
-                found = MutableHeaders(scope=message)
+                given = MutableHeaders(scope=message)
                 for name, value in headers.items():
-                    found.setdefault(name, value)
+                    given.setdefault(name, value)
             elif is_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
 
         try:
-            # A copy: the server must go on knowing that no body is expected.
+            # A copy, because the server must still see HEAD: it then expects no body.
             inner = {**scope, "method": "GET"} if is_head else scope
             await self._app(inner, receive, send_guarded)
         except Exception:
             _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
             if is_started:
                 raise
-            answer = problem(500, "the service could not do this", path="", request_id=request_id)
+            answer = problem(500, "the service failed to handle this request", path="", request_id=request_id)
             await answer(scope, receive, send_guarded)
 
     def _headers(self, path: str, request_id: str) -> dict[str, str]:

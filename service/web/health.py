@@ -1,4 +1,4 @@
-"""What tells machines whether the service is well."""
+"""Health checks and metrics for monitoring."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
 
     from service.domain.health import Condition
-    from service.ports.reading import Reading
+    from service.ports.reading import MachineReading
 
 
 def create_health(
-    reading: Reading,
+    reading: MachineReading,
     registry: CollectorRegistry,
     *,
     patience: Patience | None = None,
     checks: Mapping[str, Callable[[], str]] | None = None,
 ) -> APIRouter:
-    """``/healthz``, ``/readyz`` and ``/metrics``.
+    """Create ``/healthz``, ``/readyz`` and ``/metrics``.
 
     Args:
-        reading: where the facts come from.
-        registry: the metrics that are shown; the facts are added to it.
+        reading: the read port behind the facts.
+        registry: the metrics of this process; gauges of the facts are added to it.
         patience: how long something may wait.
-        checks: further parts by name (``queue``); each returns what is wrong, empty when nothing is.
+        checks: further checks by name (``queue``); each returns the problem, empty if there is none.
     """
     allowed = patience or Patience()
     registry.register(_Facts(reading))
@@ -48,17 +48,17 @@ def create_health(
 
     @router.get("/readyz")
     def readyz() -> JSONResponse:
-        wrong = [f"{name}: {text}" for name, check in (checks or {}).items() if (text := check())]
+        problems = [f"{name}: {text}" for name, check in (checks or {}).items() if (text := check())]
         facts: dict[str, Any] = {}
         try:
             condition = reading.condition()
         except Transient as error:
-            wrong.append(str(error))
+            problems.append(str(error))
         else:
-            wrong.extend(degradations(condition, allowed))
+            problems.extend(degradations(condition, allowed))
             facts = _facts(condition, reading)
-        body = {"status": "degraded" if wrong else "ready", "degraded": wrong, "facts": facts}
-        return JSONResponse(body, status_code=503 if wrong else 200, headers={"Cache-Control": "no-store"})
+        body = {"status": "degraded" if problems else "ready", "degraded": problems, "facts": facts}
+        return JSONResponse(body, status_code=503 if problems else 200, headers={"Cache-Control": "no-store"})
 
     @router.get("/metrics")
     def metrics() -> Response:
@@ -67,7 +67,7 @@ def create_health(
     return router
 
 
-def _facts(condition: Condition, reading: Reading) -> dict[str, Any]:
+def _facts(condition: Condition, reading: MachineReading) -> dict[str, Any]:
     return {
         "now": _text(condition.now),
         "oldest_unhandled_event_at": _text(condition.oldest_unhandled_event_at),
@@ -84,7 +84,7 @@ def _facts(condition: Condition, reading: Reading) -> dict[str, Any]:
             for queue in condition.queues
         ],
         "heartbeats": {heartbeat.part: _text(heartbeat.beat_at) for heartbeat in condition.heartbeats},
-        "machines": {each.name: _text(each.last_seen_at) for each in reading.machines()},
+        "machines": {machine.name: _text(machine.last_seen_at) for machine in reading.machines()},
     }
 
 
@@ -93,17 +93,17 @@ def _text(moment: datetime | None) -> str | None:
 
 
 class _Facts(Collector):
-    """The facts as gauges, read when they are asked for; a database that is away is itself a fact."""
+    """Collector of the facts as gauges; it reads them on request, and reports a database that is down."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: MachineReading) -> None:
         self._reading = reading
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing: registering must not need the database."""
+        """Describe nothing, because registering must not need the database."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        """The gauges."""
+        """Read the facts as gauges."""
         try:
             condition = self._reading.condition()
         except Transient:
@@ -119,24 +119,30 @@ def _gauges(condition: Condition) -> Iterable[Metric]:
 
     yield GaugeMetricFamily(
         "benchgate_oldest_event_seconds",
-        "Age of the oldest event that is not handled.",
+        "Age of the oldest unhandled event.",
         age(condition.oldest_unhandled_event_at),
     )
     yield GaugeMetricFamily(
-        "benchgate_unsent_reviews", "Reviews that wait to be posted.", condition.unsent_reviews
+        "benchgate_unsent_reviews", "Reviews waiting to be posted.", condition.unsent_reviews
     )
     yield GaugeMetricFamily(
         "benchgate_oldest_review_seconds",
-        "Age of the oldest review that waits.",
+        "Age of the oldest review waiting to be posted.",
         age(condition.oldest_unsent_review_at),
     )
-    yield GaugeMetricFamily("benchgate_abandoned_steps", "Steps given up.", condition.abandoned_steps)
-    waiting = GaugeMetricFamily("benchgate_queued_builds", "Builds that wait.", labels=["pool"])
-    oldest = GaugeMetricFamily("benchgate_oldest_build_seconds", "Age of the oldest.", labels=["pool"])
+    yield GaugeMetricFamily(
+        "benchgate_abandoned_steps", "Steps abandoned after repeated failures.", condition.abandoned_steps
+    )
+    waiting = GaugeMetricFamily("benchgate_queued_builds", "Builds waiting for a machine.", labels=["pool"])
+    oldest = GaugeMetricFamily(
+        "benchgate_oldest_build_seconds", "Age of the oldest waiting build.", labels=["pool"]
+    )
     for queue in condition.queues:
         waiting.add_metric([queue.pool], queue.waiting)
         oldest.add_metric([queue.pool], age(queue.oldest_at))
-    beats = GaugeMetricFamily("benchgate_pulse_seconds", "Since the last sign of life.", labels=["part"])
+    beats = GaugeMetricFamily(
+        "benchgate_pulse_seconds", "Time since the part's last heartbeat.", labels=["part"]
+    )
     for heartbeat in condition.heartbeats:
         beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
     yield from (waiting, oldest, beats)

@@ -1,4 +1,4 @@
-"""How every error of the HTTP interface is answered: as a problem with the request's id."""
+"""Problems (RFC 9457): the answer to every error of the HTTP interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 _MOST_ERRORS = 20
-# What the OpenAPI document says of every operation that is given something.
+# In the OpenAPI document of every operation with parameters.
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {
         "description": HTTPStatus(status).phrase,
@@ -46,7 +46,7 @@ def problem(
     errors: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer that tells of a problem."""
+    """Return a problem as the answer."""
     body = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
@@ -64,7 +64,7 @@ def problem(
 
 
 def request_id_of(request: Request) -> str:
-    """The id under which the log speaks of a request."""
+    """Return the id of a request in the log."""
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
@@ -80,10 +80,10 @@ async def _http_error(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - ditto
     errors = [
-        plain(f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}")
-        for each in error.errors()[:_MOST_ERRORS]
+        plain(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
+        for fault in error.errors()[:_MOST_ERRORS]
     ]
-    return _answer(request, 422, "the request does not have the expected form", errors=errors)
+    return _answer(request, 422, "the request is not valid", errors=errors)
 
 
 async def _known_error(request: Request, error: Exception) -> Response:
@@ -93,4 +93,4 @@ async def _known_error(request: Request, error: Exception) -> Response:
         return _answer(request, 400, str(error))
     if isinstance(error, Transient):
         return _answer(request, 503, str(error), headers={"Retry-After": "5"})
-    return _answer(request, 500, "the service could not do this")
+    return _answer(request, 500, "the service failed to handle this request")

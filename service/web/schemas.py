@@ -44,7 +44,7 @@ class SeriesPage:
 
 
 class VotingStatus(BaseModel):
-    """What comparisons of programs with themselves (A/A) say about a series on a machine."""
+    """The noise and false alarms of a series, from comparisons of programs with themselves (A/A)."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -89,7 +89,7 @@ class BuildWithComparisons(views.BuildOfRun):
     @classmethod
     def of(cls, build: views.BuildOfRun, rows: Sequence[views.Comparison]) -> BuildWithComparisons:
         """Add comparisons to a build."""
-        values: dict[str, Any] = {each.name: getattr(build, each.name) for each in fields(build)}
+        values: dict[str, Any] = {item.name: getattr(build, item.name) for item in fields(build)}
         return cls(**values, comparisons=tuple(rows))
 
 

@@ -1,4 +1,4 @@
-"""Where events come in: the only route that changes anything."""
+"""The webhook that receives events: the only route that changes anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 _LOG = structlog.get_logger(__name__)
-_SHORTEST_SECRET: Final = 16  # what a person may type by hand is too easily guessed
+_SHORTEST_SECRET: Final = 16  # a shorter one is too easily guessed
 
 
 def create_webhooks(
@@ -29,61 +29,61 @@ def create_webhooks(
     receive: Callable[[Sequence[bytes]], Sequence[int | None]],
     registry: CollectorRegistry,
 ) -> APIRouter:
-    """The route on which Gerrit's webhooks plug-in reports events.
+    """Create the route to which Gerrit's webhooks plug-in reports events.
 
     Args:
-        secrets: those that are accepted; two while one replaces the other, none closes the route.
-        receive: stores the bodies of events, all or none; the number of each, None where it is no event.
-            Called in a thread; may raise Transient.
-        registry: where the events are counted.
+        secrets: the accepted secrets; two while one replaces the other, none closes the route.
+        receive: stores the bodies of events, all or none, and returns the number of each, None if it is
+            not an event. Called in a thread; may raise Transient.
+        registry: the metrics to which the count of events is added.
 
     Raises:
-        ValueError: a secret is too short to be one.
+        ValueError: a secret is too short.
     """
     if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
         raise ValueError(f"a webhook secret needs at least {_SHORTEST_SECRET} characters")
     intake = GroupCommit(receive)
     known = tuple(secret.encode() for secret in secrets)
-    counted = Counter(
-        "benchgate_webhook_events", "Events that came in by webhook.", ["outcome"], registry=registry
+    events = Counter(
+        "benchgate_webhook_events", "Events received by webhook.", ["outcome"], registry=registry
     )
     router = APIRouter()
 
     @router.post("/webhooks/gerrit/{secret}", status_code=204, include_in_schema=False)
     async def receive_event(secret: str, request: Request) -> Response:
-        path = "/webhooks/gerrit"  # without the secret: this ends up in answers
+        path = "/webhooks/gerrit"  # without the secret, because answers contain it
         request_id = request_id_of(request)
         if not _is_known(secret, known):
-            return problem(404, "there is nothing here", path=path, request_id=request_id)
+            return problem(404, "there is no such route", path=path, request_id=request_id)
         body = await _read(request)
         if body is None:
-            counted.labels("too large").inc()
+            events.labels("too large").inc()
             detail = f"an event has at most {MAX_BYTES >> 10} KiB"
             return problem(413, detail, path=path, request_id=request_id)
         try:
             number = await intake.add(body)
         except Transient as error:
-            # The server sends the event again. Answered here: elsewhere the path is part of the answer.
-            counted.labels("postponed").inc()
+            # The server sends the event again. Other handlers would put the path into the answer.
+            events.labels("postponed").inc()
             again = {"Retry-After": "5"}
             return problem(503, str(error), path=path, request_id=request_id, headers=again)
         if number is None:
-            # Accepted all the same: a 4xx would only make the server repeat it.
+            # Accepted nevertheless: after a 4xx the server would only send it again.
             _LOG.warning("webhook.unreadable", size=len(body), request_id=request_id)
-        counted.labels("unreadable" if number is None else "accepted").inc()
+        events.labels("unreadable" if number is None else "accepted").inc()
         return Response(status_code=204)
 
     return router
 
 
-def _is_known(secret: str, known: Sequence[bytes]) -> bool:
-    given = secret.encode(errors="replace")
-    # Every secret is compared, and in full: the time taken tells nothing of how far one matched.
-    return sum(hmac.compare_digest(given, each) for each in known) > 0
+def _is_known(text: str, known: Sequence[bytes]) -> bool:
+    given = text.encode(errors="replace")
+    # Every secret is compared in full, so that the time taken reveals nothing about a match.
+    return sum(hmac.compare_digest(given, secret) for secret in known) > 0
 
 
 async def _read(request: Request) -> bytes | None:
-    """The body; None as soon as it proves too large."""
+    """Read the body; None as soon as it proves too large."""
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced[:20]) > MAX_BYTES:
         return None

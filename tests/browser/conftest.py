@@ -1,4 +1,4 @@
-"""A headless Chromium that may leave this host for nothing."""
+"""A headless Chromium that must not contact another host."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
     opened = context.new_page()
     opened.on("dialog", refuse)
     opened.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    opened.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    opened.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     opened.on(
         "request",
-        lambda asked: None if asked.url.startswith((site, "data:", "blob:")) else faults.append(asked.url),
+        lambda request: (
+            None if request.url.startswith((site, "data:", "blob:")) else faults.append(request.url)
+        ),
     )
     yield opened
     context.close()

@@ -27,7 +27,7 @@ def drawn(page: Page, address: str) -> None:
     expect(page.locator("#chart")).to_have_attribute("data-state", "drawn")
 
 
-def test_from_the_list_a_click_leads_to_the_reasons_of_a_vote(page: Page) -> None:
+def test_a_click_in_the_list_opens_the_reasons_of_a_vote(page: Page) -> None:
     page.goto("/")
     row = page.locator("tr", has_text="MB-61234")
     expect(row).to_contain_text("−1")
@@ -72,7 +72,7 @@ def test_a_row_opens_to_its_samples_pair_by_pair(page: Page) -> None:
     expect(page.locator("svg.strip")).to_be_visible()
 
 
-def test_what_was_not_built_is_a_line_below_what_was(page: Page) -> None:
+def test_jobs_that_were_not_built_are_listed_below_the_builds(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
     expect(page.locator("section.build h2")).to_have_text([re.compile("kv-engine-cv-perf/5904"), "Not built"])
     line = page.locator("section.build", has_text="Not built").locator("li")
@@ -85,15 +85,15 @@ def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
     expect(page.locator("#v1 pre")).to_contain_text("Build Failed")
 
 
-def test_what_people_decided_stands_beside_the_builds_and_in_a_table(page: Page) -> None:
+def test_overrides_are_shown_with_the_builds_and_in_a_table(page: Page) -> None:
     page.goto(f"/changes/{OVERRIDDEN}")
-    expect(page.locator("section.build", has_text="kv_engine.linux/812").locator(".excused")).to_contain_text(
+    expect(page.locator("section.build", has_text="kv_engine.linux/812").locator(".waived")).to_contain_text(
         "overridden by Bob Reviewer: ep_unit_tests time out"
     )
     rows = page.locator("section:has(#overrides) tbody tr")
     expect(rows).to_have_count(5)
     expect(rows.locator("s")).to_have_count(1)
-    expect(rows.nth(3)).to_contain_text("taken back")
+    expect(rows.nth(3)).to_contain_text("revoked")
     expect(rows.nth(3).locator("s")).to_have_css("text-decoration-line", "line-through")
     expect(rows.nth(0).get_by_role("link", name="MB-37948")).to_have_attribute("rel", "noopener noreferrer")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -101,7 +101,7 @@ def test_what_people_decided_stands_beside_the_builds_and_in_a_table(page: Page)
 
 def test_alternatives_stand_side_by_side_and_lead_to_their_patch_sets(page: Page) -> None:
     page.goto(f"/changes/{ALTERNATIVES}")
-    section = page.locator("#across")
+    section = page.locator("#patch-sets")
     expect(section.locator("thead th")).to_have_text(
         ["Benchmark", "Parent", "Patch set 1", "Patch set 2", "Patch set 3"]
     )
@@ -113,11 +113,11 @@ def test_alternatives_stand_side_by_side_and_lead_to_their_patch_sets(page: Page
     expect(section.locator("a[aria-current]")).to_have_text("Patch set 1")
 
 
-def test_patch_sets_of_different_parents_say_so_and_name_them(page: Page) -> None:
+def test_patch_sets_with_different_parents_name_them(page: Page) -> None:
     page.goto(f"/changes/{REBASED}")
-    section = page.locator("#across")
+    section = page.locator("#patch-sets")
     expect(section).to_contain_text("The patch sets have different parents.")
-    expect(section).to_contain_text("The newest 6 patch sets with results are shown; 1 older one left out.")
+    expect(section).to_contain_text("The newest 6 patch sets with results are shown, without 1 older one.")
     parents = [f"{nth}" * 10 for nth in (9, 9, 5, 6, 7, 8)]
     expect(section.locator("thead code")).to_have_text(parents)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -127,14 +127,14 @@ def test_search_narrows_the_patch_sets_side_by_side_too(page: Page) -> None:
     page.goto(f"/changes/{ALTERNATIVES}")
     page.keyboard.press("/")
     page.keyboard.type("bytes")
-    expect(page.locator("#across tbody tr")).to_have_count(1)
+    expect(page.locator("#patch-sets tbody tr")).to_have_count(1)
     page.locator("#search").fill("nowhere")
-    expect(page.locator("#across .empty")).to_be_visible()
+    expect(page.locator("#patch-sets .empty")).to_be_visible()
 
 
 def test_a_change_with_one_measured_patch_set_has_nothing_beside_it(page: Page) -> None:
     page.goto(f"/changes/{HOSTILE_CHANGE}")
-    expect(page.locator("#across")).to_have_count(0)
+    expect(page.locator("#patch-sets")).to_have_count(0)
 
 
 @pytest.mark.parametrize("index", range(len(FOLDED)))
@@ -155,7 +155,7 @@ def test_a_hostile_name_is_shown_as_it_is_written(page: Page, index: int) -> Non
         "/job/kv-engine-cv-perf/6660/",
     ],
 )
-def test_hostile_text_adds_no_element_and_moves_nobody(page: Page, address: str) -> None:
+def test_hostile_text_adds_no_element_and_no_redirect(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("img[src=x], a[href*=evil], main b, main i, main script")).to_have_count(0)
     expect(page.locator("main")).not_to_contain_text("49")
@@ -175,7 +175,7 @@ def test_the_trend_draws_every_point(page: Page) -> None:
     expect(page.locator("#chart-data tbody tr")).to_have_count(69)
 
 
-def test_hovering_a_point_tells_subject_author_and_value(page: Page) -> None:
+def test_hovering_over_a_point_shows_subject_author_and_value(page: Page) -> None:
     drawn(page, "/trends?series=1")
     page.locator(".scatterlayer .trace").first.locator(".point").nth(24).hover(force=True)
     card = page.locator(".hoverlayer")

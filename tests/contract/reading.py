@@ -1,4 +1,4 @@
-"""What every read port promises of patch sets side by side; an adapter's tests inherit it."""
+"""The contract of reading patch sets side by side; the tests of an adapter inherit it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ const RUN = {
   ],
 };
 
-/** Gerrit's page with the plugin in it, and what was asked of either side. */
+/** Gerrit's page with the plugin in it, and the requests to both servers. */
 class Page {
   isSignedIn = true;
   posted = [];
@@ -119,7 +119,7 @@ test("the provider is registered once and polls every minute", () => {
   assert.equal(page.config.fetchPollingIntervalSeconds, 60);
 });
 
-test("the patch set is asked for by all its names, without credentials", async () => {
+test("a request names number, revision and project of the patch set, and has no credentials", async () => {
   await page.fetch();
   const [[url, options]] = page.asked;
   assert.equal(url, `${BENCHGATE}/api/v1/gerrit/checks?change=4712&patchset=2&sha=${SHA}&repo=kv+engine`);
@@ -145,34 +145,34 @@ test("a run comes through with its times as dates", async () => {
   assert.equal(message, `\`\`\`\n${text}\n\`\`\``);
 });
 
-test("a time that is missing or none is left out", async () => {
+test("a missing or invalid time is left out", async () => {
   const run = await page.run({ startedTimestamp: undefined, finishedTimestamp: "soon", results: undefined });
   assert.equal(run.startedTimestamp, undefined);
   assert.equal(run.finishedTimestamp, undefined);
   assert.deepEqual(run.results, []);
 });
 
-test("a patch set that is not known has no runs", async () => {
+test("an unknown patch set has no runs", async () => {
   page.answer = () => json({ status: 404 }, 404);
   assert.deepEqual(await page.fetch(), { responseCode: "OK", runs: [] });
 });
 
-test("an edit, which has no number, is not asked for", async () => {
+test("an edit has no number and is not requested", async () => {
   assert.deepEqual(await page.fetch({ patchsetNumber: 0 }), { responseCode: "OK", runs: [] });
   assert.deepEqual(page.asked, []);
 });
 
-test("a problem is shown with what it says", async () => {
+test("a problem is shown with its detail", async () => {
   page.answer = () => json({ detail: "the database does not answer" }, 503);
   assert.deepEqual(await page.fetch(), {
     responseCode: "ERROR",
-    errorMessage: "Benchgate answers 503: the database does not answer",
+    errorMessage: "Benchgate answered 503: the database does not answer",
   });
   page.answer = () => new Response("<h1>Bad gateway</h1>", { status: 502 });
-  assert.deepEqual(await page.fetch(), { responseCode: "ERROR", errorMessage: "Benchgate answers 502" });
+  assert.deepEqual(await page.fetch(), { responseCode: "ERROR", errorMessage: "Benchgate answered 502" });
 });
 
-test("a service that cannot be reached or understood is an error", async () => {
+test("an unreachable service and an unreadable answer are errors", async () => {
   page.answer = () => Promise.reject(new TypeError("Failed to fetch"));
   const { responseCode, errorMessage } = await page.fetch();
   assert.equal(responseCode, "ERROR");
@@ -181,7 +181,7 @@ test("a service that cannot be reached or understood is an error", async () => {
   assert.equal((await page.fetch()).responseCode, "ERROR");
 });
 
-test("who is not signed in is asked to, and led back", async () => {
+test("a person who is not signed in signs in and returns to the page", async () => {
   page.isSignedIn = false;
   const { responseCode, loginCallback } = await page.fetch();
   assert.equal(responseCode, "NOT_LOGGED_IN");
@@ -195,7 +195,7 @@ test("who is not signed in is asked to, and led back", async () => {
   assert.equal(page.wentTo, "/r/login/%2Fc%2Fkv_engine%2F%2B%2F4712%2F2%3Ftab%3Dchecks%23x");
 });
 
-test("what is not known to Gerrit's API does not reach it", async () => {
+test("values that Gerrit's API does not define do not reach it", async () => {
   const hostile = {
     status: "<b>",
     checkLink: "javascript:alert(1)",
@@ -228,7 +228,7 @@ test("what is not known to Gerrit's API does not reach it", async () => {
   assert.deepEqual([empty.summary, empty.tags, empty.links], ["", [], []]);
 });
 
-test("a message is no Markdown, whatever names it holds", async () => {
+test("a message is never Markdown, whatever names it contains", async () => {
   const message = "BM_Map<char*, char*> and [click](https://evil.example)\n```\n````\n# x";
   const [result] = (await page.run({ results: [{ ...RUN.results[0], message }] })).results;
   assert.equal(result.message, `\`\`\`\`\`\n${message}\n\`\`\`\`\``);
@@ -242,7 +242,7 @@ test("long lines of a message are wrapped and lose nothing", async () => {
   assert.equal(lines.join("").replaceAll(" ", ""), message.replaceAll(/\s/g, ""));
 });
 
-test("Run posts the command as the person who is signed in, and tells the tab twice", async () => {
+test("Run posts the command as the signed-in person, and updates the tab twice", async () => {
   const run = await page.run();
   const { message } = await press(named(run.actions, "Run"));
   assert.deepEqual(page.posted, [
@@ -254,7 +254,7 @@ test("Run posts the command as the person who is signed in, and tells the tab tw
   assert.equal(page.updates, 2);
 });
 
-test("a build on its way can be cancelled, one that is done cannot", async () => {
+test("an unfinished build can be cancelled, a finished one cannot", async () => {
   for (const status of ["SCHEDULED", "RUNNING"]) {
     const run = await page.run({ status, results: [] });
     assert.deepEqual(run.actions.map((action) => action.name), ["Cancel"]);
@@ -280,7 +280,7 @@ test("an error can be overridden with a bug and a reason", async () => {
   assert.deepEqual(warned.results[0].actions, []);
 });
 
-test("who thinks better of an override posts nothing", async () => {
+test("a cancelled override posts nothing", async () => {
   const override = named((await page.run()).results[0].actions, "Override");
   for (const answers of [[], ["MB-123"]]) {
     page.answers = answers;
@@ -309,7 +309,7 @@ test("a name that could be another command gets no buttons", async () => {
   }
 });
 
-test("buttons are where their commands count", async () => {
+test("buttons appear only if their commands have an effect", async () => {
   const attempts = [{ ...RUN }, { ...RUN, attempt: 2, status: "RUNNING", results: [] }];
   page.answer = () => json({ responseCode: "OK", runs: attempts });
   const shown = (await page.fetch()).runs.map((run) => run.actions.map((action) => action.name));
@@ -325,15 +325,15 @@ test("buttons are where their commands count", async () => {
   assert.equal((await page.run({}, { changeInfo: { status: "NEW" } })).actions.length, 1);
 });
 
-test("a comment that Gerrit refuses is told", async () => {
+test("a comment that Gerrit rejects is an error message", async () => {
   const run = await page.run();
   page.post = () => Promise.reject(new Error("403: not permitted"));
   const { message } = await press(run.actions[0]);
-  assert.equal(message, 'Gerrit refused the comment "recheck kv-engine-cv-perf": 403: not permitted');
+  assert.equal(message, 'Gerrit rejected the comment "recheck kv-engine-cv-perf": 403: not permitted');
   assert.equal(page.updates, 0);
 });
 
-test("who signed out meanwhile posts nothing and is asked to sign in", async () => {
+test("a person who signed out meanwhile posts nothing and is offered to sign in", async () => {
   const run = await page.run();
   page.isSignedIn = false;
   const { message } = await press(run.actions[0]);

@@ -27,7 +27,7 @@ def test_changes_come_with_the_vote_on_their_newest_patch_set() -> None:
     assert found[4716]["vote"] is None
 
 
-def test_pages_follow_one_another_without_gap_or_overlap() -> None:
+def test_pages_have_no_gap_and_no_overlap() -> None:
     seen: list[int] = []
     cursor = None
     while True:
@@ -80,7 +80,7 @@ def test_series_are_searched_by_words_and_read_with_their_points() -> None:
     assert [point["kind"] for point in points].count("post-submit") == 5
 
 
-def test_standings_say_what_is_known_of_each_series() -> None:
+def test_voting_statuses_have_noise_and_false_alarms() -> None:
     first = get("/voting-statuses", params={"limit": 2})
     votes, suspended = first["items"]
     assert (votes["machine"], votes["voting_status"]["may_vote"], votes["voting_status"]["pairs"]) == (
@@ -110,7 +110,7 @@ def test_a_hostile_name_comes_through_as_it_is() -> None:
     assert [row["benchmark"] for row in rows][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
 
 
-def test_what_the_reader_holds_already_is_not_sent_again() -> None:
+def test_an_unchanged_answer_is_not_sent_again() -> None:
     first = call(APP, "GET", "/api/v1/changes")
     etag = first.headers["etag"]
     assert etag.startswith('W/"')
@@ -147,7 +147,7 @@ def test_every_error_is_a_problem_with_the_request_id(method: str, path: str, st
     assert problem["title"]
 
 
-def test_an_unreachable_store_is_a_problem_that_passes() -> None:
+def test_an_unreachable_store_is_a_503_with_retry_after() -> None:
     class Away(FakeReading):
         def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
             self.condition()
@@ -157,7 +157,7 @@ def test_an_unreachable_store_is_a_problem_that_passes() -> None:
     assert answer.headers["retry-after"] == "5"
 
 
-def test_a_defect_is_a_problem_too_and_tells_nothing_of_the_inside() -> None:
+def test_an_unexpected_error_is_a_problem_that_reveals_no_details() -> None:
     class Broken(FakeReading):
         def changes(self, limit: int, after: object = None) -> Any:  # noqa: ANN401
             raise ZeroDivisionError("a secret")

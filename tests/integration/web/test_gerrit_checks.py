@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LINKS = Links("https://perf.example/")
 PATH = "/api/v1/gerrit/checks"
 JOB = "kv-engine-cv-perf"
-SAID = "overridden by Dana Meyer: known noise (MB-1)"
+OVERRIDDEN_BY = "overridden by Dana Meyer: known noise (MB-1)"
 
 
 def app_of(reading: FakeReading) -> FastAPI:
@@ -122,7 +122,7 @@ def test_every_outcome_has_its_category(outcome: Outcome, category: str | None) 
     assert (result and result["category"]) == category
 
 
-def test_no_outcome_is_forgotten() -> None:
+def test_every_outcome_has_a_result() -> None:
     for outcome in Outcome:
         one_result(build_that(outcome))
 
@@ -152,7 +152,7 @@ def test_no_outcome_is_forgotten() -> None:
         ([comparison(1, "a", 0.0, Verdict.SLOWER)], "SUCCESS", None),
     ],
 )
-def test_what_changed_in_a_build_that_passed_is_told_by_its_worst_row(
+def test_the_worst_row_is_the_figure_of_a_passed_build(
     rows: list[Comparison], category: str, figure: str | None
 ) -> None:
     result = one_result(build_that(Outcome.PASSED), rows)
@@ -160,7 +160,7 @@ def test_what_changed_in_a_build_that_passed_is_told_by_its_worst_row(
     assert [tag["name"] for tag in result["tags"]] == [*([figure] if figure else []), "perf-01"]
 
 
-def test_a_fault_of_the_machine_is_marked_as_such() -> None:
+def test_an_infrastructure_failure_has_a_tag() -> None:
     build = build_that(Outcome.INFRASTRUCTURE, causes=("machine lost: perf-02 fell silent",), machine=None)
     result = one_result(build)
     assert (result["summary"], result["category"]) == ("machine lost: perf-02 fell silent", "WARNING")
@@ -168,7 +168,7 @@ def test_a_fault_of_the_machine_is_marked_as_such() -> None:
     assert "message" not in result
 
 
-def test_a_failure_without_a_vote_keeps_nobody_from_submitting() -> None:
+def test_a_failure_without_a_vote_is_a_warning() -> None:
     reading = reading_of([build_that(Outcome.SLOWER, is_voting=False)])
     [run] = checks(reading)
     assert run["results"][0]["category"] == "WARNING"
@@ -178,13 +178,13 @@ def test_a_failure_without_a_vote_keeps_nobody_from_submitting() -> None:
 @pytest.mark.parametrize(
     ("state", "more", "status", "description"),
     [
-        (BuildState.QUEUED, {"machine": None}, "SCHEDULED", "waits for a machine of the pool perf"),
+        (BuildState.QUEUED, {"machine": None}, "SCHEDULED", "waiting for a machine of pool perf"),
         (BuildState.RUNNING, {"phase": "pair 11 of 32"}, "RUNNING", "pair 11 of 32 on perf-01"),
         (BuildState.RUNNING, {"phase": "", "machine": None}, "RUNNING", "running"),
-        (BuildState.EXECUTED, {}, "RUNNING", "measured on perf-01; the results are being analysed"),
+        (BuildState.EXECUTED, {}, "RUNNING", "measured on perf-01; analysing the results"),
     ],
 )
-def test_an_unfinished_build_says_where_it_stands(
+def test_an_unfinished_build_shows_its_state(
     state: BuildState, more: dict[str, object], status: str, description: str
 ) -> None:
     build = build_view(7, 70, state=state, outcome=None, result=None, finished_at=None, **more)
@@ -193,7 +193,7 @@ def test_an_unfinished_build_says_where_it_stands(
     assert "finishedTimestamp" not in run
 
 
-def test_the_builds_of_a_job_over_the_rounds_are_its_attempts() -> None:
+def test_the_builds_of_a_job_in_all_runs_are_its_attempts() -> None:
     lint = build_view(1, 10, job="lint", kind=JobKind.CLANG_FORMAT)
     lost = build_view(2, 20, outcome=Outcome.INFRASTRUCTURE, result=Result.ABORTED)
     slow = build_view(3, 21, outcome=Outcome.SLOWER, result=Result.FAILURE)
@@ -213,7 +213,7 @@ def test_the_builds_of_a_job_over_the_rounds_are_its_attempts() -> None:
     assert runs[1]["results"][0]["links"][1]["url"] == "https://perf.example/runs/1"
 
 
-def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
+def test_a_post_submit_build_is_not_an_attempt() -> None:
     reading = reading_of([build_view(1, 10)], [build_view(2, 11)])
     reading.patch_sets = [
         replace(each, runs=(replace(each.runs[0], kind=RunKind.POST_SUBMIT), *each.runs[1:]))
@@ -222,8 +222,8 @@ def test_what_is_measured_after_the_merge_is_no_attempt() -> None:
     assert [run["externalId"] for run in checks(reading)] == [f"{JOB}/10"]
 
 
-def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
-    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=SAID)
+def test_a_waived_failure_names_the_person_and_is_a_warning() -> None:
+    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=OVERRIDDEN_BY)
     other = build_view(
         8, 80, job="other", outcome=Outcome.FAILED, result=Result.FAILURE, causes=("it fails",)
     )
@@ -232,13 +232,13 @@ def test_a_failure_that_people_excused_says_who_and_blocks_no_more() -> None:
 
     [result] = waived_by["results"]
     assert (result["category"], result["summary"]) == ("WARNING", "2 of 21 slower")
-    assert result["message"] == f"{SAID}\n\n2 of 21 slower"
-    assert ("overridden", SAID) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
+    assert result["message"] == f"{OVERRIDDEN_BY}\n\n2 of 21 slower"
+    assert ("overridden", OVERRIDDEN_BY) in [(tag["name"], tag.get("tooltip")) for tag in result["tags"]]
     assert failed["results"][0]["category"] == "ERROR"
 
 
-def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
-    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=SAID)
+def test_the_newest_run_of_a_build_decides_whether_it_is_waived() -> None:
+    slow = build_that(Outcome.SLOWER, causes=("2 of 21 slower",), waived_by=OVERRIDDEN_BY)
     kept = replace(slow, is_reused=True)
 
     lasting, revoked = (checks(reading_of([slow], [again])) for again in (kept, replace(kept, waived_by="")))
@@ -247,7 +247,7 @@ def test_an_excuse_is_as_the_newest_round_of_the_build_has_it() -> None:
     assert revoked[0]["results"][0]["category"] == "ERROR"
 
 
-def test_a_build_stands_under_the_label_that_its_round_votes_on() -> None:
+def test_a_build_has_the_label_that_its_run_votes_on() -> None:
     reading = reading_of([build_that(Outcome.PASSED)])
     found = reading.runs[0]
     reading.runs = [replace(found, run=replace(found.run, label="Performance"))]
@@ -260,7 +260,7 @@ def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     build = build_view(
         6, 60, job="windows", kind=JobKind.EXTERNAL, outcome=Outcome.FAILED,
         result=Result.FAILURE, causes=("it fails",), url=url, external_number=61,
-        machine=None, waived_by=SAID,
+        machine=None, waived_by=OVERRIDDEN_BY,
     )  # fmt: skip
 
     [run] = checks(reading_of([build]))
@@ -269,7 +269,7 @@ def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     [result] = run["results"]
     assert [link["url"] for link in result["links"]] == [url, "https://perf.example/runs/1"]
     assert result["links"][0]["tooltip"] == "Build windows/61"
-    assert [(tag["name"], tag["tooltip"]) for tag in result["tags"]] == [("overridden", SAID)]
+    assert [(tag["name"], tag["tooltip"]) for tag in result["tags"]] == [("overridden", OVERRIDDEN_BY)]
 
 
 def test_hostile_names_stay_text_on_one_line() -> None:

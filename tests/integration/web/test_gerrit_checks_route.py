@@ -33,7 +33,7 @@ def app_of(reading: FakeReading, origin: str = ORIGIN) -> FastAPI:
         f"change={REGRESSION}&patchset=2&repo=another",
     ],
 )
-def test_a_patch_set_that_is_not_known_here_is_a_problem_that_gerrits_pages_may_read(query: str) -> None:
+def test_an_unknown_patch_set_is_a_problem_that_gerrits_pages_may_read(query: str) -> None:
     answer = call(app_of(sample_project()), "GET", f"{PATH}?{query}", headers={"Origin": ORIGIN})
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
     assert answer.headers["access-control-allow-origin"] == ORIGIN
@@ -48,13 +48,13 @@ def test_revision_and_project_may_be_named_and_may_be_left_empty() -> None:
 @pytest.mark.parametrize(
     "query", ["", "change=1", "change=x&patchset=1", "change=1&patchset=0", "change=1&patchset=1&sha=HEAD"]
 )
-def test_what_is_no_patch_set_is_refused(query: str) -> None:
+def test_invalid_parameters_are_rejected(query: str) -> None:
     answer = call(app_of(sample_project()), "GET", f"{PATH}?{query}", headers={"Origin": ORIGIN})
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert answer.headers["access-control-allow-origin"] == ORIGIN
 
 
-def test_what_gerrits_page_holds_already_is_not_sent_again() -> None:
+def test_an_unchanged_answer_is_not_sent_to_gerrits_page_again() -> None:
     app = app_of(sample_project())
     query = f"{PATH}?change={REGRESSION}&patchset=2"
     first = call(app, "GET", query, headers={"Origin": ORIGIN})
@@ -92,14 +92,14 @@ def test_without_a_gerrit_no_other_origin_is_named() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_there_is_nothing_but_reading(method: str) -> None:
+def test_the_route_only_reads(method: str) -> None:
     headers = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
     answer = call(app_of(sample_project()), method, f"{PATH}?change=1&patchset=1", headers=headers)
     assert answer.status_code == 405
     assert "access-control-allow-methods" not in answer.headers
 
 
-def test_the_document_describes_the_shape_by_gerrits_names() -> None:
+def test_the_document_has_gerrits_names() -> None:
     document = call(app_of(FakeReading()), "GET", "/api/v1/openapi.json").json()
     assert document["paths"][PATH]["get"]["operationId"] == "getGerritChecks"
     run = document["components"]["schemas"]["CheckRun"]["properties"]
@@ -121,6 +121,6 @@ def test_an_origin_is_written_as_browsers_write_it(url: str, origin: str) -> Non
 
 
 @pytest.mark.parametrize("url", ["gerrit.example", "ssh://gerrit.example", "https://", "https://a:b"])
-def test_what_is_no_address_of_a_server_has_no_origin(url: str) -> None:
+def test_an_invalid_server_address_has_no_origin(url: str) -> None:
     with pytest.raises(BadInput):
         origin_of(url)

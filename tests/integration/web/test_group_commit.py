@@ -35,14 +35,14 @@ class Shelf:
 
 
 async def all_at_once(intake: GroupCommit, shelf: Shelf, bodies: Sequence[bytes]) -> list[object]:
-    """What each was answered, where all but the first came while the first was being stored."""
+    """Return the answers to bodies, of which all but the first arrive while the first is stored."""
     tasks = [asyncio.create_task(intake.add(body)) for body in bodies]
     await asyncio.sleep(0.01)
     shelf.open.set()
     return await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def test_what_comes_while_one_is_stored_is_stored_together_and_each_gets_its_own_answer() -> None:
+def test_bodies_that_arrive_while_one_is_stored_are_stored_together() -> None:
     shelf = Shelf()
     bodies = [b"x" * size for size in range(1, 6)]
     answers = asyncio.run(all_at_once(GroupCommit(shelf.store), shelf, bodies))
@@ -61,7 +61,7 @@ def test_no_transaction_grows_beyond_a_limit() -> None:
     assert max(map(len, shelf.stored)) == MOST_TOGETHER
 
 
-def test_each_of_those_that_cannot_be_stored_now_is_told_so_and_what_comes_later_is_stored() -> None:
+def test_all_waiting_bodies_fail_together_and_later_ones_are_stored() -> None:
     shelf = Shelf(Transient("away"), faulty=b"1")
     intake = GroupCommit(shelf.store)
 
@@ -73,7 +73,7 @@ def test_each_of_those_that_cannot_be_stored_now_is_told_so_and_what_comes_later
     assert (later, shelf.stored) == (2, [[b"22"]])
 
 
-def test_while_nothing_can_be_stored_nobody_waits_for_more_than_one_try() -> None:
+def test_while_nothing_can_be_stored_callers_wait_for_one_attempt_only() -> None:
     shelf = Shelf(Transient("away"))
     answers = asyncio.run(all_at_once(GroupCommit(shelf.store), shelf, [b"1"] * (3 * MOST_TOGETHER)))
 
@@ -81,7 +81,7 @@ def test_while_nothing_can_be_stored_nobody_waits_for_more_than_one_try() -> Non
     assert shelf.tries == 1
 
 
-def test_one_that_can_never_be_stored_takes_no_other_with_it() -> None:
+def test_a_body_that_can_never_be_stored_does_not_fail_others() -> None:
     shelf = Shelf(ValueError("no"), faulty=b"333")
     with structlog.testing.capture_logs() as logs:
         answers = asyncio.run(all_at_once(GroupCommit(shelf.store), shelf, [b"1", b"22", b"333", b"4444"]))
@@ -95,7 +95,7 @@ def test_one_that_can_never_be_stored_takes_no_other_with_it() -> None:
     assert {entry["event"] for entry in logs} == {"webhook.stored_apart"}
 
 
-def test_who_no_longer_waits_keeps_nobody_from_an_answer() -> None:
+def test_a_cancelled_caller_does_not_affect_others() -> None:
     shelf = Shelf()
     intake = GroupCommit(shelf.store)
 
@@ -114,7 +114,7 @@ def test_who_no_longer_waits_keeps_nobody_from_an_answer() -> None:
 
 
 @pytest.mark.parametrize("fault", [None, Transient("away")])
-def test_a_loop_that_ended_leaves_nothing_that_hinders_the_next(fault: Exception | None) -> None:
+def test_an_ended_event_loop_does_not_hinder_the_next_one(fault: Exception | None) -> None:
     shelf = Shelf(fault, faulty=b"1")
     shelf.open.set()
     intake = GroupCommit(shelf.store)

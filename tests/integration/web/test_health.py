@@ -7,7 +7,7 @@ import pytest
 from service.domain.health import Heartbeat, Patience, PoolQueue, degradations
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, healthy
-from tests.support.web import build_app, build_pages, call
+from tests.support.web import build_pages, call
 
 HOUR = timedelta(hours=1)
 CASES = [
@@ -37,22 +37,20 @@ CASES = [
 ]
 
 
-def test_a_well_service_is_ready() -> None:
-    answer = call(build_app(FakeReading()), "GET", "/readyz")
+def test_a_service_without_problems_is_ready() -> None:
+    answer = call(build_pages(FakeReading()), "GET", "/readyz")
     assert (answer.status_code, answer.json()["status"]) == (200, "ready")
 
 
 @pytest.mark.parametrize(("facts", "sentence"), CASES)
-def test_whatever_is_degraded_is_said_by_readyz_and_on_the_pages(
-    facts: dict[str, object], sentence: str
-) -> None:
+def test_degradations_are_in_readyz_and_on_the_pages(facts: dict[str, object], sentence: str) -> None:
     app = build_pages(FakeReading(state=healthy(**facts)))
     answer = call(app, "GET", "/readyz")
     assert (answer.status_code, answer.json()["degraded"]) == (503, [sentence])
     assert sentence in call(app, "GET", "/").text
 
 
-def test_short_waits_are_no_news() -> None:
+def test_short_waits_are_not_degradations() -> None:
     facts = healthy(
         oldest_unhandled_event_at=NOW - timedelta(seconds=5),
         unsent_reviews=1,
@@ -62,8 +60,8 @@ def test_short_waits_are_no_news() -> None:
     assert degradations(facts, Patience()) == ()
 
 
-def test_without_its_database_the_service_lives_but_is_not_ready() -> None:
-    app = build_app(FakeReading(is_away=True))
+def test_without_its_database_the_service_is_alive_but_not_ready() -> None:
+    app = build_pages(FakeReading(is_away=True))
     assert call(app, "GET", "/healthz").status_code == 200
     answer = call(app, "GET", "/readyz")
     assert (answer.status_code, answer.json()["degraded"]) == (503, ["the database does not answer"])
@@ -73,7 +71,7 @@ def test_without_its_database_the_service_lives_but_is_not_ready() -> None:
 
 def test_the_facts_are_metrics() -> None:
     state = healthy(unsent_reviews=2, queues=(PoolQueue("perf", 4, NOW - HOUR, NOW),))
-    metrics = call(build_app(FakeReading(state=state)), "GET", "/metrics").text
+    metrics = call(build_pages(FakeReading(state=state)), "GET", "/metrics").text
     assert "benchgate_unsent_reviews 2.0" in metrics
     assert 'benchgate_queued_builds{pool="perf"} 4.0' in metrics
     assert 'benchgate_oldest_build_seconds{pool="perf"} 3600.0' in metrics

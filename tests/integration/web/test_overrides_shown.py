@@ -1,4 +1,4 @@
-"""What people ruled, on the pages and in the API."""
+"""Overrides on the pages and in the API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page(path: str) -> str:
 
 
 def words(html: str) -> str:
-    """What a reader sees of a part of a page."""
+    """The visible text of a part of a page."""
     lines = html.replace("<small", " <small")  # each is a line of its own
     return " ".join(unescape(re.sub(r"<[^>]*>", "", lines)).split())
 
@@ -54,7 +54,7 @@ def get(path: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 @pytest.mark.parametrize("path", [f"/changes/{OVERRIDDEN}", "/runs/52"])
-def test_beside_a_build_stands_by_whose_word_its_failure_does_not_count(path: str) -> None:
+def test_a_waived_build_shows_its_override(path: str) -> None:
     measured, tested = re.findall(r'<section class="build".*?</section>', page(path), re.DOTALL)
     assert ACCEPT in words(measured)
     assert OVERRIDE not in words(measured)
@@ -62,13 +62,13 @@ def test_beside_a_build_stands_by_whose_word_its_failure_does_not_count(path: st
 
 
 @pytest.mark.parametrize("path", [f"/changes/{REGRESSION}", "/runs/41"])
-def test_where_nobody_decided_anything_the_pages_say_nothing_of_it(path: str) -> None:
+def test_a_page_without_overrides_has_no_section_for_them(path: str) -> None:
     text = page(path)
     assert 'class="waived"' not in text
     assert "Overrides" not in text
 
 
-def test_a_change_tells_when_who_decided_what_and_for_which_bug_the_newest_first() -> None:
+def test_a_change_lists_overrides_newest_first_with_person_reason_and_bug() -> None:
     assert "\n".join(words(row) for row in rows_decided(page(f"/changes/{OVERRIDDEN}"))) == (
         "2026-11-21 02:34 Bob Reviewer overrode the failed builds ep_unit_tests time out on this host "
         "waives kv_engine.linux/812 https://bugs.example/MB-37948\n"
@@ -80,12 +80,12 @@ def test_a_change_tells_when_who_decided_what_and_for_which_bug_the_newest_first
     )
 
 
-def test_only_what_was_taken_back_is_struck() -> None:
+def test_only_revoked_overrides_are_struck_through() -> None:
     rows = rows_decided(page(f"/changes/{OVERRIDDEN}"))
     assert ["<s>" in row for row in rows] == [False, False, False, True, False]
 
 
-def test_a_bug_with_an_address_is_a_link_that_tells_nobody_where_it_was_followed() -> None:
+def test_a_bug_with_a_url_is_a_link_without_a_referrer() -> None:
     first, *others = rows_decided(page(f"/changes/{OVERRIDDEN}"))
     assert '<a href="https://bugs.example/MB-37948" rel="noopener noreferrer">' in first
     assert not [row for row in others if "noopener" in row]
@@ -106,7 +106,7 @@ def test_a_bug_of_another_kind_is_text(bug: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 @pytest.mark.parametrize("kind", OverrideKind)
-def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> None:
+def test_hostile_overrides_stay_text(name: str, kind: OverrideKind) -> None:
     reading = FakeReading()
     override = override_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
     build = build_view(1, 10, outcome=Outcome.FAILED, result=Result.FAILURE, waived_by=name)
@@ -121,7 +121,7 @@ def test_hostile_words_of_people_stay_text(name: str, kind: OverrideKind) -> Non
         assert words(name.replace("\u202e", "")[:60].replace("<", "&lt;")) in words(text)
 
 
-def test_a_vote_that_the_server_did_not_take_is_told_beside_its_decision() -> None:
+def test_a_decision_shows_the_review_servers_problem_with_its_vote() -> None:
     reading = sample_project()
     found = reading.patch_set(REGRESSION)
     refused = replace(
@@ -135,7 +135,7 @@ def test_a_vote_that_the_server_did_not_take_is_told_beside_its_decision() -> No
     assert words(summary).endswith("posted; label not granted: <Verified>")
 
 
-def test_the_api_tells_all_rulings_and_what_excuses_each_build() -> None:
+def test_the_api_returns_all_overrides_and_the_builds_they_waive() -> None:
     found = get(f"/changes/{OVERRIDDEN}/patch-sets/1")
     newest, *_, undone, trusted = found["overrides"]
     assert newest == {
@@ -155,16 +155,16 @@ def test_the_api_tells_all_rulings_and_what_excuses_each_build() -> None:
     assert get("/runs/52")["run"]["label"] == "Verified"
 
 
-def test_a_build_by_itself_is_excused_by_nobody() -> None:
+def test_a_build_outside_a_run_has_no_waiver() -> None:
     assert "waived_by" not in get("/builds/kv-engine-cv-perf/5910")["build"]
 
 
-def test_hostile_words_come_through_the_api_as_they_are() -> None:
+def test_the_api_returns_hostile_overrides_unchanged() -> None:
     found = get(f"/changes/{HOSTILE_CHANGE}/patch-sets/1")["overrides"]
     assert [each["reason"] for each in found][: len(HOSTILE_NAMES)] == list(HOSTILE_NAMES)
 
 
-def test_the_document_describes_rulings() -> None:
+def test_the_document_describes_overrides() -> None:
     schemas = get("/openapi.json")["components"]["schemas"]
     assert set(schemas["Override"]["properties"]) == {
         *("kind", "who", "reason", "bug", "filter", "at", "is_active", "waives", "sentence")

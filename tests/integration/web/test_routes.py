@@ -35,7 +35,7 @@ def walk(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
             raise AssertionError(f"a route of an unknown kind: {route!r}")
 
 
-def test_no_route_but_the_webhook_changes_anything() -> None:
+def test_only_the_webhook_changes_anything() -> None:
     found = list(walk(APP.routes))
     assert len(found) > 20
     changing = {(method, path) for method, path in found if method not in {"GET", "HEAD"}}
@@ -43,7 +43,7 @@ def test_no_route_but_the_webhook_changes_anything() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_allows_scripts_of_its_own_only(path: str) -> None:
+def test_every_page_allows_only_scripts_of_its_own(path: str) -> None:
     answer = call(APP, "GET", path)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'self'; script-src 'self';" in policy
@@ -55,28 +55,28 @@ def test_every_page_allows_scripts_of_its_own_only(path: str) -> None:
     assert " onclick=" not in answer.text
 
 
-def test_a_missing_page_says_so_to_people() -> None:
+def test_a_missing_page_is_a_page_that_says_not_found() -> None:
     for path in ("/changes/1", "/changes/abc", "/runs/999", "/job/none/1/", "/?cursor=nonsense"):
         answer = call(APP, "GET", path)
         assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
         assert "Not found" in answer.text
 
 
-def test_the_machines_page_says_what_may_vote_and_why_the_rest_may_not() -> None:
+def test_the_machines_page_shows_which_series_may_vote() -> None:
     text = call(APP, "GET", "/machines").text
     assert "0 of 12<small>0 % to 26 %</small>" in text
     assert "suspended: 2 false alarms in the last 4 comparisons of a program with itself" in text
     assert "on probation: this machine has measured 16 of 40 pairs of a program with itself" in text
 
 
-def test_empty_pages_say_what_comes_next() -> None:
+def test_empty_pages_explain_how_they_fill() -> None:
     empty = build_app(FakeReading())
     assert "The first change appears here when" in call(empty, "GET", "/").text
     assert "benchgate worker --pool" in call(empty, "GET", "/machines").text
     assert "No series yet" in call(empty, "GET", "/trends").text
 
 
-def test_a_machine_that_takes_no_work_says_why() -> None:
+def test_a_machine_that_takes_no_builds_shows_its_obstacle() -> None:
     reading = sample_project()
     reading.machine_rows = [replace(reading.machine_rows[0], build=None, obstacle="others use <all> CPUs")]
 
@@ -91,17 +91,17 @@ def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:
     assert len(answer.content) < (4 << 20) + 100
 
 
-def test_a_build_whose_log_is_gone_is_still_shown() -> None:
+def test_a_build_without_a_stored_log_is_still_shown() -> None:
     answer = call(build_app(sample_project()), "GET", "/job/kv-engine-cv-perf/5904/")
     assert "The log is no longer stored." in answer.text
 
 
-def test_the_address_without_its_last_slash_leads_to_the_build() -> None:
+def test_the_address_without_its_last_slash_redirects_to_the_build() -> None:
     answer = call(APP, "GET", "/job/kv-engine-cv-perf/5904")
     assert (answer.status_code, answer.headers["location"]) == (308, "/job/kv-engine-cv-perf/5904/")
 
 
-def test_the_chart_library_is_served_from_here_for_ever() -> None:
+def test_the_chart_library_is_served_with_an_immutable_address() -> None:
     page = call(APP, "GET", "/trends?series=1").text
     name = page.partition("/static/plotly-")[2].partition('"')[0]
     answer = call(APP, "GET", f"/static/plotly-{name}")
@@ -120,7 +120,7 @@ def test_head_is_answered_as_get_without_the_body(path: str) -> None:
             assert head.headers.get(name) == got.headers.get(name), name
 
 
-def test_a_server_sends_the_head_alone_and_goes_on() -> None:
+def test_a_server_answers_head_without_a_body_and_continues() -> None:
     with serving(APP) as address, httpx.Client(base_url=address) as client:
         assert client.head("/").content == b""
         assert client.head("/healthz").headers["content-length"] == "15"

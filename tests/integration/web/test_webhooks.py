@@ -33,7 +33,7 @@ class Inbox:
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_an_event_with_either_secret_is_stored_as_it_came(secret: str) -> None:
+def test_an_event_with_either_secret_is_stored_unchanged(secret: str) -> None:
     inbox = Inbox()
     app = build_app(FakeReading(), receive=inbox.receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
@@ -74,7 +74,7 @@ def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(b
     assert 'benchgate_webhook_events_total{outcome="unreadable"} 1.0' in metrics
 
 
-def test_an_event_that_cannot_be_stored_now_is_asked_for_again() -> None:
+def test_an_event_that_cannot_be_stored_now_is_answered_503() -> None:
     app = build_app(FakeReading(), receive=Inbox(Transient("away")).receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT)
     assert answer.status_code == 503

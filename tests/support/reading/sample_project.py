@@ -171,7 +171,7 @@ def _add_alternatives(reading: FakeReading, number: int, tries: int) -> None:
             comparison(201, "StatsBench/Count/threads:1", (1.001, 0.962, 0.988)[nth % 3],
                        (Verdict.SAME, Verdict.SLOWER, Verdict.UNDECIDED)[nth % 3]),
             comparison(202, "StatsBench/Bytes", 0.75 + 0.01 * nth, Verdict.FASTER, metric="bytes", unit="B",
-                       better=Better.LOWER, base=34816.0),
+                       better=Better.LOWER, base=34816.0, patch=34816.0 * (0.75 + 0.01 * nth)),
             comparison(203, HOSTILE_NAMES[nth % 2], None, Verdict.NEW),
         ]  # fmt: skip
         build = build_view(number * 10 + nth, number + 1000 * nth)
@@ -210,19 +210,19 @@ def _add_hostile_change(reading: FakeReading) -> None:
 
 
 def _add_overridden_change(reading: FakeReading) -> None:
-    """A change that people let pass: an override that was taken back, an acceptance, and an override."""
+    """Add a change with a revoked override, an accept and an active override."""
     flaky, slow = BuildName("kv_engine.linux", 812), BuildName("kv-engine-cv-perf", 5910)
-    said = (
+    sentences = (
         "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)",
         "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it",
     )
     overrides = [
         override_view(OverrideKind.OVERRIDE, "Bob Reviewer", reason="ep_unit_tests time out on this host",
-                    bug="https://bugs.example/MB-37948", waives=(flaky,), sentence=said[0],
+                    bug="https://bugs.example/MB-37948", waives=(flaky,), sentence=sentences[0],
                     at=NOW - timedelta(minutes=2)),
         override_view(OverrideKind.ACCEPT, "Dana Meyer", reason="safer locks are worth it",
                     filter="CB3ExecutorBench/*",
-                    waives=(slow,), sentence=said[1], at=NOW - timedelta(minutes=5)),
+                    waives=(slow,), sentence=sentences[1], at=NOW - timedelta(minutes=5)),
         override_view(OverrideKind.UNDO, "Dana Meyer", sentence="overrides revoked by Dana Meyer",
                     at=NOW - timedelta(minutes=9)),
         override_view(OverrideKind.OVERRIDE, "Jo Park", reason="all of it is known", bug="MB-1",
@@ -239,14 +239,14 @@ def _add_overridden_change(reading: FakeReading) -> None:
     )  # fmt: skip
     rows = [comparison(300, "CB3ExecutorBench/RepeatedNotify/real_time/threads:8", 0.931, Verdict.SLOWER)]
     measured = build_view(
-        520, slow.number, result=Result.FAILURE, outcome=Outcome.SLOWER, waived_by=said[1],
+        520, slow.number, result=Result.FAILURE, outcome=Outcome.SLOWER, waived_by=sentences[1],
         causes=(f"1 of 1 slower; worst {rows[0].benchmark} items/s −6.9 % [−7.5, −6.3], 24 pairs",),
     )  # fmt: skip
     tested = build_view(
         521, flaky.number, job=flaky.job, kind=JobKind.EXTERNAL, result=Result.FAILURE,
         outcome=Outcome.FAILED, machine=None,
         causes=("Failure of a CTest test 170/409 Test #167: ep_unit_tests.ConnectionTest",),
-        waived_by=said[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
+        waived_by=sentences[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
     )  # fmt: skip
     add_patch_set(reading, change, [(measured, rows), (tested, [])], overrides=overrides)
 

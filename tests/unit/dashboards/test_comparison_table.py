@@ -51,7 +51,7 @@ def test_by_default_only_what_matters_is_shown_the_worst_first() -> None:
     assert names("significant") == ["BM_Broken/1", "BM_Slower/2", "BM_Slower/1", "BM_Faster/1", "BM_New/1"]
 
 
-def test_what_is_hidden_is_counted() -> None:
+def test_hidden_rows_are_counted() -> None:
     table = lay_out(ROWS, RowFilter.SIGNIFICANT, ALL_WORDS, 0.01)
     assert table.hidden == 2
     assert table.counts == {"broken": 1, "slower": 2, "undecided": 1, "faster": 1, "new": 1, "same": 1}
@@ -76,7 +76,7 @@ def test_no_change_is_drawn_in_the_middle_and_the_floor_around_it() -> None:
     assert table.place(-0.01) < bar.left < bar.centre < bar.right < table.place(0.01)
 
 
-def test_an_interval_beyond_the_scale_is_cut_and_says_so() -> None:
+def test_an_interval_beyond_the_scale_is_cut_and_marked() -> None:
     bar = bar_of(comparison(1, "BM", 53.0, Verdict.FASTER))
     assert (bar.is_cut_right, bar.is_centre_cut, bar.is_cut_left) == (True, True, False)
     assert bar.right == WIDTH

@@ -46,7 +46,7 @@ def test_a_share_has_two_digits(value: float | None, text: str) -> None:
     assert percent(value) == text
 
 
-def test_times_are_shown_in_utc_whatever_zone_they_come_in() -> None:
+def test_times_of_any_zone_are_shown_in_utc() -> None:
     local = datetime(2026, 11, 21, 4, 36, tzinfo=timezone(timedelta(hours=2)))
     assert moment(local) == moment(local.astimezone(UTC)) == "2026-11-21 02:36"
 
@@ -74,7 +74,7 @@ def test_counts_agree_with_their_noun() -> None:
 
 
 @pytest.mark.parametrize("text", ["https://bugs.example/MB-1", "http://bugs.example?id=1&x='", "HTTPS://a"])
-def test_an_address_of_the_web_may_be_made_a_link(text: str) -> None:
+def test_a_web_address_may_become_a_link(text: str) -> None:
     assert is_web_address(text)
 
 
@@ -97,5 +97,5 @@ def test_an_address_of_the_web_may_be_made_a_link(text: str) -> None:
         "see https://a",
     ],
 )
-def test_all_else_is_text(text: str) -> None:
+def test_any_other_text_is_not_a_link(text: str) -> None:
     assert not is_web_address(text)

@@ -30,7 +30,7 @@ def side_by_side(*newest_first: MeasuredPatchSet, words: str = "", older: int = 
 
 
 @pytest.mark.parametrize("patch_sets", [(), (patch_set(1, SAME),)])
-def test_one_patch_set_alone_is_beside_nothing(patch_sets: tuple[MeasuredPatchSet, ...]) -> None:
+def test_one_patch_set_alone_has_no_table(patch_sets: tuple[MeasuredPatchSet, ...]) -> None:
     assert lay_out(MeasuredPatchSets(patch_sets, 0), parse_words("")) is None
 
 
@@ -43,7 +43,7 @@ def test_the_newest_patch_set_is_at_the_right() -> None:
     assert table.older == 2
 
 
-def test_rows_are_ordered_worst_first_by_the_newest_patch_set_and_what_it_lacks_comes_last() -> None:
+def test_rows_are_sorted_worst_first_by_the_newest_patch_set() -> None:
     older = patch_set(
         1, replace(SAME, verdict=Verdict.SLOWER, ratio=0.1), comparison(9, "BM_Gone", 0.5, Verdict.SLOWER)
     )
@@ -75,7 +75,7 @@ def test_the_same_name_in_another_job_suite_or_metric_is_another_row() -> None:
     assert [row.job for row in rows if row.cells[0] is None] == ["docs"]
 
 
-def test_the_parents_are_one_where_their_trees_are() -> None:
+def test_parents_with_equal_trees_are_one_parent() -> None:
     amended = side_by_side(patch_set(2, SAME, parent="b" * 40), patch_set(1, SAME))
     rebased = side_by_side(patch_set(2, SAME, parent="b" * 40, tree="u"), patch_set(1, SAME))
     assert (amended.has_one_parent, rebased.has_one_parent) == (True, False)
@@ -88,7 +88,7 @@ def test_words_narrow_by_benchmark_metric_and_suite() -> None:
     assert side_by_side(patch_set(2, SAME), patch_set(1, SAME), words="perf").rows == ()
 
 
-def test_more_rows_than_anyone_reads_are_counted() -> None:
+def test_rows_beyond_the_limit_are_counted() -> None:
     rows = [comparison(k, f"BM/{k}", 1.0, Verdict.SAME) for k in range(MOST_ROWS + 7)]
     table = side_by_side(patch_set(2, *rows), patch_set(1, *rows))
     assert (len(table.rows), table.hidden) == (MOST_ROWS, 7)

@@ -16,14 +16,14 @@ FOUND = sample_project().patch_set(REGRESSION)
 RUN = FOUND.runs[0]
 
 
-def test_a_finished_round_begins_with_the_first_cause_of_its_worst_build() -> None:
+def test_a_finished_run_begins_with_the_first_cause_of_its_worst_build() -> None:
     good = build_view(1, 1, causes=("20 of 20 the same within 3%",))
     bad = build_view(2, 2, result=Result.FAILURE, causes=("1 of 20 slower", "more"))
     assert worst_cause([good, bad]) == "1 of 20 slower"
     assert verdict_sentence(RUN, [good, bad], FOUND.decisions[0]) == "1 of 20 slower"
 
 
-def test_a_failure_that_people_excused_is_told_by_who_did_after_what_still_counts() -> None:
+def test_a_waived_failure_comes_after_failures_that_count() -> None:
     good = build_view(1, 1, causes=("1 of 20 faster",))
     waived_by = build_view(
         2, 2, result=Result.FAILURE, causes=("1 of 20 slower",), waived_by="overridden by Bob"
@@ -34,11 +34,11 @@ def test_a_failure_that_people_excused_is_told_by_who_did_after_what_still_count
 
 
 @pytest.mark.parametrize("kind", OverrideKind)
-def test_every_ruling_has_words_that_follow_a_name(kind: OverrideKind) -> None:
+def test_every_kind_of_override_has_a_text(kind: OverrideKind) -> None:
     assert override_text(override_view(kind, "Bob", filter="{who}\u202e")) != ""
 
 
-def test_an_acceptance_names_what_it_chooses_on_one_line() -> None:
+def test_an_accept_names_its_filter_on_one_line() -> None:
     accepted = override_view(OverrideKind.ACCEPT, "Bob", filter="HTB/{0}\n\u202e*")
     assert override_text(accepted) == "accepted that HTB/{0} * is slower"
 
@@ -53,11 +53,11 @@ def test_an_acceptance_names_what_it_chooses_on_one_line() -> None:
         (ReviewState.DEAD, "there is no change 7", "could not be posted; there is no change 7"),
     ],
 )
-def test_what_became_of_a_decision_is_told_with_its_note(state: ReviewState, note: str, line: str) -> None:
+def test_a_decisions_delivery_has_its_state_and_note(state: ReviewState, note: str, line: str) -> None:
     assert delivery(replace(FOUND.decisions[0], review_state=state, review_note=note)) == line
 
 
-def test_a_round_that_runs_says_how_far_it_is_and_where() -> None:
+def test_a_running_run_shows_its_progress_and_machine() -> None:
     builds = [
         build_view(1, 1),
         build_view(2, 2, state=BuildState.RUNNING, result=None, phase="pair 3 of 32"),
@@ -66,13 +66,13 @@ def test_a_round_that_runs_says_how_far_it_is_and_where() -> None:
     assert sentence == "1 of 2 builds finished; kv-engine-cv-perf is running on perf-01: pair 3 of 32."
 
 
-def test_a_round_without_a_machine_says_that_it_waits() -> None:
+def test_a_run_without_a_machine_waits_for_one() -> None:
     waiting = build_view(1, 1, state=BuildState.QUEUED, result=None, machine=None)
     sentence = verdict_sentence(replace(RUN, state=RunState.RUNNING), [waiting], None)
     assert sentence == "0 of 1 build finished; the next one is waiting for a machine."
 
 
-def test_every_other_state_has_a_sentence_that_says_what_comes_next() -> None:
+def test_every_other_state_has_a_sentence() -> None:
     assert "plans one as soon as" in verdict_sentence(None, [], None)
     assert "benchgate.yaml" in verdict_sentence(replace(RUN, state=RunState.PLANNING), [], None)
     refused = replace(RUN, state=RunState.REFUSED, reason="line 3: unknown key")

@@ -26,7 +26,7 @@ def test_the_trend_is_drawn_as_recorded() -> None:
     assert text == golden.read_text(encoding="utf-8")
 
 
-def test_merged_commits_are_full_and_patch_sets_hollow() -> None:
+def test_merged_commits_are_filled_and_patch_sets_hollow() -> None:
     merged, proposed = trend_figure(READING.trend(1, 200))["data"]
     assert sum(y is not None for y in merged["y"]) == 60
     assert len(proposed["y"]) == 9

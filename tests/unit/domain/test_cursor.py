@@ -9,7 +9,7 @@ from service.domain.errors import BadInput
 from service.ports.views import Cursor
 
 
-def test_a_cursor_comes_back_as_it_was_given_out() -> None:
+def test_decoding_an_encoded_cursor_returns_it() -> None:
     cursor = Cursor(datetime(2026, 11, 21, 2, 36, 1, 123456, tzinfo=timezone(timedelta(hours=2))), 42)
     text = cursor.encode()
     assert Cursor.decode(text) == Cursor(cursor.updated_at.astimezone(UTC), 42)

@@ -31,7 +31,7 @@ def view_of(view: type[V], row: RowMapping, **others: object) -> V:
 @cache
 def _columns(view: type[DataclassInstance]) -> tuple[tuple[str, type[StrEnum] | None], ...]:
     hints = get_type_hints(view)
-    return tuple((each.name, _enum_in(hints[each.name])) for each in fields(view))
+    return tuple((column.name, _enum_in(hints[column.name])) for column in fields(view))
 
 
 def _enum_in(hint: object) -> type[StrEnum] | None:

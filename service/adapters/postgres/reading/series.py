@@ -85,4 +85,4 @@ class PostgresSeries(Snapshots, SeriesReading):
             if row is None:
                 raise NotFound(f"there is no series {series_id}")
             points = connection.execute(_POINTS, keys).mappings()
-            return SeriesWithPoints(view_of(Series, row), tuple(view_of(Point, each) for each in points))
+            return SeriesWithPoints(view_of(Series, row), tuple(view_of(Point, point) for point in points))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-# The page is chosen before any session is read; the newest session's build says what the job asks for.
+# The page is chosen before any session is read; the newest session's build has the job's policy.
 _MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*

@@ -352,6 +352,6 @@ def test_reading_cannot_write(database: Database, reading: PostgresReading) -> N
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
 
 
-def test_a_query_that_the_server_ends_is_a_passing_fault(reading: PostgresReading) -> None:
+def test_a_query_that_the_server_ends_is_transient(reading: PostgresReading) -> None:
     with pytest.raises(Transient), reading._snapshot() as connection:  # noqa: SLF001 - ditto
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")

@@ -1,4 +1,4 @@
-"""What people ruled, as pages and the API read it, in a real database."""
+"""Overrides and review notes in what is read of runs and patch sets."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ OVERRIDDEN = "overridden by Bob Reviewer: known flake (MB-1)"
 
 @dataclass(frozen=True)
 class ReviewSite:
-    """A store with change 7, on which builds fail and people rule."""
+    """A store with change 7, to which a test adds failed builds and overrides."""
 
     store: PostgresStore
     reading: PostgresReading
 
     def fail(self, *jobs: str, of: NewRun | None = None, patch_set: int = 1) -> tuple[int, ...]:
-        """A finished round in which each job failed; its run and builds."""
+        """Add a finished run in which each job failed; return it and its builds."""
         shown = change(patch_set=patch_set)
         with self.store.transaction() as tx:
             record = tx.upsert_change(shown)
@@ -55,7 +55,7 @@ class ReviewSite:
         return run_id, *builds
 
     def slow_down(self, *benchmarks: str) -> int:
-        """A finished round with a build that is slower in these; its run."""
+        """Add a finished run with a build that is slower in these benchmarks; return it."""
         shown = change()
         with self.store.transaction() as tx:
             run_id = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
@@ -65,13 +65,13 @@ class ReviewSite:
             tx.end_run(run_id, RunState.FINISHED)
         return run_id
 
-    def rule(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
+    def override(self, override: NewOverride, *builds: int, patch_set: int = 1) -> None:
         with self.store.transaction() as tx:
             record = tx.upsert_change(change(patch_set=patch_set))
             tx.add_override(record.patch_set_id, replace(override, builds=builds))
 
     def waives(self, run_id: int) -> Mapping[str, str]:
-        """By job, what excuses its build in a run."""
+        """Return by job the override that waives its build in a run."""
         return {build.job: build.waived_by for build in self.reading.run(run_id).builds}
 
 
@@ -94,9 +94,9 @@ def statements(database: Database) -> Iterator[list[str]]:
         event.remove(database.owner, "before_cursor_execute", note)
 
 
-def test_an_override_tells_who_why_and_which_builds_it_excuses(stage: ReviewSite) -> None:
+def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSite) -> None:
     run, flaky, _ = stage.fail("flaky", "other")
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
 
     found = stage.reading.patch_set(7, 1)
 
@@ -118,16 +118,16 @@ def test_an_override_tells_who_why_and_which_builds_it_excuses(stage: ReviewSite
     assert stage.waives(run) == {"flaky": OVERRIDDEN, "other": ""}
 
 
-def test_a_patch_set_on_which_nobody_ruled_has_no_rulings(stage: ReviewSite) -> None:
+def test_a_patch_set_may_have_no_overrides(stage: ReviewSite) -> None:
     run, *_ = stage.fail("flaky")
     assert stage.reading.patch_set(7, 1).overrides == ()
     assert stage.waives(run) == {"flaky": ""}
 
 
-def test_rulings_come_newest_first_with_those_that_were_taken_back(stage: ReviewSite) -> None:
+def test_overrides_come_newest_first_with_the_revoked_ones(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky")
     for override in (OVERRIDE, UNDO, replace(OVERRIDE, person="Sam Okafor")):
-        stage.rule(override, flaky)
+        stage.override(override, flaky)
 
     found = stage.reading.patch_set(7, 1).overrides
 
@@ -140,18 +140,18 @@ def test_rulings_come_newest_first_with_those_that_were_taken_back(stage: Review
     assert stage.waives(run)["flaky"].startswith("overridden by Sam Okafor")
 
 
-def test_what_was_taken_back_excuses_nothing(stage: ReviewSite) -> None:
+def test_a_revoked_override_waives_no_build(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky")
-    stage.rule(OVERRIDE, flaky)
-    stage.rule(UNDO)
+    stage.override(OVERRIDE, flaky)
+    stage.override(UNDO)
 
     assert stage.waives(run) == {"flaky": ""}
     assert [each.waives for each in stage.reading.patch_set(7, 1).overrides] == [(), ()]
 
 
-def test_an_override_excuses_the_build_that_failed_then_and_no_later_one(stage: ReviewSite) -> None:
+def test_an_override_waives_the_builds_that_had_failed_and_no_later_one(stage: ReviewSite) -> None:
     first, flaky = stage.fail("flaky")
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
     second, _ = stage.fail("flaky")
 
     assert (stage.waives(first)["flaky"], stage.waives(second)["flaky"]) == (OVERRIDDEN, "")
@@ -163,11 +163,11 @@ def test_an_override_excuses_the_build_that_failed_then_and_no_later_one(stage: 
 @pytest.mark.parametrize(
     ("slower", "waived_by"), [(("HTB/Insert",), True), (("HTB/Insert", "Dcp/Send"), False)]
 )
-def test_an_accept_excuses_a_build_once_all_that_is_slower_is_accepted(
+def test_an_accept_waives_a_build_if_all_its_slower_benchmarks_are_accepted(
     stage: ReviewSite, slower: tuple[str, ...], *, waived_by: bool
 ) -> None:
     run = stage.slow_down(*slower)
-    stage.rule(ACCEPT)
+    stage.override(ACCEPT)
 
     sentence = "HTB/* accepted by Dana Meyer: safer locks"
     [override] = stage.reading.patch_set(7, 1).overrides
@@ -177,35 +177,37 @@ def test_an_accept_excuses_a_build_once_all_that_is_slower_is_accepted(
 
 
 @pytest.mark.parametrize("kind", [OverrideKind.TRUST, OverrideKind.PERSON_VOTE])
-def test_what_excuses_nothing_is_told_and_cannot_be_taken_back(stage: ReviewSite, kind: OverrideKind) -> None:
+def test_trust_and_a_persons_vote_waive_nothing_and_cannot_be_revoked(
+    stage: ReviewSite, kind: OverrideKind
+) -> None:
     run, flaky = stage.fail("flaky")
-    stage.rule(replace(OVERRIDE, kind=kind), flaky)
-    stage.rule(UNDO)
+    stage.override(replace(OVERRIDE, kind=kind), flaky)
+    stage.override(UNDO)
 
     _, override = stage.reading.patch_set(7, 1).overrides
     assert (override.kind, override.is_active, override.waives) == (kind, True, ())
     assert stage.waives(run) == {"flaky": ""}
 
 
-def test_nothing_carries_over_to_another_patch_set(stage: ReviewSite) -> None:
+def test_an_override_does_not_carry_over_to_another_patch_set(stage: ReviewSite) -> None:
     _, flaky = stage.fail("flaky")
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
     run, _ = stage.fail("flaky", patch_set=2)
 
     assert stage.reading.patch_set(7, 2).overrides == ()
     assert stage.waives(run) == {"flaky": ""}
 
 
-def test_what_is_measured_of_another_commit_after_the_merge_is_not_excused(stage: ReviewSite) -> None:
+def test_a_post_submit_run_of_another_commit_is_not_waived(stage: ReviewSite) -> None:
     run, flaky = stage.fail("flaky", of=post_submit_run())
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
 
     assert stage.waives(run) == {"flaky": ""}
 
 
 def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
     _, flaky = stage.fail("flaky")
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
     with stage.store.transaction() as tx:
         shown = change()
         run = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
@@ -216,15 +218,15 @@ def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
     assert [build.waived_by for build in stage.reading.patch_set(7, 1).builds] == [""]
 
 
-def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: ReviewSite, database: Database) -> None:
+def test_more_builds_overrides_and_runs_take_no_more_queries(stage: ReviewSite, database: Database) -> None:
     run, flaky = stage.fail("a")
-    stage.rule(OVERRIDE, flaky)
+    stage.override(OVERRIDE, flaky)
     with statements(database) as few:
         stage.reading.patch_set(7, 1)
         stage.reading.run(run)
     for _ in range(3):
         run, *builds = stage.fail("a", "b", "c", "d")
-        stage.rule(OVERRIDE, *builds)
+        stage.override(OVERRIDE, *builds)
     with statements(database) as many:
         stage.reading.patch_set(7, 1)
         stage.reading.run(run)
@@ -232,7 +234,7 @@ def test_more_builds_rulings_and_rounds_take_no_more_queries(stage: ReviewSite, 
     assert len(many) == len(few)
 
 
-def test_a_run_tells_the_label_that_it_votes_on(stage: ReviewSite) -> None:
+def test_a_run_has_the_label_that_it_votes_on(stage: ReviewSite) -> None:
     run, _ = stage.fail("a")
     assert stage.reading.run(run).run.label == "Performance"
     assert [each.label for each in stage.reading.patch_set(7, 1).runs] == ["Performance"]
@@ -240,7 +242,7 @@ def test_a_run_tells_the_label_that_it_votes_on(stage: ReviewSite) -> None:
 
 
 class TestReviewNotes:
-    """What became of a decision on its way to the review server."""
+    """The review server's problem with a decision's message."""
 
     def decide(self, stage: ReviewSite) -> int:
         run_id, _ = stage.fail("a")
@@ -253,7 +255,7 @@ class TestReviewNotes:
             tx.queue_review(review_key(run_id, number), review)
         return run_id
 
-    def test_a_vote_that_was_not_granted_is_told_with_its_decision(
+    def test_a_decision_has_the_review_servers_problem_with_its_vote(
         self, stage: ReviewSite, upkeep: PostgresUpkeep
     ) -> None:
         run_id = self.decide(stage)
@@ -263,7 +265,7 @@ class TestReviewNotes:
         for [decision] in (stage.reading.run(run_id).decisions, stage.reading.patch_set(7, 1).decisions):
             assert (decision.review_state, decision.review_note) == ("sent", "label not granted: Performance")
 
-    def test_one_that_went_as_it_should_needs_no_note(
+    def test_a_decision_without_a_problem_has_no_note(
         self, stage: ReviewSite, upkeep: PostgresUpkeep
     ) -> None:
         run_id = self.decide(stage)
