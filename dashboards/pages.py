@@ -18,7 +18,6 @@ from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
 from service.domain.errors import BadInput, NotFound
 from service.domain.identity import RunKind
-from service.domain.project.job import JobKind
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 
@@ -181,8 +180,7 @@ def _tables(reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, 
     row_filter = comparison_table.filter_named(show)
     shown = []
     for build, waived_by in builds:
-        is_benchmark = build.kind is JobKind.BENCHMARK
-        rows = reading.comparisons(build.id, build.created_at) if is_benchmark else []
+        rows = reading.comparisons(build.id, build.created_at) if build.kind.is_measured else []
         table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
         shown.append(ShownBuild(build, table, waived_by))
     return {"builds": shown, "q": q, "show": row_filter}

@@ -10,7 +10,8 @@ from service.adapters import packing
 from service.domain.decision.measured_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.domain.wording.measured_build import measured_causes
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host
@@ -39,7 +40,7 @@ class Found:
 
 def job_of(*suites: Suite) -> Job:
     """A job that measures these suites and counts no instructions."""
-    return Job("verdicts", JobKind.BENCHMARK, BenchmarkConfiguration(suites=suites), policy=POLICY)
+    return Job("verdicts", JobKind("benchmark"), BenchmarkConfiguration(suites=suites), policy=POLICY)
 
 
 def compare_programs(

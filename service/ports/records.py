@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from service.domain.project.job import JobKind
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
     from service.domain.inference.reasons import Reason
     from service.domain.inference.verdict import Verdict
+    from service.domain.project.kinds import JobKind
     from service.ports.queue import Task
 
 
@@ -117,7 +116,7 @@ class BuildRecord:
     @property
     def is_external(self) -> bool:
         """Whether another CI runs it."""
-        return self.kind is JobKind.EXTERNAL
+        return self.kind.is_external
 
 
 @dataclass(frozen=True, slots=True)

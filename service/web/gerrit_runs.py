@@ -11,7 +11,6 @@ from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.identity import BuildName
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
-from service.domain.project.job import JobKind
 from service.domain.text import plain
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
@@ -83,7 +82,7 @@ class _Findings:
 
 
 def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
-    is_measured = build.kind is JobKind.BENCHMARK and build.state is BuildState.FINISHED
+    is_measured = build.kind.is_measured and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),

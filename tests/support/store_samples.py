@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.records import NewBuild, NewRun
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 BUILD = NewBuild(
     job="cv-perf",
-    kind=JobKind.BENCHMARK,
+    kind=JobKind("benchmark"),
     pool="perf",
     priority=5,
     is_voting=True,

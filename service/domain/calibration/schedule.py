@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.calibration.evidence import LEAST_SESSIONS
 from service.domain.errors import BadProjectFile
-from service.domain.project.job import Job, JobKind
 from service.domain.project.project_file import ProjectFile, parse_job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from typing import Any
+
+    from service.domain.project.job import Job
 
 BETWEEN_SESSIONS: Final = 3600.0  # seconds: sessions closer together meet the same neighbours and heat
 BETWEEN_REVIEWS: Final = 24 * 3600.0  # of what is known: machines change with updates, not by the hour
@@ -72,7 +73,7 @@ def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]
 
 def is_calibrated(job: Job, pool: str) -> bool:
     """Whether a calibration in that pool measures the job."""
-    return job.kind is JobKind.BENCHMARK and job.pool == pool and job.policy.probation > 0
+    return job.kind.is_measured and job.pool == pool and job.policy.probation > 0
 
 
 def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, Final
+
+from service.domain.forms import OFF, Duration, Record, Share, about, after, before, whole
+
+_LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
+_MOST_FALSE_ALARMS: Final = 0.2  # beyond, a vote would mean nothing
+ON_NOTHING: Final = "none: no vote if no voting job had to run"
 
 
 class VoteWhen(StrEnum):
-    """What an undecided benchmark means for the vote."""
+    """The meaning for the vote of an undecided benchmark, or of jobs that had nothing to do."""
 
     PASS = "pass"
     NONE = "none"
@@ -20,17 +27,35 @@ class Layout(StrEnum):
     OFF = "off"
 
 
+def _false_alarms(share: float) -> float:
+    if not 0 < share <= _MOST_FALSE_ALARMS:
+        raise ValueError("allowed is more than 0 % and at most 20 %")
+    return share
+
+
+def _pairs_or_off(value: object) -> object:
+    return 0 if value is False or value == "off" else value
+
+
+_PROBATION: Final = before(_pairs_or_off, type=["integer", "string"], pattern="^off$")
+
+
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Record):
     """The sizes and budgets a verdict is made with; fractions, not percent; seconds."""
 
-    floor: float = 0.01  # smaller differences come and go with code layout
-    vote_at: float = 0.02  # a −1 should be worth a person's time
-    same_within: float = 0.03  # the largest change that "same" may hide
-    false_alarms: float = 0.01  # of a hundred unchanged patch sets at most one alarms
-    machine_time: float = 600.0  # of one build on one machine, all suites together
-    max_pairs: int = 32  # beyond, the interval shrinks too slowly to pay for the machine
-    probation: int = 40  # A/A pairs before a series may vote; 0: off
-    on_undecided: VoteWhen = VoteWhen.PASS
-    on_nothing_to_build: VoteWhen = VoteWhen.PASS
-    layout: Layout = Layout.CONFIRM
+    # Smaller differences come and go with code layout.
+    floor: Annotated[Share, about("slower and faster certainly exceed it; at most same_within")] = 0.01
+    # A −1 should be worth a person's time.
+    vote_at: Annotated[Share, about("slower votes -1 if the estimate reaches it")] = 0.02
+    same_within: Annotated[Share, about("the largest change that same may hide")] = 0.03
+    # Of a hundred unchanged patch sets at most one alarms.
+    false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
+    machine_time: Annotated[Duration, about("of measuring, all suites of the job together")] = 600.0
+    # Beyond, the interval shrinks too slowly to pay for the machine.
+    max_pairs: Annotated[int, whole(_LEAST_PAIRS, 1000), about("the most pairs of launches")] = 32
+    # 0: off.
+    probation: Annotated[int, whole(0, 10_000), _PROBATION, about("A/A pairs before a series votes")] = 40
+    on_undecided: Annotated[VoteWhen, about("none: no +1 if a benchmark is undecided")] = VoteWhen.PASS
+    on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
+    layout: Annotated[Layout, OFF, about("confirm: relink to measure a small slow-down")] = Layout.CONFIRM

@@ -1,11 +1,19 @@
-"""Values of a benchmark job: how its programs are built, and which of them are measured."""
+"""The configuration of a benchmark job: how its programs are built, and which of them are measured."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated, ClassVar, Final
 
-from service.domain.project.configuration import Configuration
+from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
+from service.domain.project.kinds import Configuration
+
+_INSIDE: Final = "paths inside the source tree, without '..', on one line"
+_SUITES: Final = limit(min_length=1)
+_NAMES_DIFFER: Final = differ("suite names", by="name")
+_SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
+_Path = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _INSIDE)]
 
 
 class Instructions(StrEnum):
@@ -17,39 +25,43 @@ class Instructions(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BuildCommands:
+class BuildCommands(Record):
     """The commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
 
-    configure: str = ""
-    compile: str = ""
-    keep: tuple[str, ...] = ()  # paths under the build directory beside programs and shared objects
-    timeout: float = 1800.0
+    configure: Annotated[Text, about("runs first, by sh -c in /src")] = ""
+    compile: Annotated[Text, about("runs second")] = ""
+    keep: Annotated[tuple[_Path, ...], about("paths below the build directory to keep beside programs")] = ()
+    timeout: Annotated[Duration, about("of each command")] = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Record):
     """One benchmark program of a job, with what is measured of it."""
 
-    name: str
-    program: str
-    filter: str = ""
-    args: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()  # empty: each benchmark's own clock
-    higher_is_better: tuple[str, ...] = ()
-    cpus: int = 1
-    repetitions: int | None = None  # per launch, the best one counts; None: as many as pay
-    min_time: float | None = None  # seconds per repetition; a benchmark's own settings override it
-    timeout: float = 300.0  # of one launch
+    name: Annotated[Name, about("unique in the job")]
+    program: Annotated[_Path, about("path in the source tree, such as build/measure/x")]
+    filter: Annotated[Text, about("Google Benchmark's --benchmark_filter")] = ""
+    args: Annotated[tuple[Text, ...], about("further arguments of the program")] = ()
+    metrics: Annotated[tuple[Text, ...], differ("metrics"), about("default: each benchmark's own clock")] = ()
+    higher_is_better: Annotated[tuple[Text, ...], about("counters that improve upwards")] = ()
+    cpus: Annotated[int, whole(1, 1024), about("CPUs that each launch is pinned to")] = 1
+    repetitions: Annotated[int | None, whole(1, 100), about("per launch; the best one counts")] = None
+    min_time: Annotated[Duration | None, after(lambda seconds: seconds or None), about("of a repetition")] = (
+        None
+    )
+    timeout: Annotated[Duration, about("of one launch")] = 300.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkConfiguration(Configuration):
     """The keys that only jobs of kind benchmark have."""
 
-    build: BuildCommands = field(default_factory=BuildCommands)
-    suites: tuple[Suite, ...] = ()
-    instructions: Instructions = Instructions.OFF
-    retries: int = 0
+    is_measured: ClassVar = True
+
+    build: Annotated[BuildCommands, about("how they are built")] = field(default_factory=BuildCommands)
+    suites: Annotated[tuple[Suite, ...], _SUITES, _NAMES_DIFFER, about("the benchmark programs")]
+    instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
+    retries: Annotated[int, whole(0, 5), about("without effect yet")] = 0
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Final
 
+import pathspec
+
+from service.domain.forms import Flag, Name, about, after, text
 from service.domain.identity import digest_of
 from service.domain.inference.policy import Policy
 from service.domain.project.benchmark import BenchmarkConfiguration
+from service.domain.project.kinds import (
+    Configuration,
+    JobKind,
+    UnknownKind,
+)
 
-if TYPE_CHECKING:
-    from service.domain.project.configuration import Configuration
+_PATTERNS: Final = "patterns as in .gitignore that do not begin with a slash"
 
 
-class JobKind(StrEnum):
-    """The kinds of jobs, by what they run."""
+def _pattern(pattern: str) -> str:
+    try:
+        pathspec.PathSpec.from_lines("gitignore", [pattern])
+    except (ValueError, re.error):
+        raise ValueError(f"{pattern!r} is not allowed; allowed are {_PATTERNS}") from None
+    return pattern
 
-    BENCHMARK = "benchmark"
-    CTEST = "ctest"
-    GTEST = "gtest"
-    CLANG_FORMAT = "clang-format"
-    CLANG_TIDY = "clang-tidy"
-    CLANG_ANALYZER = "clang-analyzer"
-    COMMAND = "command"
-    EXTERNAL = "external"
+
+def _consistent(policy: Policy) -> Policy:
+    if policy.floor > policy.same_within:
+        raise ValueError("floor must not exceed same_within")
+    return policy
+
+
+_Pattern = Annotated[str, text(r"(?!/)[^\x00\n]{1,500}", _PATTERNS), after(_pattern)]
+Paths = Annotated[tuple[_Pattern, ...], about("patterns as in .gitignore; default: every change concerns it")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +50,10 @@ class Job:
     name: str
     kind: JobKind
     configuration: Configuration
-    pool: str = "perf"
-    paths: tuple[str, ...] = ()  # empty: every change concerns it
-    policy: Policy = field(default_factory=Policy)
-    voting: bool = True
+    pool: Annotated[Name, about("the machines that run the job")] = "perf"
+    paths: Paths = ()
+    policy: Annotated[Policy, after(_consistent), about("sizes and budgets")] = field(default_factory=Policy)
+    voting: Annotated[Flag, about("false: run and shown, without weight in the vote")] = True
     source: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -54,6 +66,11 @@ class Job:
         if not isinstance(self.configuration, BenchmarkConfiguration):
             raise TypeError(f"job {self.name} is of kind {self.kind}, not benchmark")
         return self.configuration
+
+    @property
+    def problem(self) -> str:
+        """The reason why this version cannot run the job, with line and key; empty if it can."""
+        return self.configuration.problem if isinstance(self.configuration, UnknownKind) else ""
 
     @property
     def config_hash(self) -> str:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import pathspec
 
-from service.domain.errors import BadProjectFile
-from service.domain.project.job import Job, JobKind
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
 
 
@@ -25,16 +23,7 @@ class PlannedBuild:
 
 
 def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) -> tuple[PlannedBuild, ...]:
-    """One build per job, in the order of the project file. ``changed_paths`` of None: all, for a root commit.
-
-    Raises:
-        BadProjectFile: a job of a kind that neither this version nor another CI runs.
-    """
-    for job in project_file.jobs:
-        if job.kind not in {JobKind.BENCHMARK, JobKind.EXTERNAL}:
-            raise BadProjectFile(
-                f"job {job.name}: this version runs jobs of kind benchmark, not {job.kind}", "benchgate.yaml"
-            )
+    """One build per job, in the order of the file. ``changed_paths`` of None: all, for a root commit."""
     return tuple(PlannedBuild(job, is_needed=concerns(job, changed_paths)) for job in project_file.jobs)
 
 

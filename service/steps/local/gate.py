@@ -10,7 +10,6 @@ from service.domain.decision.execution import BuildEnd
 from service.domain.decision.measured_build import judge_measured
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.project.job import Job, JobKind
 from service.domain.project.project_file import ProjectFile, parse_project_file
 from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.machine import Claimed
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from service.domain.inference.verdict import Comparison
+    from service.domain.project.job import Job
     from service.ports.building import Source
     from service.ports.progress import Progress
     from service.steps.machine.session import BuildHost
@@ -55,17 +55,17 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
             "there is no regular file benchgate.yaml at the top; Benchgate's README shows one", revision
         )
     project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
-    jobs = tuple(job for job in project_file.jobs if job.kind is JobKind.BENCHMARK)
+    chosen = project_file.jobs if name is None else (project_file.job(name),)
+    jobs = tuple(job for job in chosen if job.kind.is_measured)
+    if jobs:
+        return project_file, jobs
+    if problem := next((job.problem for job in chosen if job.problem), ""):
+        raise BadProjectFile(problem)
     if name is not None:
-        job = project_file.job(name)
-        if job.kind is not JobKind.BENCHMARK:
-            raise BadProjectFile(
-                f"job {name} is of kind {job.kind}; gate runs benchmark jobs", "benchgate.yaml"
-            )
-        jobs = (job,)
-    if not jobs:
-        raise BadProjectFile("there is no job of kind benchmark", f"benchgate.yaml of {revision}")
-    return project_file, jobs
+        raise BadProjectFile(
+            f"job {name} is of kind {chosen[0].kind}; gate runs benchmark jobs", "benchgate.yaml"
+        )
+    raise BadProjectFile("there is no job of kind benchmark", f"benchgate.yaml of {revision}")
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
+from service.domain.decision.execution import BuildEnd
+from service.domain.decision.message import compose
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind
-from service.domain.project.job import JobKind
 from service.domain.project.plan import PlannedBuild, plan_builds
 from service.domain.text import plain
 from service.domain.wording.build_causes import NO_MATCHING_FILES
@@ -23,6 +24,7 @@ from service.steps.planning.read_project_file import NoProjectFile, read_project
 from service.steps.planning.trust import reason_to_hold
 
 if TYPE_CHECKING:
+    from service.domain.project.job import Job
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
@@ -73,14 +75,13 @@ class _Plan:
     def voters(self) -> int:
         """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
         return sum(
-            build.is_needed and build.job.voting and build.job.kind is JobKind.BENCHMARK
-            for build in self.builds
+            build.is_needed and build.job.voting and build.job.kind.is_measured for build in self.builds
         )
 
 
 def _plan(source: Source, run: RunRecord) -> _Plan:
     project_file = read_project_file(source, run.project, run.branch)
-    trusted = project_file.commands.get("trusted", "")
+    trusted = project_file.commands.trusted or ""
     base, patch = _revisions(source, run)
     if run.kind is RunKind.CALIBRATION:
         planned = plan_builds(project_file, None)
@@ -133,15 +134,23 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
 
     A build of another CI belongs to one run and waits for its result; no machine executes it.
     """
-    is_external = spec.job.kind is JobKind.EXTERNAL
-    if is_needed and run.kind is RunKind.CHECK and not is_external:
+    ended = _ended(spec.job, is_needed=is_needed)
+    is_ours = ended is None and not spec.job.kind.is_external
+    if is_ours and run.kind is RunKind.CHECK:
         adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = tx.add_build(run.id, position, _build(spec, is_needed=is_needed))
-    if is_needed and not is_external:
+    build_id = tx.add_build(run.id, position, _build(spec, ended))
+    if is_ours:
         tx.queue_task(Task.EXECUTE, build_id)
-    return is_needed
+    return ended is None
+
+
+def _ended(job: Job, *, is_needed: bool) -> BuildEnd | None:
+    """Decide how the build of a job ends at once; None if it must run."""
+    if not is_needed:
+        return BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
+    return BuildEnd(Outcome.MISCONFIGURED, (job.problem,)) if job.problem else None
 
 
 def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
@@ -153,7 +162,7 @@ def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
         tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
 
 
-def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
+def _build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
     return NewBuild(
         job=spec.job.name,
         kind=spec.job.kind,
@@ -161,10 +170,10 @@ def _build(spec: BuildSpec, *, is_needed: bool) -> NewBuild:
         priority=_PRIORITY[spec.kind],
         is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
-        sequence="" if spec.job.kind is JobKind.EXTERNAL else spec.sequence,
+        sequence="" if spec.job.kind.is_external or spec.job.problem else spec.sequence,
         deadline_seconds=DEADLINE,
-        outcome=None if is_needed else Outcome.NOT_BUILT,
-        causes=() if is_needed else (NO_MATCHING_FILES,),
+        outcome=ended.outcome if ended else None,
+        causes=ended.causes if ended else (),
     )
 
 

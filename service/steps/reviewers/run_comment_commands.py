@@ -139,7 +139,7 @@ def _refusal(
     if isinstance(command, Misspelt):
         return f"{command.line}: {command.expected}"
     use = _USES[type(command)]
-    group = project_file.commands.get(use.right)
+    group: str | None = getattr(project_file.commands, use.right)
     if group is None:
         return f"`{use.word}`: not enabled: set `commands: {{{use.right}: GROUP}}` in benchgate.yaml"
     try:

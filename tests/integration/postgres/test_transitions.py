@@ -22,7 +22,7 @@ from service.domain.decision.states import (
 )
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.steps.deciding.analyse import analyse, give_up
 from service.steps.intake.record_external_build import record_external_build
@@ -48,7 +48,7 @@ _PATCH: Final = Revision("1" * 40, "t" * 40, "ref", "unreviewed")
 _JOB: Final = parse_job("cv-perf", {"kind": "external"})
 EXTERNAL: Final = replace(
     BUILD,
-    kind=JobKind.EXTERNAL,
+    kind=JobKind("external"),
     spec=BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", None, _PATCH, _JOB).to_mapping(),
 )
 

@@ -11,7 +11,7 @@ from service.domain.identity import RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
 from service.domain.links import Links
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -258,7 +258,7 @@ def test_a_build_has_the_label_that_its_run_votes_on() -> None:
 def test_a_build_of_another_ci_leads_to_its_own_page() -> None:
     url = "https://jenkins.example/job/windows/61/"
     build = build_view(
-        6, 60, job="windows", kind=JobKind.EXTERNAL, outcome=Outcome.FAILED,
+        6, 60, job="windows", kind=JobKind("external"), outcome=Outcome.FAILED,
         result=Result.FAILURE, causes=("it fails",), url=url, external_number=61,
         machine=None, waived_by=OVERRIDDEN_BY,
     )  # fmt: skip

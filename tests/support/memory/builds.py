@@ -11,7 +11,6 @@ from service.domain.decision.vote import LASTING
 from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
-from service.domain.project.job import JobKind
 from service.ports.records import BuildRecord
 from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
 from tests.support.memory.state import InMemory, Waiting, row
@@ -46,7 +45,7 @@ class MemorySequences(InMemory):
 
 class MemoryBuilds(MemorySequences, Builds):
     def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
-        unfinished = BuildState.RUNNING if build.kind is JobKind.EXTERNAL else BuildState.QUEUED
+        unfinished = BuildState.RUNNING if build.kind.is_external else BuildState.QUEUED
         number, now = len(self._m.builds) + 1, self._m.clock
         self._m.builds.append(
             BuildRecord(

@@ -10,7 +10,6 @@ from typing_extensions import override
 from service.domain.decision.states import BuildState
 from service.domain.errors import NotFound, Transient
 from service.domain.identity import RunKind
-from service.domain.project.job import JobKind
 from service.ports.reading import Reading
 from service.ports.views import (
     BuildDetail,
@@ -105,7 +104,7 @@ class FakeReading(Reading):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
                 for build in run.builds
-                if build.kind is JobKind.BENCHMARK and self.rows.get(build.id)
+                if build.kind.is_measured and self.rows.get(build.id)
             )
             if measured and run.run.kind is RunKind.CHECK:
                 # Nothing in memory has trees of its own: equal parents have equal ones.

@@ -16,7 +16,7 @@ from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.views import Machine, Series, SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
@@ -112,7 +112,7 @@ def _add_regression(reading: FakeReading) -> None:
     )
     build = build_view(401, 5904, result=Result.FAILURE, outcome=Outcome.SLOWER, causes=causes)
     idle = build_view(
-        402, 311, job="kv_engine.docs", kind=JobKind.COMMAND, result=Result.NOT_BUILT,
+        402, 311, job="kv_engine.docs", kind=JobKind("command"), result=Result.NOT_BUILT,
         outcome=Outcome.NOT_BUILT, machine=None,
         started_at=None, causes=("no path that concerns this job was touched",),
     )  # fmt: skip
@@ -243,7 +243,7 @@ def _add_overridden_change(reading: FakeReading) -> None:
         causes=(f"1 of 1 slower; worst {rows[0].benchmark} items/s −6.9 % [−7.5, −6.3], 24 pairs",),
     )  # fmt: skip
     tested = build_view(
-        521, flaky.number, job=flaky.job, kind=JobKind.EXTERNAL, result=Result.FAILURE,
+        521, flaky.number, job=flaky.job, kind=JobKind("external"), result=Result.FAILURE,
         outcome=Outcome.FAILED, machine=None,
         causes=("Failure of a CTest test 170/409 Test #167: ep_unit_tests.ConnectionTest",),
         waived_by=sentences[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",

@@ -15,7 +15,7 @@ from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.domain.identity import RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.views import (
     BuildOfRun,
     Change,
@@ -89,7 +89,7 @@ def build_view(build_id: int, number: int, **more: object) -> BuildOfRun:
         id=build_id,
         job="kv-engine-cv-perf",
         number=number,
-        kind=JobKind.BENCHMARK,
+        kind=JobKind("benchmark"),
         pool="perf",
         state=BuildState.FINISHED,
         phase="analyse",

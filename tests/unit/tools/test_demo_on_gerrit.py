@@ -19,7 +19,7 @@ from service.adapters.gerrit.review import GerritReview
 from service.config import ControlSettings
 from service.domain.errors import Permanent, Unfit
 from service.domain.gerrit.comment_commands import OverrideCommand, commands_in
-from service.domain.project.project_file import parse_project_file
+from service.domain.project.project_file import Commands, parse_project_file
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tests.support.reading.fake_reading import FakeReading
 from tools.demo import __main__ as demo
@@ -183,7 +183,7 @@ def test_the_last_words_of_the_tool_are_why_it_failed() -> None:
 def test_the_reviewers_of_the_project_may_override(hall: Hall) -> None:
     assert Project(PROJECT, BRANCH).reviewers == REVIEWERS
     jobs = parse_project_file(hall.git("show", "main:benchgate.yaml"))
-    assert jobs.commands == {"rerun": REVIEWERS, "override": REVIEWERS}
+    assert jobs.commands == Commands(rerun=REVIEWERS, override=REVIEWERS)
 
 
 def test_an_upload_is_pushed_for_review_by_the_account_that_committed_it(hall: Hall) -> None:

@@ -14,7 +14,7 @@ from service.adapters.postgres.schema import tables as t
 from service.domain.building.findings import findings_from
 from service.domain.decision.states import UNFINISHED, BuildState
 from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.records import BuildRecord
 from service.ports.transaction.builds import Builds
 
@@ -165,7 +165,7 @@ class PostgresBuilds(NumberedBuilds, Builds):
 def _state(build: NewBuild) -> dict[str, object]:
     if build.outcome is None:
         # Machines take what is queued, so they never see what another CI runs.
-        is_external = build.kind is JobKind.EXTERNAL
+        is_external = build.kind.is_external
         return {"state": BuildState.RUNNING if is_external else BuildState.QUEUED}
     return _ended(build.outcome)
 

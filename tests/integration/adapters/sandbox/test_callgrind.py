@@ -16,8 +16,11 @@ from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.instructions import AGREEMENT
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.domain.wording.build_causes import SEVERAL_THREADS
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
@@ -107,7 +110,7 @@ NAMES: Final = (
 LISTING: Final = Listing("knob", NAMES, NAMES)
 JOB: Final = Job(
     "perf",
-    JobKind.BENCHMARK,
+    JobKind("benchmark"),
     BenchmarkConfiguration(suites=(Suite("knob", "build/knob"),), instructions=Instructions.REPORT),
 )
 

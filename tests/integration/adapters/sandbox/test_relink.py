@@ -17,7 +17,8 @@ from service.domain.building.spec import Revision
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.errors import CommandFailed
 from service.domain.project.benchmark import BenchmarkConfiguration, BuildCommands, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.steps.machine.build_sides import built_tree
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository
@@ -255,7 +256,7 @@ class Builder:
     def orders(self, revision: Revision, build: BuildCommands, variants: Sequence[int]) -> list[list[str]]:
         """List the order of functions in each variant of the program."""
         configuration = BenchmarkConfiguration(build=build, suites=(Suite("a", "build/bench"),))
-        job = Job("perf", JobKind.BENCHMARK, configuration)
+        job = Job("perf", JobKind("benchmark"), configuration)
         session = replace(session_of(self.host, job, self.claimed), log=self.log)
         found = []
         for variant in variants:

@@ -14,7 +14,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import NO_RESULT
 from service.steps.deciding.cast_vote import cast_vote
@@ -47,7 +47,7 @@ PARENT, PATCH = (
 def external(job: str) -> NewBuild:
     kind = {"kind": "external"}
     spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", PARENT, PATCH, parse_job(job, kind))
-    return named(job, kind=JobKind.EXTERNAL, pool="", sequence="", spec=spec.to_mapping())
+    return named(job, kind=JobKind("external"), pool="", sequence="", spec=spec.to_mapping())
 
 
 def told(job: str, number: int) -> ExternalBuild:

@@ -15,8 +15,8 @@ from service.domain.calibration.schedule import (
     still_asks,
 )
 from service.domain.inference.policy import Policy
-from service.domain.project.configuration import Configuration
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import Configuration, JobKind
 from service.domain.project.project_file import ProjectFile, parse_job
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
@@ -75,7 +75,7 @@ def test_a_branch_is_named_with_the_jobs_that_are_due() -> None:
 @pytest.mark.parametrize(("due", "expected"), [(["a"], True), (["off"], False), (["gone"], False)])
 def test_only_a_job_that_the_project_file_has_still_asks(due: list[str], *, expected: bool) -> None:
     off = parse_job("off", CONFIG | {"policy": {"probation": "off"}})
-    project_file = ProjectFile("Verified", (parse_job("a", CONFIG), off))
+    project_file = ProjectFile((parse_job("a", CONFIG), off))
     assert still_asks(project_file, "perf", due) == expected
     assert not still_asks(project_file, "other", due)
 
@@ -86,7 +86,7 @@ def test_only_a_job_that_the_project_file_has_still_asks(due: list[str], *, expe
         (parse_job("a", CONFIG), True),
         (parse_job("a", CONFIG | {"pool": "other"}), False),
         (parse_job("a", CONFIG | {"policy": {"probation": 0}}), False),
-        (Job("a", JobKind.CTEST, Configuration(), policy=Policy()), False),
+        (Job("a", JobKind("ctest"), Configuration(), policy=Policy()), False),
     ],
 )
 def test_benchmark_jobs_of_the_pool_with_a_probation_are_calibrated(job: Job, *, expected: bool) -> None:

@@ -11,14 +11,15 @@ from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.calibration.evidence import Session
 
-JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=(Suite("s", "p"), Suite("other", "q"))))
+JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(Suite("s", "p"), Suite("other", "q"))))
 LISTING = [
     {"suite": "s", "base": ["BM_a"], "patch": ["BM_a"], "same_program": True},
     {"suite": "other", "base": ["BM_a"], "patch": ["BM_a"], "same_program": False},

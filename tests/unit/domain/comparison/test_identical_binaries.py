@@ -13,7 +13,8 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
 from tests.unit.domain.gbench_files import row, whole
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from service.domain.decision.measured_build import Measured
 
 PROGRAMS = (Suite("suite", "build/a"), Suite("other", "build/b"))
-JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=PROGRAMS))
+JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=PROGRAMS))
 SUITES = ("suite", "other")
 MEASURED = UNDECIDED._replace(
     pairs=8,

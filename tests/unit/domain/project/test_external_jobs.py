@@ -6,9 +6,9 @@ import pytest
 
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.project.configuration import ExternalConfiguration
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.domain.project.project_file import parse_job, parse_project_file
+from service.kinds.external.configuration import ExternalConfiguration
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
 
@@ -23,7 +23,7 @@ def test_all_that_may_be_said() -> None:
     more = "    voting: false\n    paths: [src/]\n    policy: {on_nothing_to_build: none}"
     job = parse_project_file(JOB + more).job("linux")
 
-    assert (job.kind, job.voting, job.paths) == (JobKind.EXTERNAL, False, ("src/",))
+    assert (job.kind, job.voting, job.paths) == (JobKind("external"), False, ("src/",))
     assert job.policy == Policy(on_nothing_to_build=VoteWhen.NONE)
     assert parse_job("linux", job.source) == job
 
@@ -45,11 +45,13 @@ def test_nothing_more_need_be_said_than_what_it_is() -> None:
         "instructions: off",
         "retries: 1",
         "retries: 0",
+        "url: x",
+        "sutes: []",
     ],
 )
-def test_what_only_our_machines_could_do_is_refused(line: str) -> None:
+def test_a_key_of_other_kinds_is_unknown_here(line: str) -> None:
     assert refusal(line) == (
-        f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: another CI runs jobs of kind external; "
+        f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: unknown key; "
         "allowed are kind, paths, policy, voting"
     )
 
@@ -57,12 +59,4 @@ def test_what_only_our_machines_could_do_is_refused(line: str) -> None:
 def test_a_policy_for_measurements_is_refused() -> None:
     assert refusal("policy: {floor: 1%}") == (
         "benchgate.yaml:5: jobs.linux.policy.floor: unknown key; allowed are on_nothing_to_build"
-    )
-
-
-@pytest.mark.parametrize("line", ["url: x", "sutes: []"])
-def test_an_unknown_key_is_named_with_those_that_are_allowed(line: str) -> None:
-    assert refusal(line) == (
-        f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: unknown key; "
-        "allowed are kind, paths, policy, voting"
     )

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.errors import BadProjectFile
 from service.domain.project.benchmark import BenchmarkConfiguration
-from service.domain.project.configuration import Configuration, ExternalConfiguration
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.domain.project.plan import concerns, plan_builds
 from service.domain.project.project_file import ProjectFile
+from service.kinds.external.configuration import ExternalConfiguration
 
 
 def job(name: str = "perf", *paths: str) -> Job:
-    return Job(name, JobKind.BENCHMARK, BenchmarkConfiguration(), paths=paths)
+    return Job(name, JobKind("benchmark"), BenchmarkConfiguration(suites=()), paths=paths)
 
 
 def test_builds_are_planned_in_the_order_of_the_file() -> None:
@@ -48,14 +48,7 @@ def test_a_root_commit_concerns_every_job() -> None:
 
 
 def test_what_another_ci_runs_is_planned_as_well() -> None:
-    elsewhere = Job("linux", JobKind.EXTERNAL, ExternalConfiguration(), paths=("src/",))
+    elsewhere = Job("linux", JobKind("external"), ExternalConfiguration(), paths=("src/",))
     planned = plan_builds(ProjectFile(jobs=(job(), elsewhere)), ["docs/x"])
 
     assert [(each.job.name, each.is_needed) for each in planned] == [("perf", True), ("linux", False)]
-
-
-def test_a_kind_that_cannot_be_run_is_refused_by_name() -> None:
-    with pytest.raises(
-        BadProjectFile, match="job tests: this version runs jobs of kind benchmark, not ctest"
-    ):
-        plan_builds(ProjectFile(jobs=(job(), Job("tests", JobKind.CTEST, Configuration()))), [])

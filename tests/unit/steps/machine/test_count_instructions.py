@@ -16,8 +16,11 @@ from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
 from service.domain.measuring.pair_record import decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 JOB = Job(
     "perf",
-    JobKind.BENCHMARK,
+    JobKind("benchmark"),
     BenchmarkConfiguration(suites=(Suite("bench", "build/bench"),), instructions=Instructions.REPORT),
 )
 NAMES = ("BM_a", "BM_b")

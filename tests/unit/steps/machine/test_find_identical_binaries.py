@@ -11,7 +11,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.identity import RunKind, Side
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.steps.machine.execute import execute_build
 from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.session import BuildSession
@@ -38,7 +39,7 @@ CONFIG = {
     "suites": [{"name": "bench", "program": "build/bench"}],
 }
 CONFIGURATION = BenchmarkConfiguration(suites=(Suite("bench", "build/bench"),))
-JOB = Job("perf", JobKind.BENCHMARK, CONFIGURATION, source=CONFIG)
+JOB = Job("perf", JobKind("benchmark"), CONFIGURATION, source=CONFIG)
 BASE = {CODE: code(BM_a=1e-6), "README.md": "old", "keys.txt": "a b"}
 OTHER = {"README.md": "new"}  # nothing that a program reads
 

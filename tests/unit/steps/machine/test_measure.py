@@ -16,7 +16,8 @@ from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import decode
 from service.domain.measuring.pairing import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job, JobKind
+from service.domain.project.job import Job
+from service.domain.project.kinds import JobKind
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.measure import Extent, Measurement, measure
 from tests.support.build_host import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUITE = Suite("bench", "build/bench")
-JOB = Job("perf", JobKind.BENCHMARK, BenchmarkConfiguration(suites=(SUITE,)))
+JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(SUITE,)))
 # One is decided at the first look, one at the second.
 BASE = code(BM_slow=1e-6, BM_same=1e-6)
 PATCH = code(BM_slow=1.1e-6, BM_same=1e-6)

@@ -104,12 +104,6 @@ class TestProjectFiles:
             "\n\nhttps://bench.example.com/runs/1"
         )
 
-    def test_an_unsupported_job_is_reported(self) -> None:
-        service = planned(project("version: 1\njobs: {tests: {kind: ctest}}"))
-
-        (posted,) = [stored.review for stored in service.store.memory.reviews.values()]
-        assert "job tests: this version runs jobs of kind benchmark, not ctest" in posted.message
-
     @pytest.mark.parametrize("fault", ["not UTF-8 text", "larger than 1 MiB"])
     def test_an_unreadable_file_is_reported(self, fault: str) -> None:
         def refuse() -> None:
@@ -138,6 +132,57 @@ class TestProjectFiles:
 
         assert service.runs(RunKind.POST_SUBMIT) == [("parent", RunState.REFUSED)]
         assert service.store.memory.reviews == {}
+
+
+class TestKindsThatThisVersionLacks:
+    LINT = "  lint:\n    kind: clang-format\n    style: file\n"
+    REASON = (
+        "benchgate.yaml:11: jobs.lint.kind: this version does not run clang-format; "
+        "it runs benchmark, external"
+    )
+
+    def test_the_job_is_misconfigured_and_the_others_run(self) -> None:
+        service = planned(project(PROJECT_FILE + self.LINT))
+        perf, lint = service.store.memory.builds
+
+        assert (perf.job, perf.state, perf.outcome) == ("perf", BuildState.QUEUED, None)
+        assert (lint.state, lint.outcome, lint.causes) == (
+            BuildState.FINISHED,
+            Outcome.MISCONFIGURED,
+            (self.REASON,),
+        )
+        assert service.store.memory.hints == [("plan", 1), ("execute", 1)]
+        assert spec_of(service).jobs == 1
+
+    @pytest.mark.parametrize(
+        ("more", "vote", "header"),
+        [("", None, "Build Unstable"), ("    voting: false\n", 1, "Build Successful")],
+    )
+    def test_it_withholds_the_vote_if_it_votes(self, more: str, vote: int | None, header: str) -> None:
+        service = planned(project(PROJECT_FILE + self.LINT + more))
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.PASSED)
+        service.vote()
+
+        (decision,) = service.store.memory.decisions
+        assert (decision.vote, decision.header) == (vote, header)
+        assert f"https://bench.example.com/job/lint/1/ : UNSTABLE\n\n{self.REASON}" in decision.message
+
+    def test_it_fails_nobody_elses_change(self) -> None:
+        service = planned(project(PROJECT_FILE + self.LINT))
+        service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.SLOWER)
+        service.vote()
+
+        assert service.store.memory.decisions[0].vote == -1
+
+    def test_a_change_that_does_not_concern_it_is_not_bothered(self) -> None:
+        service = planned(project(f"{PROJECT_FILE}{self.LINT}    paths: [docs/]\n"))
+
+        assert service.store.memory.builds[1].outcome is Outcome.NOT_BUILT
+
+    def test_alone_it_is_voted_on_at_once(self) -> None:
+        service = planned(project("version: 1\njobs: {tests: {kind: ctest}}"))
+
+        assert service.store.memory.hints == [("plan", 1), ("vote", 1)]
 
 
 class TestPaths:

@@ -1,0 +1,137 @@
+"""Forms of the values in a project file: annotations of the dataclasses that hold them.
+
+Pydantic calls the methods ``__get_pydantic_…__``. Nothing here imports it: one module reads files by it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SHARE: Final = r"(\d{1,3}(?:\.\d{1,6})?)\s*%"
+_DURATION: Final = r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|h)"
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+_LONGEST: Final = 1e7  # seconds
+
+Core = dict[str, Any]  # a core schema of pydantic
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """An annotation of a key: ``wrap`` adds to what is checked, ``editor`` to the JSON Schema."""
+
+    wrap: Callable[[Core], Core]
+    editor: dict[str, Any] = field(default_factory=dict)
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Core]) -> Core:
+        core = handler(source)
+        # A record leaves null out.
+        return self.wrap(core["schema"] if core["type"] == "nullable" else core)
+
+    def __get_pydantic_json_schema__(self, core: Core, handler: Callable[[Core], Core]) -> Core:
+        return handler(core) | self.editor
+
+
+class Record:
+    """The base of dataclasses that are mappings in the file; a key without a value has its default."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls: Any, source: object, handler: Callable[[object], Core]) -> Core:
+        known = {each.name for each in fields(cls)}
+
+        def given(value: Any) -> Any:  # noqa: ANN401 - pydantic refuses what is no mapping
+            if not isinstance(value, dict):
+                return value
+            return {key: item for key, item in value.items() if item is not None or key not in known}
+
+        return _call("function-before", given, handler(source))
+
+
+def about(description: str, **editor: object) -> Form:
+    """Describe a key to editors, and to the people who use them."""
+    return Form(lambda core: core, {"description": description, **editor})
+
+
+def limit(**limits: object) -> Form:
+    """Limit values in the terms of pydantic's core schema."""
+    return Form(lambda core: core | limits)
+
+
+def before(function: Callable[[Any], Any], **editor: object) -> Form:
+    """Have a function read the value first; it raises ValueError."""
+    return Form(lambda core: _call("function-before", function, core), editor)
+
+
+def after(function: Callable[[Any], Any]) -> Form:
+    """Have a function check or change the value; it raises ValueError."""
+    return Form(lambda core: _call("function-after", function, core))
+
+
+def _call(kind: str, function: Callable[[Any], Any], core: Core) -> Core:
+    return {"type": kind, "function": {"type": "no-info", "function": function}, "schema": core}
+
+
+def text(pattern: str, words: str) -> Form:
+    """Allow texts that the whole pattern matches, and that the words describe."""
+    # In Python, a bare $ also matches before a line feed at the end.
+    limits = {"pattern": rf"^(?:{pattern})$(?!\n)", "regex_engine": "python-re"}
+    return Form(lambda core: core | limits, {"patternErrorMessage": words})
+
+
+def whole(at_least: int, at_most: int) -> Form:
+    """Allow whole numbers between the bounds, both included."""
+    return limit(strict=True, ge=at_least, le=at_most)
+
+
+def differ(things: str, by: str = "") -> Form:
+    """Refuse a list with two items, or attributes of items, that are equal."""
+
+    def check(items: tuple[Any, ...]) -> tuple[Any, ...]:
+        names = [getattr(item, by) if by else item for item in items]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{things} must differ; twice: {', '.join(twice)}")
+        return items
+
+    return after(check)
+
+
+def share_from(value: object) -> float:
+    """Read ``1%`` or a plain number as 0.01."""
+    if isinstance(value, str) and (match := re.fullmatch(_SHARE, value, re.ASCII)):
+        share = float(match[1]) / 100
+        if share <= 1:
+            return share
+    # Anybody who writes 1 means 1 %, and would get 100 %.
+    elif isinstance(value, int | float) and not isinstance(value, bool) and (value == 0 or 0 < value < 1):
+        return float(value)
+    raise ValueError(f"{str(value)[:100]!r} is not a share; allowed are 0% to 100%, or 0.01 for 1%")
+
+
+def duration_from(value: object) -> float:
+    """Read ``90s``, ``10m``, ``2h`` or plain seconds as seconds."""
+    if isinstance(value, str) and (match := re.fullmatch(_DURATION, value, re.ASCII)):
+        return float(match[1]) * _SECONDS[match[2]]
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LONGEST:
+        return float(value)
+    raise ValueError(f"{str(value)[:100]!r} is not a duration; allowed are 500ms, 90s, 10m, 2h or seconds")
+
+
+OFF: Final = before(lambda value: "off" if value is False else value)
+"""The form of an enum with ``off``, which YAML 1.1 reads as false."""
+
+_NUMBER: Final = {"type": ["string", "number"], "minimum": 0}
+_NAME: Final = "letters, digits and . _ + - after a letter or digit, at most 100 characters"
+Share = Annotated[float, before(share_from, **_NUMBER, pattern=f"^{_SHARE}$", exclusiveMaximum=1)]
+Duration = Annotated[
+    float, before(duration_from, **_NUMBER, pattern=f"^{_DURATION}$", exclusiveMaximum=_LONGEST)
+]
+Flag = Annotated[bool, limit(strict=True)]
+Text = Annotated[str, text(r"[^\x00]{0,4096}", "texts of at most 4096 characters, without NUL")]
+Name = Annotated[str, text(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}", _NAME)]  # a part of URLs, files and queues

@@ -1,0 +1,73 @@
+"""The table of job kinds, and what each kind's folder tells of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from service.domain.forms import Core, Record, after
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
+KINDS: Final = {
+    "benchmark": "service.kinds.benchmark",
+    "external": "service.kinds.external",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration(Record):
+    """The base of each kind's own type: the keys that only its jobs have, and the facts about the kind."""
+
+    is_external: ClassVar = False  # another CI runs the jobs: they have no pool and no runner
+    is_measured: ClassVar = False  # the builds compare two sides: the whole policy applies to them
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Paths of the programs that a build must produce; part of a binary's key."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKind(Configuration):
+    """The configuration of a job whose kind this version does not run; ``problem`` names its line and key."""
+
+    problem: str = field(compare=False)
+
+
+class JobKind(str):
+    """The name of a kind. No enum: a project file or a stored build may name one that this version lacks."""
+
+    __slots__ = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether this version runs jobs of the kind."""
+        return self in KINDS
+
+    @property
+    def is_external(self) -> bool:
+        """Whether another CI runs jobs of the kind."""
+        return self.is_known and self.configuration.is_external
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether builds of the kind compare two sides."""
+        return self.is_known and self.configuration.is_measured
+
+    @property
+    def configuration(self) -> type[Configuration]:
+        """The type of :attr:`Job.configuration` for a known kind."""
+        found: type[Configuration] = self.part("configuration").CONFIGURATION
+        return found
+
+    def part(self, name: str) -> ModuleType:
+        """Import a module of a known kind's folder."""
+        return import_module(f"{KINDS[self]}.{name}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Core:
+        return after(cls).wrap({"type": "str"})

@@ -1,0 +1,98 @@
+"""Reads mappings of the project file into dataclasses by pydantic, and words their errors."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.domain.project.yaml_reader import Path, Places
+
+_T = TypeVar("_T")
+_UNKNOWN: Final = "unexpected_keyword_argument"
+# A key that is unknown explains one that is missing: it is misspelt.
+_URGENCY: Final = {_UNKNOWN: 0, "missing": 2, "too_short": 2}
+_SHOWN: Final[dict[type, str]] = {dict: "a mapping", list: "a list", type(None): "nothing"}
+_MESSAGES: Final = {
+    "missing": "the key {key!r} is missing",
+    _UNKNOWN: "unknown key; allowed are {allowed}",
+    "too_short": "at least one {item} is needed",
+    "dict_type": "a mapping is needed, found {found}",
+    "dataclass_type": "a mapping is needed, found {found}",
+    "tuple_type": "a list is needed, found {found}",
+    "bool_type": "true or false is needed, found {found}",
+    "int_type": "a whole number is needed, found {found}",
+    "greater_than_equal": "{found} is out of range; allowed is {minimum} to {maximum}",
+    "less_than_equal": "{found} is out of range; allowed is {minimum} to {maximum}",
+    "string_type": "a text is needed, found {found}",
+    "string_unicode": "{text!r} is not allowed; allowed are {allowed}",
+    "string_pattern_mismatch": "{text!r} is not allowed; allowed are {allowed}",
+    "enum": "{text!r} is not allowed; allowed are {allowed}",
+    "literal_error": "{text!r} is not allowed; allowed are {allowed}",
+    "name": "{text!r} is not allowed as a name here; allowed are {allowed}",
+    "value_error": "{error}",
+}
+
+
+def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> _T:
+    """Read the mapping at a path of the file.
+
+    Raises:
+        BadProjectFile: the first of its problems, with line, key and what is allowed.
+    """
+    try:
+        values: _T = _adapter(record).validate_python(value)
+    except ValidationError as problems:
+        error = min(problems.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
+        path, problem = _explain(error["type"], error, json_schema(record))
+        raise places.error((*at, *path), problem) from None
+    return values
+
+
+def _explain(kind: str, error: Mapping[str, Any], schema: dict[str, Any]) -> tuple[Path, str]:
+    """Name the value that an error is about, and word the error by the value's JSON Schema."""
+    path, found = error["loc"], error["input"]
+    key = str(path[-1]) if path else ""
+    outer = path[:-1]
+    if key == "[key]":
+        kind, path, node = "name", outer, _node(schema, outer[:-1])["propertyNames"]
+    elif kind == "missing":
+        path, node = outer, _node(schema, outer)
+    else:
+        node = _node(schema, outer if kind == _UNKNOWN else path)
+    allowed = node.get("properties") or node.get("enum") or [node.get("const")]
+    words = node | {
+        "key": key,
+        "item": key.removesuffix("s"),
+        "text": str(found)[:100],
+        "found": _SHOWN.get(type(found), repr(found)[:100]),
+        "allowed": node.get("patternErrorMessage") or ", ".join(map(str, allowed)),
+        "error": error.get("ctx", {}).get("error"),
+    }
+    return path, _MESSAGES[kind].format(**words)
+
+
+@cache
+def json_schema(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a type of Record
+    """Build the JSON Schema of a mapping."""
+    return _adapter(record).json_schema()
+
+
+@cache
+def _adapter(record: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - ditto
+    return TypeAdapter(record)
+
+
+def _node(schema: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Find the JSON Schema of the value at a path."""
+    node = schema
+    for step in (None, *path):
+        if step is not None:
+            node = node["items"] if isinstance(step, int) else node["properties"][step]
+        while "$ref" in node:
+            node = schema["$defs"][node["$ref"].removeprefix("#/$defs/")]
+    return node

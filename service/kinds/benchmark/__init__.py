@@ -1,0 +1,1 @@
+"""Jobs of kind benchmark: build both sides, measure them in pairs, compare."""

@@ -1,0 +1,1 @@
+"""Jobs of kind external: another CI runs them and reports the result."""
