@@ -42,7 +42,11 @@ def recheck(
         return _why_nothing(builds, finished)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
-    run_again(tx, run, {job: _as_configured(by_job[job], configured.get(job)) for job in targets}, comment_id)
+    specs = {job: _as_configured(by_job[job], configured.get(job)) for job in targets}
+    problems = {job: spec.job.problem for job, spec in specs.items() if spec is not None and spec.job.problem}
+    if len(problems) == len(targets):
+        return problems[targets[0]]
+    run_again(tx, run, {job: spec for job, spec in specs.items() if job not in problems}, comment_id)
     return ""
 
 
@@ -118,13 +122,16 @@ def _next_round(
 def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
     """Make the spec with the job's current configuration and without extra pairs; None: no difference."""
     spec = BuildSpec.from_mapping(build.spec)
-    if job is not None and job.kind is spec.job.kind and job.config_hash != spec.job.config_hash:
+    was_planned = build.sequence_id is not None or build.is_external
+    is_alike = job is not None and (job.kind == spec.job.kind or not was_planned)
+    if job is not None and is_alike and job.config_hash != spec.job.config_hash:
         return replace(spec, job=job, longer=None)
-    return replace(spec, longer=None) if spec.longer else None
+    return None if was_planned and not spec.longer else replace(spec, longer=None)
 
 
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
     build_id = tx.repeat_build(build, spec, DEADLINE)
-    if not build.is_external:  # the other CI starts its own builds
+    kind = build.kind if spec is None else spec.job.kind
+    if not kind.is_external:  # the other CI starts its own builds
         tx.queue_task(Task.EXECUTE, build_id)
     return build_id

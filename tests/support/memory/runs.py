@@ -125,11 +125,13 @@ class MemoryReruns(MemorySequences, Reruns):
 
     def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
         was, now = self._m.waiting[build.id], self._m.clock
+        kind = build.kind if spec is None else spec.job.kind
         again = replace(
             build,
             id=len(self._m.builds) + 1,
             number=self._next_number(build.job),
-            state=BuildState.RUNNING if build.is_external else BuildState.QUEUED,
+            kind=kind,
+            state=BuildState.RUNNING if kind.is_external else BuildState.QUEUED,
             attempt=0,
             cancel_requested=False,
             execution=None,

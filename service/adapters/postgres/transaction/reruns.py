@@ -48,7 +48,8 @@ class PostgresReruns(NumberedBuilds, Reruns):
 
     @override
     def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
-        state = BuildState.RUNNING if build.is_external else BuildState.QUEUED
+        kind = build.kind if spec is None else spec.job.kind
+        state = BuildState.RUNNING if kind.is_external else BuildState.QUEUED
         values = [
             literal(self._next_number(build.job)),
             literal(state.value),
@@ -60,6 +61,7 @@ class PostgresReruns(NumberedBuilds, Reruns):
         if spec is not None:
             changed = {
                 "spec": spec.to_mapping(),
+                "kind": kind,
                 "pool": spec.job.pool,
                 "sequence_id": self._sequence(spec.sequence),
             }

@@ -118,6 +118,42 @@ class TestRecheck:
         assert again.sequence != BuildSpec.from_mapping(service.store.memory.builds[1].spec).sequence
 
 
+class TestRecheckOfAKindThatThisVersionLacks:
+    BAD = TWO_JOBS.replace("kind: benchmark", "kind: bench", 1)
+
+    @pytest.fixture
+    def service(self) -> Service:
+        service = Service(source=project(self.BAD + RIGHTS))
+        service.server.members = set(MAY)
+        service.server.put(change_at(1, updated=WRITTEN))
+        service.reconcile()
+        service.plan()
+        finish(service, 2, Outcome.PASSED)
+        service.vote()
+        assert [each.outcome for each in service.store.memory.builds] == [
+            Outcome.MISCONFIGURED,
+            Outcome.PASSED,
+        ]
+        return service
+
+    def test_it_says_what_is_wrong(self, service: Service) -> None:
+        (answer,) = say(service, "recheck")
+        assert "this version does not run bench; it runs benchmark, external" in answer
+        assert len(service.store.memory.builds) == 2
+
+    def test_the_others_run_again(self, service: Service) -> None:
+        assert say(service, "recheck all") == []
+        assert builds(service, 2) == [1, 3]
+
+    def test_once_the_project_file_is_corrected_it_runs(self, service: Service) -> None:
+        service.source = project(TWO_JOBS + RIGHTS)
+        assert say(service, "recheck") == []
+        again = service.store.memory.builds[2]
+        assert (again.kind, again.state, again.outcome) == ("benchmark", BuildState.QUEUED, None)
+        assert again.sequence_id is not None
+        assert service.store.memory.hints[-1] == ("execute", 3)
+
+
 class TestCancel:
     def test_a_cancelled_run_stays_cancelled(self, service: Service) -> None:
         say(service, "recheck all")
