@@ -19,8 +19,6 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Instruction
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind
 from service.domain.wording.build_causes import SEVERAL_THREADS
-from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
 from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
