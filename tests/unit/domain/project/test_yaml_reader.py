@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import contextlib
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -70,10 +70,10 @@ def test_what_is_wrong_is_told_with_its_line(text: str, message: str) -> None:
     ids=["laughs", "many aliases", "deep", "deep and closed"],
 )
 def test_a_file_that_explodes_is_refused_in_time(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
 
     assert "too deep" in refusal(text) or "nested deeper than 32 levels" in refusal(text)
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10
 
 
 def test_an_alias_used_twice_is_read_twice() -> None:
