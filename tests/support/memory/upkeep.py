@@ -64,6 +64,12 @@ class MemoryUpkeep(Upkeep):
         self.update(build.id, state=state, attempt=build.attempt + 1, machine=machine)
         return build.id
 
+    def complete(self, build_id: int) -> None:
+        """Report the end of a machine's work."""
+        self.update(build_id, state=state_after(self.memory.builds[build_id - 1].state, BuildEvent.EXECUTED))
+        del self.memory.leases[build_id]
+        MemoryOutbox(self.memory).queue_task(Task.ANALYSE, build_id)
+
     def due_hints(self) -> Sequence[Hint]:
         return list(self.memory.outbox.values())
 
@@ -227,12 +233,13 @@ class MemoryUpkeep(Upkeep):
     def _idle_machines(self, pool: str) -> int:
         """Count the machines that may be free; one if none was seen, since one may just have come."""
         seen = self._seen(pool)
-        return sum(self._is_idle(name) for name in seen) if seen else 1
+        return sum(self._is_idle(name, hindered=10.0) for name in seen) if seen else 1
 
-    def _is_idle(self, machine: str) -> bool:
-        held = [lease for lease in self.memory.leases.values() if lease.machine == machine]
-        is_busy = any(lease.expires > self.memory.clock for lease in held)
-        return not is_busy and not self.memory.machines[machine].obstacle
+    def _is_idle(self, name: str, hindered: float = _SEEN_WITHIN) -> bool:
+        """Whether a machine holds no build, and reported no obstacle within so many seconds."""
+        machine, now = self.memory.machines[name], self.memory.clock
+        is_busy = any(each.machine == name and each.expires > now for each in self.memory.leases.values())
+        return not is_busy and (not machine.obstacle or machine.seen <= now - hindered)
 
     def preempt_calibrations(self) -> Sequence[int]:
         found = []

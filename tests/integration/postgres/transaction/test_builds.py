@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import StoredComparison, StoredResult
 from tests.integration.postgres.samples import CLEANED, NASTY
-from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
+from tests.support.store_samples import named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
@@ -54,14 +53,6 @@ def test_builds_are_numbered_per_job_without_gaps(store: PostgresStore) -> None:
     assert build.number == 13
 
 
-def test_a_build_is_stored_as_it_was_planned(store: PostgresStore) -> None:
-    [build_id] = queue(store)
-    with store.transaction() as tx:
-        build = tx.lock_build(build_id)
-    assert (build.job, build.number, build.state, build.attempt) == ("cv-perf", 1, BuildState.QUEUED, 0)
-    assert (build.is_voting, build.spec, build.machine, build.outcome) == (True, BUILD.spec, "", None)
-
-
 def test_a_job_that_is_not_needed_is_finished_at_once(store: PostgresStore, database: Database) -> None:
     [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=("no matching files changed",)))
     with store.transaction() as tx:
@@ -81,39 +72,6 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
     seeds = database.rows("SELECT seed, digest FROM sequence")
     assert len({seed for seed, _ in seeds}) == 2
     assert all(seed != digest for seed, digest in seeds), "whoever wrote the patch could foresee the launches"
-
-
-def test_the_builds_of_a_run_come_in_their_order(store: PostgresStore) -> None:
-    with store.transaction() as tx:
-        run = start(tx, check_run(tx.upsert_change(change()).patch_set_id))
-        for position, job in ((2, "c"), (0, "a"), (1, "b")):
-            tx.add_build(run, position, named(job))
-        assert [build.job for build in tx.builds_of(run)] == ["a", "b", "c"]
-
-
-def test_an_unknown_build_is_not_found(store: PostgresStore) -> None:
-    with store.transaction() as tx, pytest.raises(NotFound):
-        tx.lock_build(1)
-
-
-def test_finishing_a_build_names_the_runs_that_wait_for_it(store: PostgresStore, database: Database) -> None:
-    with store.transaction() as tx:
-        ended, waiting = start(tx, post_submit_run("a" * 40)), start(tx, post_submit_run("b" * 40))
-        build = tx.add_build(waiting, 0, named("a"))
-        tx.end_run(ended, RunState.CANCELLED)
-    database.change("INSERT INTO run_build VALUES (:run, 'a', :build, 0)", run=ended, build=build)
-    with store.transaction() as tx:
-        assert tx.finish_build(build, Outcome.SLOWER, [NASTY]) == [waiting]
-        record = tx.lock_build(build)
-    assert (record.state, record.outcome, record.causes) == (BuildState.FINISHED, Outcome.SLOWER, (CLEANED,))
-
-
-def test_a_finished_build_keeps_its_outcome(store: PostgresStore) -> None:
-    [build] = queue(store)
-    with store.transaction() as tx:
-        tx.finish_build(build, Outcome.PASSED, [])
-        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["late"])
-        assert tx.lock_build(build).outcome is Outcome.PASSED
 
 
 def stored_build(store: PostgresStore) -> BuildRecord:
@@ -163,35 +121,6 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
     assert database.rows(found) == [("BM_b", [2.0]), ("BM_c", [2.0])]
     assert database.value("SELECT count(*) FROM comparison") == 2
     assert database.value("SELECT count(*) FROM series") == 3
-
-
-def test_what_more_pairs_may_decide_is_named_once(store: PostgresStore) -> None:
-    builds = queue(store, named("a"), named("b"))
-    keys = [replace(key("BM_a"), metric="cpu_time"), replace(key("BM_a"), metric="real_time"), key("BM_b")]
-    undecided = [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.SAME]
-    for build_id, verdicts in zip(builds, (undecided, [Verdict.SLOWER] * 3), strict=True):
-        rows = [replace(compared("", verdicts[n]), series=series) for n, series in enumerate(keys)]
-        with store.transaction() as tx:
-            build = tx.lock_build(build_id)
-            tx.store_results(build, RunKind.CHECK, dict.fromkeys(keys, UNIT), [], rows)
-    with store.transaction() as tx:
-        assert [tx.unresolved_benchmarks(build_id) for build_id in builds] == [["BM_a"], []]
-
-
-def test_what_no_pairs_can_decide_is_not_named(store: PostgresStore) -> None:
-    [build_id] = queue(store)
-    counted = replace(key("BM_counted"), metric="instructions")
-    rows = [
-        compared("BM_moved", Verdict.UNDECIDED, WHY, Reason(ReasonKind.LAYOUT_REFUTED, (1, 1.1, 0.9, 1.0))),
-        compared("BM_of_old", Verdict.UNDECIDED, Reason(ReasonKind.LAYOUT_AS_TEXT, ("layout: +9.9 %",))),
-        replace(compared("", Verdict.UNDECIDED, Reason(ReasonKind.NOT_DETERMINISTIC)), series=counted),
-        compared("BM_noisy", Verdict.UNDECIDED, Reason(ReasonKind.MORE_PAIRS, (20,))),
-        compared("BM_silent", Verdict.UNDECIDED),
-    ]
-    with store.transaction() as tx:
-        kinds = dict.fromkeys([row.series for row in rows], UNIT)
-        tx.store_results(tx.lock_build(build_id), RunKind.CHECK, kinds, [], rows)
-        assert tx.unresolved_benchmarks(build_id) == ["BM_noisy", "BM_silent"]
 
 
 def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(

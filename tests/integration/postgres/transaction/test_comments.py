@@ -26,14 +26,6 @@ def said(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessag
     return PostedMessage(message_id, 1, BOB, NOON + timedelta(minutes=minutes), text)
 
 
-def test_a_message_is_heard_once_whatever_its_id_becomes(store: PostgresStore) -> None:
-    with store.transaction() as tx:
-        record = tx.upsert_change(change())
-        assert tx.record_comments(record, [said("recheck"), said("cancel", minutes=1)]) == [1, 2]
-        assert tx.record_comments(record, [said("recheck", message_id="rewritten")]) == []
-        assert tx.record_comments(record, [said("recheck", minutes=2)]) != []
-
-
 def test_what_was_heard_is_pending_until_it_is_answered(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
         record = tx.upsert_change(change())
@@ -47,40 +39,7 @@ def test_what_was_heard_is_pending_until_it_is_answered(store: PostgresStore, da
     assert database.value("SELECT answer FROM heard") == "done so"
 
 
-class TestPosition:
-    def test_nobody_knows_it_before_the_first_contact(self, store: PostgresStore) -> None:
-        with store.transaction() as tx:
-            assert tx.sync_cursor("review") is None
-
-    def test_it_never_moves_back_and_the_first_contact_stays(self, store: PostgresStore) -> None:
-        with store.transaction() as tx:
-            tx.move_sync_cursor("review", NOON)
-            tx.move_sync_cursor("review", NOON + timedelta(minutes=5))
-            tx.move_sync_cursor("review", NOON + timedelta(minutes=2))
-            found = tx.sync_cursor("review")
-        assert found is not None
-        assert (found.first_contact, found.seen_until) == (NOON, NOON + timedelta(minutes=5))
-
-
 class TestRulings:
-    def test_they_come_back_as_they_were_made(self, store: PostgresStore) -> None:
-        with store.transaction() as tx:
-            record = tx.upsert_change(change())
-            made = NewOverride(
-                OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], bug="MB-1", reason="known"
-            )
-            tx.add_override(record.patch_set_id, made)
-            tx.add_override(record.patch_set_id, NewOverride(OverrideKind.UNDO, "1000003", "Bob"))
-            first, second = tx.overrides(record.patch_set_id)
-        assert (first.kind, first.builds, first.bug, first.who) == (
-            OverrideKind.OVERRIDE,
-            frozenset({3, 4}),
-            "MB-1",
-            "Bob",
-        )
-        assert first.revision == change().current.revision
-        assert second.kind is OverrideKind.UNDO
-
     @pytest.mark.parametrize("statement", ["UPDATE ruling SET person = 'Eve'", "DELETE FROM ruling"])
     def test_nothing_changes_or_removes_one(
         self, store: PostgresStore, database: Database, statement: str

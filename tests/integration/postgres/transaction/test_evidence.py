@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.adapters.postgres.reading.reading import PostgresReading
-from service.domain.calibration.evidence import RECALLED, Session
+from service.domain.calibration.evidence import Session
 from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
@@ -17,7 +17,7 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.ports.records import NewBuild, NewRun
 from tests.integration.postgres.samples import NASTY, claimed, worklist
-from tests.support.store_samples import BUILD, change, post_submit_run, queue, start
+from tests.support.store_samples import BUILD, change, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
@@ -66,41 +66,6 @@ def calibrate(
 
 
 class TestEvidence:
-    def test_it_is_told_newest_first_for_one_machine(self, store: PostgresStore, database: Database) -> None:
-        calibrate(store, database, "1", {key(): QUIET, key("BM_b"): QUIET})
-        calibrate(store, database, "2", {key(): ALARM})
-        calibrate(store, database, "3", {key(): QUIET}, "perf-02")
-        with store.transaction() as tx:
-            found = tx.evidence("perf-01", [key(), key("BM_unknown")])
-        assert set(found) == {key()}
-        history = found[key()]
-        assert history.newest == (ALARM, QUIET)
-        assert (history.sessions, history.pairs, history.alarms) == (2, 7, 1)
-
-    def test_nothing_is_known_of_nothing(self, store: PostgresStore) -> None:
-        with store.transaction() as tx:
-            assert tx.evidence("perf-01", []) == {}
-
-    def test_a_build_that_continues_a_session_replaces_it(
-        self, store: PostgresStore, database: Database
-    ) -> None:
-        calibrate(store, database, "1", {key(): QUIET})
-        calibrate(store, database, "1", {key(): ALARM})
-        calibrate(store, database, "1", {key(): QUIET}, "perf-02")
-        with store.transaction() as tx:
-            assert tx.evidence("perf-01", [key()])[key()].newest == (ALARM,)
-            assert tx.evidence("perf-02", [key()]) == {}
-
-    def test_what_is_older_than_what_is_recalled_is_counted(
-        self, store: PostgresStore, database: Database
-    ) -> None:
-        for number in range(RECALLED + 2):
-            calibrate(store, database, str(number), {key(): ALARM if number == 0 else QUIET})
-        with store.transaction() as tx:
-            history = tx.evidence("perf-01", [key()])[key()]
-        assert len(history.newest) == RECALLED
-        assert (history.sessions, history.pairs, history.alarms) == (RECALLED + 2, 157, 1)
-
     def test_the_names_of_benchmarks_may_be_anything(self, store: PostgresStore, database: Database) -> None:
         calibrate(store, database, "1", {key(NASTY): QUIET})
         with store.transaction() as tx:
@@ -215,16 +180,6 @@ class TestIdlePools:
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
         assert job.since == pytest.approx(50 * 60, abs=30)
 
-    def test_a_pool_has_one_unfinished_calibration(self, store: PostgresStore) -> None:
-        with store.transaction() as tx:
-            first = tx.add_run(calibration_run())
-            assert first is not None
-            assert tx.lock_run(first).pool == "perf"
-            assert tx.add_run(calibration_run()) is None
-            assert tx.add_run(calibration_run("other")) is not None
-            tx.end_run(first, RunState.CANCELLED)
-            assert tx.add_run(calibration_run()) is not None
-
 
 class TestMakingWay:
     @pytest.fixture
@@ -236,31 +191,6 @@ class TestMakingWay:
             pass
         return build
 
-    def test_a_calibration_goes_on_while_nothing_waits(
-        self, upkeep: PostgresUpkeep, calibrating: int
-    ) -> None:
-        assert upkeep.preempt_calibrations() == []
-
-    def test_one_that_a_build_waits_for_is_cancelled_once(
-        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
-    ) -> None:
-        [check] = queue(store, CHECK)
-        assert upkeep.preempt_calibrations() == [calibrating]
-        assert upkeep.preempt_calibrations() == []
-        assert database.rows("SELECT id, cancel_requested FROM build ORDER BY id") == [
-            (calibrating, True),
-            (check, False),
-        ]
-
-    def test_a_free_machine_takes_what_waits(
-        self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
-    ) -> None:
-        queue(store, CHECK)
-        worklist(database, "perf-02")
-        assert upkeep.preempt_calibrations() == []
-        database.change("UPDATE machine SET obstacle = 'steal of 20 %' WHERE name = 'perf-02'")
-        assert upkeep.preempt_calibrations() == [calibrating]
-
     def test_a_machine_that_fell_silent_takes_nothing(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
     ) -> None:
@@ -268,14 +198,6 @@ class TestMakingWay:
         worklist(database, "perf-02")
         database.change("UPDATE machine SET last_seen_at = now() - interval '1 h' WHERE name = 'perf-02'")
         assert upkeep.preempt_calibrations() == [calibrating]
-
-    def test_nothing_makes_way_for_another_pool_or_another_calibration(
-        self, store: PostgresStore, upkeep: PostgresUpkeep, calibrating: int
-    ) -> None:
-        queue(store, replace(CHECK, pool="other"))
-        with store.transaction() as tx:
-            tx.add_build(start(tx, post_submit_run()), 0, calibration("2"))
-        assert upkeep.preempt_calibrations() == []
 
     def test_only_calibrations_make_way(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import BuildState, RunState
-from tests.support.store_samples import change, check_run, named, queue, start
+from service.domain.decision.states import RunState
+from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
@@ -21,21 +21,6 @@ pytestmark = pytest.mark.integration
 def builds(store: PostgresStore) -> list[int]:
     """The builds of a round, as they are queued."""
     return list(queue(store, named("a", sequence="trees a"), named("b", sequence="trees b")))
-
-
-def test_a_build_is_repeated_with_the_next_number_and_the_same_sequence(
-    store: PostgresStore, builds: list[int]
-) -> None:
-    with store.transaction() as tx:
-        first = tx.lock_build(builds[0])
-        again = tx.lock_build(tx.repeat_build(first, None, 3600.0))
-    assert (again.job, again.number, again.state) == ("a", 2, BuildState.QUEUED)
-    assert (again.spec, again.sequence_id, again.is_voting) == (
-        first.spec,
-        first.sequence_id,
-        first.is_voting,
-    )
-    assert (again.outcome, again.attempt, again.causes) == (None, 0, ())
 
 
 def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
@@ -66,20 +51,3 @@ def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
     upkeep.drop_unwanted_builds()
     assert upkeep.cancelled_builds() == [builds[0]]
-
-
-def test_what_a_person_called_off_says_so(store: PostgresStore, builds: list[int]) -> None:
-    with store.transaction() as tx:
-        tx.cancel_check(1)
-        run = tx.lock_run(1)
-    assert (run.state, run.is_called_off) == (RunState.CANCELLED, True)
-
-
-def test_a_patch_set_without_a_check_has_none(store: PostgresStore) -> None:
-    with store.transaction() as tx:
-        patch_set = tx.upsert_change(change()).patch_set_id
-        assert tx.newest_check(patch_set) is None
-        run = start(tx, check_run(patch_set))
-        found = tx.newest_check(patch_set)
-        assert found is not None
-        assert found.id == run

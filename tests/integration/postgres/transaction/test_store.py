@@ -13,9 +13,6 @@ from sqlalchemy.exc import IntegrityError
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.store import PostgresStore
 from service.domain.errors import Transient
-from service.domain.identity import ChangeKey
-from service.ports.queue import Task
-from service.ports.records import QueuedReview
 from service.steps.intake.receive_event import receive_events
 from tests.support.store_samples import change, named, post_submit_run, queue, start
 
@@ -43,17 +40,6 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.integration
-
-
-def test_work_that_raises_leaves_nothing(store: PostgresStore, database: Database) -> None:
-    def fail() -> None:
-        with store.transaction() as tx:
-            tx.upsert_change(change())
-            raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError, match="no"):
-        fail()
-    assert database.value("SELECT count(*) FROM change") == 0
 
 
 def test_a_lost_connection_is_a_passing_fault(store: PostgresStore, database: Database) -> None:
@@ -116,36 +102,6 @@ def test_an_exclusive_section_is_for_one_process_and_never_waits(
         assert (ours, theirs, another) == (True, False, True)
     with other.exclusive("sweep") as theirs:
         assert theirs
-
-
-def test_an_exclusive_section_ends_with_an_error_in_it(store: PostgresStore) -> None:
-    with pytest.raises(RuntimeError), store.exclusive("sweep"):
-        raise RuntimeError
-    with store.exclusive("sweep") as ours:
-        assert ours
-
-
-def test_an_exclusive_section_outlives_the_work_done_in_it(store: PostgresStore) -> None:
-    with store.exclusive("sweep"):
-        for number in range(3):
-            with store.transaction() as tx:
-                tx.upsert_change(change(number + 1))
-        with store.exclusive("sweep") as again:
-            assert not again
-
-
-def test_hints_and_reviews_leave_with_the_commit_only(store: PostgresStore, database: Database) -> None:
-    review = QueuedReview(ChangeKey("review", 7), "1" * 40, "m", "/runs/1#v1")
-
-    def fail() -> None:
-        with store.transaction() as tx:
-            tx.queue_task(Task.PLAN, 1)
-            tx.queue_review("key", review)
-            raise RuntimeError("no")
-
-    with pytest.raises(RuntimeError, match="no"):
-        fail()
-    assert database.value("SELECT count(*) FROM outbox") == 0
 
 
 def test_the_same_events_heard_twice_at_once_stand_in_nobodys_way(

@@ -1,0 +1,44 @@
+"""The sites of the store's contract: every test here runs on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.contract.store.sites import MemorySite, PostgresSite
+from tests.support.postgres import running_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+    from tests.contract.store.sites import StoreSite
+    from tests.support.postgres import Server
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.integration)])
+def site(request: pytest.FixtureRequest) -> Iterator[StoreSite]:
+    if request.param == "memory":
+        yield MemorySite()
+    else:
+        server: Server = request.getfixturevalue("server")
+        with server.database() as database:
+            yield PostgresSite(database)
+
+
+@pytest.fixture
+def store(site: StoreSite) -> Store:
+    return site.store
+
+
+@pytest.fixture
+def upkeep(site: StoreSite) -> Upkeep:
+    return site.upkeep

@@ -1,0 +1,163 @@
+"""Sites where the contract of the store is held: a memory, and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from sqlalchemy import update
+
+from service.adapters.postgres.schema import tables as t
+from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+from service.domain.calibration.schedule import BranchKey, IdleJob
+from service.domain.decision.vote import Outcome
+from tests.integration.postgres.samples import worklist
+from tests.support.memory.store import MemoryStore
+from tests.support.store_samples import named, queue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.ports.records import StoredPair
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+    from tests.support.postgres import Database
+
+CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}
+IDLE_JOB: Final = IdleJob(
+    BranchKey("perf", "review", "kv_engine", "master"), "cv-perf", CONFIG, since=None, pairs=0, sessions=0
+)
+_MOMENTS: Final = (
+    t.event.c.received_at,
+    t.heard.c.created_at,
+    t.run.c.created_at,
+    *(t.build.c[name] for name in ("created_at", "executed_at", "finished_at", "deadline_at")),
+    t.outbox.c.next_at,
+    t.outbox.c.missing_since,
+    t.setback.c.next_at,
+    t.machine.c.last_seen_at,
+    t.lease.c.expires_at,
+)
+
+
+class StoreSite(Protocol):
+    """A store with machines, and time that a test lets pass."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def upkeep(self) -> Upkeep: ...
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+
+    def register(self, machine: str, pool: str = "perf", obstacle: str = "") -> None:
+        """Show a machine, and what keeps it from taking work."""
+
+    def claim(self, machine: str = "perf-01") -> int:
+        """Give a machine of pool perf its next build, under a lease of 30 seconds."""
+
+    def complete(self, build_id: int) -> None:
+        """Report the end of a machine's work on the build that it holds."""
+
+    def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
+        """Store a pair of a build's sequence."""
+
+    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
+        """Fix the listing of a build's sequence."""
+
+    def finish_check(self) -> None:
+        """Finish a check of a branch whose pool has nothing else to do: ``IDLE_JOB`` is asked for."""
+
+    def beats(self) -> Mapping[str, str]:
+        """The note of each part's last sign of life."""
+
+
+class MemorySite:
+    def __init__(self) -> None:
+        self.store = self.upkeep = MemoryStore()
+        self.wait, self.register = self.store.wait, self.store.register
+        self.claim, self.complete = self.store.claim, self.store.complete
+
+    def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
+        memory, sequence = self.store.memory, self._sequence(build_id)
+        memory.pairs[sequence] = [*memory.pairs.get(sequence, ()), pair]
+        if is_disturbed:
+            memory.disturbed.add((sequence, pair.pair))
+
+    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
+        self.store.memory.listings[self._sequence(build_id)] = listing
+
+    def _sequence(self, build_id: int) -> int:
+        sequence = self.store.memory.builds[build_id - 1].sequence_id
+        assert sequence is not None
+        return sequence
+
+    def finish_check(self) -> None:
+        self.store.memory.idle_jobs = [IDLE_JOB]
+
+    def beats(self) -> Mapping[str, str]:
+        return self.store.memory.beats
+
+
+class PostgresSite:
+    def __init__(self, database: Database) -> None:
+        self.store = PostgresStore(database.owner)
+        self.upkeep = PostgresUpkeep(database.owner)
+        self._database = database
+        self._claimed: dict[int, ClaimedBuild] = {}
+
+    def wait(self, seconds: float) -> None:
+        with self._database.owner.begin() as connection:
+            for column in _MOMENTS:
+                earlier = column - timedelta(seconds=seconds)
+                connection.execute(update(column.table).values({column.name: earlier}))
+
+    def register(self, machine: str, pool: str = "perf", obstacle: str = "") -> None:
+        worklist(self._database, machine, pool).heartbeat(obstacle)
+
+    def claim(self, machine: str = "perf-01") -> int:
+        build = worklist(self._database, machine).claim()
+        assert build is not None
+        build.close()
+        build_id = int(self._database.value("SELECT max(build_id) FROM lease WHERE machine = :m", m=machine))
+        self._claimed[build_id] = build
+        return build_id
+
+    def complete(self, build_id: int) -> None:
+        self._claimed[build_id].complete({}, b"log")
+
+    def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
+        for side in ("base", "patch"):
+            self._database.change(
+                "INSERT INTO launch (sequence_id, pair, variant, suite, side, build_id, artifact, facts)"
+                " SELECT sequence_id, :pair, :variant, 'executor', :side, id, :artifact,"
+                " jsonb_build_object('disturbed', cast(:is_disturbed AS boolean))"
+                " FROM build WHERE id = :build",
+                build=build_id,
+                pair=pair.pair,
+                variant=pair.variant,
+                side=side,
+                artifact=pair.artifact,
+                is_disturbed=is_disturbed,
+            )
+
+    def fix_listing(self, build_id: int, listing: Sequence[Mapping[str, Any]]) -> None:
+        with self._database.owner.begin() as connection:
+            connection.execute(
+                update(t.sequence)
+                .where(t.sequence.c.id == t.build.c.sequence_id, t.build.c.id == build_id)
+                .values(listing=listing)
+            )
+
+    def finish_check(self) -> None:
+        self.register("perf-01")
+        [build] = queue(self.store, named("cv-perf", spec={"kind": "check", "config": CONFIG}))
+        with self.store.transaction() as tx:
+            tx.finish_build(build, Outcome.PASSED, [])
+
+    def beats(self) -> Mapping[str, str]:
+        return dict(self._database.rows("SELECT part, note FROM pulse"))

@@ -1,0 +1,299 @@
+"""The contract of builds, and of the pairs, results and evidence that were measured in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.building.findings import Finding
+from service.domain.calibration.evidence import RECALLED, Session
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.verdict import Verdict
+from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
+from service.domain.project.job import JobKind
+from service.ports.records import StoredComparison, StoredPair, StoredResult
+from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
+
+if TYPE_CHECKING:
+    from service.ports.records import BuildRecord
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+    from tests.contract.store.sites import StoreSite
+
+UNIT: Final = ("s", "lower")
+QUIET: Final = Session((0.5, -0.25, 0.0), Verdict.SAME)
+ALARM: Final = Session((0.125,) * 4, Verdict.SLOWER)
+FINDINGS: Final = (Finding("lib/a.cc", 3, "error: ‘x’"), Finding("lib/b.cc", 7, "fatal error: y"))
+
+
+def key(benchmark: str = "BM_a", metric: str = "cpu_time") -> SeriesKey:
+    return SeriesKey("review", "kv_engine", "master", "perf", "cv-perf", "executor", benchmark, metric)
+
+
+def locked(store: Store, build_id: int) -> BuildRecord:
+    with store.transaction() as tx:
+        return tx.lock_build(build_id)
+
+
+class TestBuilds:
+    def test_a_build_is_queued_as_it_was_planned(self, store: Store) -> None:
+        [build_id] = queue(store)
+        build = locked(store, build_id)
+        assert (build.job, build.number, build.kind) == ("cv-perf", 1, JobKind.BENCHMARK)
+        assert (build.state, build.attempt, build.outcome) == (BuildState.QUEUED, 0, None)
+        assert (build.is_voting, build.spec, build.machine) == (True, BUILD.spec, "")
+        assert (build.external_number, build.url, build.findings) == (None, "", ())
+
+    def test_builds_are_numbered_per_job(self, store: Store) -> None:
+        with store.transaction() as tx:
+            runs = [start(tx, post_submit_run(revision * 40)) for revision in "abc"]
+            builds = [tx.add_build(run, 0, named(job)) for run, job in zip(runs, "xyx", strict=True)]
+            assert [tx.lock_build(build).number for build in builds] == [1, 1, 2]
+
+    def test_a_job_that_is_not_needed_is_finished_at_once(self, store: Store) -> None:
+        causes = ("no matching files changed",)
+        [build_id] = queue(store, named("lint", outcome=Outcome.NOT_BUILT, causes=causes))
+        build = locked(store, build_id)
+        assert (build.state, build.outcome, build.causes) == (BuildState.FINISHED, Outcome.NOT_BUILT, causes)
+
+    def test_a_build_of_another_ci_runs_from_the_beginning_and_shares_nothing(self, store: Store) -> None:
+        [build_id] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        build = locked(store, build_id)
+        assert (build.state, build.is_external, build.sequence_id) == (BuildState.RUNNING, True, None)
+
+    def test_builds_of_equal_trees_and_configuration_share_a_sequence(self, store: Store) -> None:
+        builds = queue(store, named("a"), named("b"), named("c", sequence="e" * 64))
+        first, second, other = (locked(store, build).sequence_id for build in builds)
+        assert first == second != other
+
+    def test_the_builds_of_a_run_come_in_their_order(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = start(tx, check_run(tx.upsert_change(change()).patch_set_id))
+            for position, job in ((2, "c"), (0, "a"), (1, "b")):
+                tx.add_build(run, position, named(job))
+            assert [build.job for build in tx.builds_of(run)] == ["a", "b", "c"]
+            assert tx.builds_of(run + 1) == []
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_an_unknown_build_is_not_found(self, store: Store, number: int) -> None:
+        with store.transaction() as tx, pytest.raises(NotFound):
+            tx.lock_build(number)
+
+    def test_a_build_has_the_number_and_the_page_of_another_ci(self, store: Store) -> None:
+        [build_id] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        with store.transaction() as tx:
+            for number in (5, 6):
+                tx.name_build(build_id, number, f"http://ci/{number}")
+        build = locked(store, build_id)
+        assert (build.external_number, build.url) == (6, "http://ci/6")
+
+    def test_finishing_a_build_names_the_unfinished_runs_that_have_it(self, store: Store) -> None:
+        [build_id] = queue(store, named("a", sequence="trees"))
+        with store.transaction() as tx:
+            runs = []
+            for patch_set in (2, 3):
+                record = tx.upsert_change(change(patch_set=patch_set, minutes=patch_set))
+                runs.append(start(tx, check_run(record.patch_set_id)))
+                assert tx.adopt_build(tx.lock_run(runs[-1]), 0, "trees", 60.0) is not None
+            tx.end_run(1, RunState.CANCELLED)
+            assert tx.finish_build(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"]) == runs
+        build = locked(store, build_id)
+        assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
+        assert (build.causes, build.blamed) == (("worst BM_a",), ("BM_a",))
+
+    def test_a_finished_build_keeps_its_outcome(self, store: Store) -> None:
+        [build_id] = queue(store)
+        with store.transaction() as tx:
+            for outcome in (Outcome.PASSED, Outcome.INFRASTRUCTURE):
+                assert tx.finish_build(build_id, outcome, [outcome]) == [1]
+        build = locked(store, build_id)
+        assert (build.outcome, build.causes) == (Outcome.PASSED, ("passed",))
+
+    def test_a_machine_loses_the_lease_on_a_finished_build(self, site: StoreSite) -> None:
+        queue(site.store)
+        build_id = site.claim()
+        with site.store.transaction() as tx:
+            tx.finish_build(build_id, Outcome.CANCELLED, [])
+        site.wait(60.0)
+        assert site.upkeep.requeue_lost_builds(1) == []
+
+
+class TestAdoption:
+    """Adoption of a build by another run, which moves the deadline."""
+
+    def adopt(self, store: Store, sequence: str = "trees", branch: str = "master") -> BuildRecord | None:
+        with store.transaction() as tx:
+            record = tx.upsert_change(change(patch_set=2, minutes=1))
+            run = start(tx, replace(check_run(record.patch_set_id), branch=branch))
+            adopted = tx.adopt_build(tx.lock_run(run), 0, sequence, 7200.0)
+            assert tx.builds_of(run) == ([adopted] if adopted else [])
+            return adopted
+
+    def test_an_unfinished_build_goes_on_with_time_left(self, site: StoreSite) -> None:
+        [build_id] = queue(site.store, named("cv-perf", sequence="trees"))
+        adopted = self.adopt(site.store)
+        assert adopted == locked(site.store, build_id)
+        site.wait(7000.0)
+        assert site.upkeep.overdue_builds() == []
+
+    def test_the_newest_is_adopted(self, store: Store) -> None:
+        _, newest = queue(store, named("a", sequence="trees"), named("b", sequence="trees"))
+        adopted = self.adopt(store)
+        assert adopted is not None
+        assert adopted.id == newest
+
+    @pytest.mark.parametrize("outcome", Outcome)
+    def test_a_finished_build_is_reused_if_it_would_end_the_same_again(
+        self, store: Store, outcome: Outcome
+    ) -> None:
+        [build_id] = queue(store, named("cv-perf", sequence="trees"))
+        with store.transaction() as tx:
+            tx.finish_build(build_id, outcome, [])
+        passing = {Outcome.MISCONFIGURED, Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.NOT_BUILT}
+        assert (self.adopt(store) is None) == (outcome in passing)
+
+    def test_builds_of_another_sequence_or_branch_are_left_alone(self, store: Store) -> None:
+        queue(store, named("a", sequence="trees"), named("b", sequence=""))
+        assert self.adopt(store, "other trees") is None
+
+    @pytest.mark.parametrize("sequence", ["trees", ""])
+    def test_a_build_of_another_branch_is_left_alone(self, store: Store, sequence: str) -> None:
+        queue(store, named("cv-perf", sequence=sequence))
+        assert self.adopt(store, sequence, branch="release") is None
+
+    def test_a_build_whose_end_is_requested_is_not_revived(self, store: Store, upkeep: Upkeep) -> None:
+        queue(store, named("cv-perf", sequence="trees"))
+        with store.transaction() as tx:
+            tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
+        upkeep.drop_unwanted_builds()
+        assert self.adopt(store) is None
+
+
+class TestPairs:
+    @pytest.fixture
+    def build(self, store: Store) -> BuildRecord:
+        [build_id] = queue(store)
+        return locked(store, build_id)
+
+    def test_a_new_sequence_has_nothing(self, store: Store, build: BuildRecord) -> None:
+        assert build.sequence_id is not None
+        with store.transaction() as tx:
+            for sequence in (build.sequence_id, 99):
+                assert list(tx.stored_pairs(sequence)) == []
+                assert tx.listing(sequence) == []
+                assert tx.disturbed_pairs(sequence) == {}
+
+    def test_pairs_come_in_order_of_variant_and_number(self, site: StoreSite, build: BuildRecord) -> None:
+        pairs = [StoredPair(0, "a0"), StoredPair(2, "a2"), StoredPair(0, "a1", 1), StoredPair(1, "b", 1)]
+        for number in (3, 0, 2, 1):
+            site.record_pair(build.id, pairs[number], is_disturbed=number == 1)
+        assert build.sequence_id is not None
+        with site.store.transaction() as tx:
+            assert tx.stored_pairs(build.sequence_id) == pairs
+            assert tx.disturbed_pairs(build.sequence_id) == {0: False, 2: True}
+
+    def test_a_listing_is_that_of_the_sequence(self, site: StoreSite, build: BuildRecord) -> None:
+        listing = [{"suite": "executor", "base": ["BM_a"], "patch": ["BM_a"]}]
+        site.fix_listing(build.id, listing)
+        assert build.sequence_id is not None
+        with site.store.transaction() as tx:
+            assert tx.listing(build.sequence_id) == listing
+
+
+def compared(series: SeriesKey, verdict: Verdict, *reasons: Reason) -> StoredComparison:
+    return StoredComparison(series, 0, 8, verdict, 1.0, 0.99, 1.01, 2e-6, None, reasons)
+
+
+class TestResults:
+    @pytest.fixture
+    def build(self, store: Store) -> BuildRecord:
+        [build_id] = queue(store)
+        return locked(store, build_id)
+
+    def keep(self, store: Store, build: BuildRecord, *rows: StoredComparison) -> None:
+        results = [StoredResult(row.series, side, (1.5, None)) for row in rows for side in Side]
+        with store.transaction() as tx:
+            units = {row.series: UNIT for row in rows}
+            tx.store_results(build, RunKind.CHECK, units, results, rows)
+
+    def test_each_benchmark_that_more_pairs_may_decide_is_named_once(
+        self, store: Store, build: BuildRecord
+    ) -> None:
+        rows = [
+            compared(key("BM_b"), Verdict.UNDECIDED),
+            compared(key("BM_b", "real_time"), Verdict.UNDECIDED),
+            compared(key("BM_a"), Verdict.UNDECIDED, Reason(ReasonKind.MORE_PAIRS, (20.0,))),
+            compared(key("BM_slower"), Verdict.SLOWER),
+            compared(key("BM_counted", INSTRUCTIONS.name), Verdict.UNDECIDED),
+            compared(key("BM_moved"), Verdict.UNDECIDED, Reason(ReasonKind.LAYOUT_REFUTED, (1.0, 1.1))),
+        ]
+        self.keep(store, build, *rows)
+        with store.transaction() as tx:
+            assert tx.unresolved_benchmarks(build.id) == ["BM_a", "BM_b"]
+            assert tx.unresolved_benchmarks(99) == []
+
+    def test_storing_results_again_replaces_them(self, store: Store, build: BuildRecord) -> None:
+        self.keep(store, build, compared(key("BM_a"), Verdict.UNDECIDED))
+        self.keep(store, build, compared(key("BM_b"), Verdict.UNDECIDED))
+        with store.transaction() as tx:
+            assert tx.unresolved_benchmarks(build.id) == ["BM_b"]
+
+    def test_a_result_of_an_unknown_series_is_refused(self, store: Store, build: BuildRecord) -> None:
+        result = StoredResult(key("BM_b"), Side.BASE, (1.0,))
+        with store.transaction() as tx, pytest.raises(KeyError):
+            tx.store_results(build, RunKind.CHECK, {key(): UNIT}, [result], [])
+
+    def test_a_build_keeps_the_findings_that_were_stored_last(self, store: Store, build: BuildRecord) -> None:
+        with store.transaction() as tx:
+            for findings in (FINDINGS[1:], FINDINGS):
+                tx.store_findings(build.id, findings)
+            assert tx.lock_build(build.id).findings == FINDINGS
+            again = tx.repeat_build(tx.lock_build(build.id), None, 60.0)
+            assert tx.lock_build(again).findings == ()
+
+
+class TestEvidence:
+    def calibrate(
+        self, store: Store, sequence: str, sessions: dict[SeriesKey, Session], machine: str = "perf-01"
+    ) -> None:
+        with store.transaction() as tx:
+            run = start(tx, replace(post_submit_run(), kind=RunKind.CALIBRATION, pool="perf"))
+            build = tx.lock_build(tx.add_build(run, 0, named("cv-perf", sequence=sequence)))
+            build = replace(build, machine=machine)
+            tx.store_results(build, RunKind.CALIBRATION, dict.fromkeys(sessions, UNIT), [], [])
+            tx.store_evidence(build, sessions)
+            tx.finish_build(build.id, Outcome.PASSED, [])
+            tx.end_run(run, RunState.FINISHED)
+
+    def test_sessions_of_a_machine_come_newest_first(self, store: Store) -> None:
+        self.calibrate(store, "1", {key(): QUIET, key("BM_b"): QUIET})
+        self.calibrate(store, "2", {key(): ALARM})
+        self.calibrate(store, "3", {key(): QUIET}, "perf-02")
+        with store.transaction() as tx:
+            found = tx.evidence("perf-01", [key(), key("BM_unknown")])
+            assert tx.evidence("perf-01", []) == {}
+        assert set(found) == {key()}
+        assert found[key()].newest == (ALARM, QUIET)
+        assert (found[key()].sessions, found[key()].pairs, found[key()].alarms) == (2, 7, 1)
+
+    def test_a_build_that_continues_a_session_replaces_it_on_its_first_machine(self, store: Store) -> None:
+        self.calibrate(store, "1", {key(): QUIET})
+        self.calibrate(store, "1", {key(): ALARM})
+        self.calibrate(store, "1", {key(): QUIET}, "perf-02")
+        with store.transaction() as tx:
+            assert tx.evidence("perf-01", [key()])[key()].newest == (ALARM,)
+            assert tx.evidence("perf-02", [key()]) == {}
+
+    def test_sessions_beyond_the_newest_are_counted(self, store: Store) -> None:
+        for number in range(RECALLED + 2):
+            self.calibrate(store, str(number), {key(): QUIET if number else ALARM})
+        with store.transaction() as tx:
+            history = tx.evidence("perf-01", [key()])[key()]
+        assert len(history.newest) == RECALLED
+        assert (history.sessions, history.pairs, history.alarms) == (RECALLED + 2, 157, 1)

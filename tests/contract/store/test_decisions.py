@@ -1,0 +1,233 @@
+"""The contract of overrides, decisions and the outbox, with hints and reviews that are due."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import RunState
+from service.domain.errors import NotFound
+from service.domain.gerrit.change import InlineComment
+from service.domain.identity import ChangeKey
+from service.ports.queue import Task
+from service.ports.records import NewDecision, NewOverride, QueuedReview, ReviewState, review_key
+from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from service.ports.records import RunRecord
+    from service.ports.store import Store, Transaction
+    from service.ports.upkeep import Upkeep
+    from tests.contract.store.sites import StoreSite
+
+FIRST, SECOND = "1" * 40, "2" * 40
+REMARK: Final = InlineComment("lib/a.cc", 3, "perf: error: ‘x’")
+OTHER: Final = InlineComment("lib/b.cc", 7, "perf: fatal error: y")
+ENDS: Final = [ReviewState.SENT, ReviewState.SUPERSEDED, ReviewState.REFUSED, ReviewState.DEAD]
+
+
+def review(number: int = 7, message: str = "Build Failed", *comments: InlineComment) -> QueuedReview:
+    key = ChangeKey("review", number)
+    return QueuedReview(key, FIRST, message, "/runs/1#v1", {"Verified": -1}, comments)
+
+
+def send(store: Store, key: str, queued: QueuedReview) -> None:
+    with store.transaction() as tx:
+        tx.queue_review(key, queued)
+
+
+def decided(tx: Transaction, run: RunRecord) -> NewDecision:
+    return NewDecision(run.id, run.patch_set_id, tx.next_decision(run), -1, "Build Failed", "m")
+
+
+class TestOverrides:
+    def test_entries_come_back_as_they_were_added_oldest_first(self, store: Store) -> None:
+        entry = NewOverride(
+            OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3, 4], pattern="BM_*", bug="MB-1", reason="known"
+        )
+        with store.transaction() as tx:
+            old = tx.upsert_change(change())
+            new = tx.upsert_change(change(patch_set=2, minutes=1))
+            numbers = [tx.add_override(old.patch_set_id, entry)]
+            tx.add_override(new.patch_set_id, entry)
+            numbers.append(
+                tx.add_override(old.patch_set_id, NewOverride(OverrideKind.UNDO, "1000004", "Eve"))
+            )
+            first, second = tx.overrides(old.patch_set_id)
+        assert [first.id, second.id] == numbers
+        assert (first.kind, first.builds, first.filter) == (
+            OverrideKind.OVERRIDE,
+            frozenset({3, 4}),
+            "BM_*",
+        )
+        assert (first.bug, first.reason, first.who, first.account) == ("MB-1", "known", "Bob", "1000003")
+        assert first.revision == second.revision == change().current.revision
+        assert (second.kind, second.builds, second.who) == (OverrideKind.UNDO, frozenset(), "Eve")
+
+    def test_a_patch_set_without_entries_has_none(self, store: Store) -> None:
+        with store.transaction() as tx:
+            assert tx.overrides(tx.upsert_change(change()).patch_set_id) == []
+
+
+class TestDecisions:
+    def test_decisions_are_counted_per_patch_set_and_else_per_run(self, store: Store) -> None:
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change()).patch_set_id
+            first = tx.lock_run(start(tx, check_run(patch_set)))
+            merged = tx.lock_run(start(tx, post_submit_run()))
+            other = tx.lock_run(start(tx, post_submit_run("3" * 40)))
+            assert tx.next_decision(first) == tx.next_decision(first) == 1
+            assert [tx.add_decision(decided(tx, first)) for _ in range(2)] == [1, 2]
+            tx.end_run(first.id, RunState.FINISHED)
+            assert tx.next_decision(tx.lock_run(start(tx, check_run(patch_set)))) == 3
+            assert tx.add_decision(decided(tx, merged)) == 1
+            assert (tx.next_decision(merged), tx.next_decision(other)) == (2, 1)
+
+
+class TestOutbox:
+    def test_a_hint_goes_to_the_control_plane_or_to_the_pool_of_its_build(
+        self, store: Store, upkeep: Upkeep
+    ) -> None:
+        [build] = queue(store, named("a", pool="lint"))
+        with store.transaction() as tx:
+            tx.queue_task(Task.PLAN, 3, 4)
+            tx.queue_task(Task.EXECUTE, build)
+            tx.queue_task(Task.VOTE)
+        assert [(hint.task, hint.entity, hint.pool) for hint in upkeep.due_hints()] == [
+            ("plan", 3, "control"),
+            ("plan", 4, "control"),
+            ("execute", build, "lint"),
+        ]
+
+    def test_a_hint_to_execute_an_unknown_build_is_refused(self, store: Store) -> None:
+        with store.transaction() as tx, pytest.raises(NotFound):
+            tx.queue_task(Task.EXECUTE, 1)
+
+    def test_a_review_is_queued_once_for_its_key(self, store: Store, upkeep: Upkeep) -> None:
+        send(store, "1", review(7, "Build Failed", REMARK))
+        send(store, "1", review(7, "again"))
+        [due] = upkeep.due_reviews()
+        assert due.review == review(7, "Build Failed", REMARK)
+        assert (due.attempts, due.missing_seconds, due.failed_posts) == (0, 0, 0)
+
+    @pytest.mark.parametrize("state", ENDS)
+    def test_the_last_review_of_a_patch_set_is_revived_if_it_never_arrived(
+        self, store: Store, upkeep: Upkeep, state: ReviewState
+    ) -> None:
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change()).patch_set_id
+            tx.revive_review(patch_set)  # there is none yet
+            run = tx.lock_run(start(tx, check_run(patch_set)))
+            for message in ("first", "last"):
+                number = tx.add_decision(decided(tx, run))
+                tx.queue_review(review_key(run.id, number), review(7, message))
+        for _ in range(2):
+            upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
+        with store.transaction() as tx:
+            tx.revive_review(patch_set)
+        revived = [due.review.message for due in upkeep.due_reviews()]
+        assert revived == (["last"] if state in {ReviewState.SUPERSEDED, ReviewState.DEAD} else [])
+
+    def remarks(self, store: Store, revision: str, change: ChangeKey) -> Collection[tuple[str, str]]:
+        with store.transaction() as tx:
+            return set(tx.remarks_on(change, revision))
+
+    def test_remarks_that_wait_are_on_their_revision_only(self, store: Store) -> None:
+        send(store, "1", review(7, "m", REMARK, OTHER))
+        key = ChangeKey("review", 7)
+        assert self.remarks(store, FIRST, key) == {(each.path, each.text) for each in (REMARK, OTHER)}
+        assert self.remarks(store, SECOND, key) == set()
+        for elsewhere in (ChangeKey("review", 8), ChangeKey("other", 7)):
+            assert self.remarks(store, FIRST, elsewhere) == set()
+
+    @pytest.mark.parametrize("state", ENDS)
+    def test_remarks_that_were_sent_are_on_the_whole_change(
+        self, store: Store, upkeep: Upkeep, state: ReviewState
+    ) -> None:
+        send(store, "1", review(7, "m", REMARK))
+        send(store, "2", review(7, "without"))
+        upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
+        sent = {(REMARK.path, REMARK.text)} if state is ReviewState.SENT else set()
+        assert self.remarks(store, FIRST, ChangeKey("review", 7)) == sent
+        assert self.remarks(store, SECOND, ChangeKey("review", 7)) == sent
+
+
+class TestHints:
+    def test_hints_wait_in_their_order_until_they_are_dropped(self, store: Store, upkeep: Upkeep) -> None:
+        with store.transaction() as tx:
+            tx.queue_task(Task.PLAN, 1, 2, 3)
+        first, second, third = upkeep.due_hints()
+        assert upkeep.due_hints() == [first, second, third]
+        for _ in range(2):
+            upkeep.drop_hints([first.outbox_id, third.outbox_id])
+            assert upkeep.due_hints() == [second]
+        upkeep.drop_hints([])
+        with store.transaction() as tx:
+            tx.queue_task(Task.PLAN, 4)
+        assert [hint.entity for hint in upkeep.due_hints()] == [2, 4]
+
+
+class TestDueReviews:
+    def test_a_later_review_of_a_change_waits_for_the_earlier_one(self, site: StoreSite) -> None:
+        upkeep = site.upkeep
+        for key, number in (("1", 7), ("2", 7), ("3", 8)):
+            send(site.store, key, review(number, key))
+        first, other = upkeep.due_reviews()
+        assert (first.review.message, other.review.message) == ("1", "3")
+        upkeep.postpone_review(first.outbox_id, 60.0, "down")
+        assert upkeep.due_reviews() == [other]
+        upkeep.settle_review(first.outbox_id, ReviewState.SUPERSEDED)
+        assert [due.review.message for due in upkeep.due_reviews()] == ["2", "3"]
+
+    def test_a_postponed_review_comes_back(self, site: StoreSite) -> None:
+        send(site.store, "1", review())
+        for attempts in range(3):
+            [due] = site.upkeep.due_reviews()
+            assert (due.attempts, due.missing_seconds) == (attempts, 0)
+            site.upkeep.postpone_review(due.outbox_id, 60.0, "down")
+            site.wait(50.0)
+            assert site.upkeep.due_reviews() == []
+            site.wait(11.0)
+
+    def test_a_missing_change_is_counted_from_its_first_absence(self, site: StoreSite) -> None:
+        send(site.store, "1", review())
+        seconds = []
+        for is_missing in (True, True, False, True):
+            [due] = site.upkeep.due_reviews()
+            seconds.append(due.missing_seconds)
+            site.upkeep.postpone_review(due.outbox_id, 5.0, "404", is_missing=is_missing)
+            site.wait(20.0)
+        assert seconds == pytest.approx([0, 20, 40, 0], abs=5)
+
+    def test_failed_posts_are_counted_until_the_review_ends(self, store: Store, upkeep: Upkeep) -> None:
+        send(store, "1", review())
+        for expected in range(3):
+            [due] = upkeep.due_reviews()
+            assert (due.failed_posts, due.attempts) == (expected, 0)
+            upkeep.note_failed_post(due.outbox_id)
+
+    @pytest.mark.parametrize("state", ENDS)
+    def test_a_settled_review_stays_as_it_is(self, store: Store, upkeep: Upkeep, state: ReviewState) -> None:
+        send(store, "1", review(7, "m", REMARK))
+        [due] = upkeep.due_reviews()
+        upkeep.settle_review(due.outbox_id, state, "the note")
+        upkeep.settle_review(due.outbox_id, ReviewState.SENT, comments=[OTHER])
+        upkeep.postpone_review(due.outbox_id, -60.0, "late")
+        upkeep.note_failed_post(due.outbox_id)
+        assert upkeep.due_reviews() == []
+        with store.transaction() as tx:
+            remarks = tx.remarks_on(due.review.change, FIRST)
+        assert set(remarks) == ({(REMARK.path, REMARK.text)} if state is ReviewState.SENT else set())
+
+    def test_only_comments_that_the_server_took_are_kept(self, store: Store, upkeep: Upkeep) -> None:
+        send(store, "1", review(7, "m", REMARK, OTHER))
+        send(store, "2", replace(review(8), comments=()))
+        for due in upkeep.due_reviews():
+            upkeep.settle_review(due.outbox_id, ReviewState.SENT, comments=[OTHER])
+        with store.transaction() as tx:
+            assert set(tx.remarks_on(ChangeKey("review", 7), FIRST)) == {(OTHER.path, OTHER.text)}
+            assert set(tx.remarks_on(ChangeKey("review", 8), FIRST)) == set()

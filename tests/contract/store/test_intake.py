@@ -1,0 +1,156 @@
+"""The contract of events, sync cursors, changes and review comments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import NotFound
+from service.domain.gerrit.change import ChangeStatus, Person, PostedMessage
+from service.domain.identity import ChangeKey
+from service.ports.records import SyncCursor
+from tests.support.store_samples import NOON, change
+
+if TYPE_CHECKING:
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+
+BOB = Person("Bob", "bob@example.com", "bob", "1000003")
+
+
+class TestEvents:
+    def test_an_event_hints_at_its_change(self, store: Store) -> None:
+        with store.transaction() as tx:
+            assert tx.event_change(tx.add_event("review", b"a", "x", 7, b"{}")) == ChangeKey("review", 7)
+
+    @pytest.mark.parametrize("number", [None, 0, -1, 2**31, 10**30])
+    def test_an_event_without_a_possible_change_hints_at_none(self, store: Store, number: int | None) -> None:
+        with store.transaction() as tx:
+            assert tx.event_change(tx.add_event("review", b"a", "x", number, b"\x00\xff")) is None
+
+    @pytest.mark.parametrize("event", [0, 2])
+    def test_an_unknown_event_is_not_found(self, store: Store, event: int) -> None:
+        with store.transaction() as tx:
+            tx.add_event("review", b"a", "x", 7, b"{}")
+        with store.transaction() as tx, pytest.raises(NotFound):
+            tx.event_change(event)
+
+    def test_a_duplicate_has_the_same_id_and_is_unhandled_again(self, store: Store, upkeep: Upkeep) -> None:
+        with store.transaction() as tx:
+            event = tx.add_event("review", b"a", "x", 7, b"{}")
+            other = tx.add_event("other", b"a", "x", 7, b"{}")
+            tx.mark_handled(event)
+            tx.mark_handled(other)
+        assert upkeep.stalled(-1.0) == []
+        with store.transaction() as tx:
+            assert tx.add_event("review", b"a", "x", 7, b"{}") == event != other
+        assert upkeep.stalled(-1.0) == [("handle_event", event)]
+
+
+class TestSyncCursors:
+    def test_a_server_has_none_before_the_first_contact(self, store: Store) -> None:
+        with store.transaction() as tx:
+            tx.move_sync_cursor("other", NOON)
+            assert tx.sync_cursor("review") is None
+
+    def test_a_cursor_never_moves_back_and_keeps_its_first_contact(self, store: Store) -> None:
+        with store.transaction() as tx:
+            for minutes in (0, 5, 2):
+                tx.move_sync_cursor("review", NOON + timedelta(minutes=minutes))
+            assert tx.sync_cursor("review") == SyncCursor(NOON, NOON + timedelta(minutes=5))
+
+
+class TestChanges:
+    def test_a_newer_state_replaces_the_older(self, store: Store) -> None:
+        with store.transaction() as tx:
+            old, new = tx.upsert_change(change(1)), tx.upsert_change(change(1, patch_set=2, minutes=1))
+        assert (old.is_current, new.is_current) == (True, True)
+        assert old.change_id == new.change_id
+        assert old.patch_set_id != new.patch_set_id
+
+    def test_storing_the_same_state_again_changes_nothing(self, store: Store) -> None:
+        with store.transaction() as tx:
+            assert tx.upsert_change(change()) == tx.upsert_change(change())
+
+    @pytest.mark.parametrize(("patch_set", "minutes"), [(1, 1), (1, 2), (3, 1)])
+    def test_an_older_state_overwrites_nothing(self, store: Store, patch_set: int, minutes: int) -> None:
+        """Older is the earlier update, or the lower patch set of the same moment."""
+        with store.transaction() as tx:
+            new = tx.upsert_change(change(patch_set=2, minutes=2))
+            merged = replace(change(patch_set=patch_set, minutes=minutes), status=ChangeStatus.MERGED)
+            assert tx.upsert_change(merged) == replace(new, is_current=False)
+            assert tx.open_changes("review") == [ChangeKey("review", 7)]
+
+    def test_the_newest_patch_set_decides_also_after_an_older_one_was_updated_later(
+        self, store: Store
+    ) -> None:
+        with store.transaction() as tx:
+            second = tx.upsert_change(change(patch_set=2))
+            assert tx.upsert_change(change(patch_set=1, minutes=1)).is_current
+            assert tx.upsert_change(change(patch_set=1, minutes=1)) == replace(second, is_current=False)
+
+    def test_open_changes_come_by_number(self, store: Store) -> None:
+        with store.transaction() as tx:
+            assert tx.open_changes("review") == []
+            for number in (8, 7, 9, 10):
+                tx.upsert_change(change(number))
+            tx.upsert_change(replace(change(), key=ChangeKey("other", 5)))
+            tx.upsert_change(replace(change(9, minutes=1), status=ChangeStatus.MERGED))
+            tx.upsert_change(replace(change(10, minutes=1), status=ChangeStatus.ABANDONED))
+            assert tx.open_changes("review") == [ChangeKey("review", 7), ChangeKey("review", 8)]
+
+
+def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessage:
+    return PostedMessage(message_id, 1, BOB, NOON + timedelta(minutes=minutes), text)
+
+
+class TestReviewComments:
+    def test_a_message_is_stored_once_whatever_its_id_becomes(self, store: Store) -> None:
+        with store.transaction() as tx:
+            record = tx.upsert_change(change())
+            assert tx.record_comments(record, [posted("recheck"), posted("cancel", minutes=1)]) == [1, 2]
+            assert tx.record_comments(record, [posted("recheck", message_id="rewritten")]) == []
+            assert len(tx.record_comments(record, [posted("recheck", minutes=2)])) == 1
+
+    def test_a_message_belongs_to_the_current_patch_set(self, store: Store) -> None:
+        current = change(patch_set=2)
+        with store.transaction() as tx:
+            record = tx.upsert_change(current)
+            (number,) = tx.record_comments(record, [posted("recheck")])
+            comment = tx.lock_comment(number)
+        assert (comment.change_id, comment.patch_set_id) == (record.change_id, record.patch_set_id)
+        assert (comment.change, comment.patch_set) == (current.key, 2)
+        assert (comment.revision, comment.account) == (current.current.revision, "1000003")
+        assert (comment.person, comment.text, comment.is_pending) == ("Bob", "recheck", True)
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_an_unknown_message_is_not_found(self, store: Store, number: int) -> None:
+        with store.transaction() as tx, pytest.raises(NotFound):
+            tx.lock_comment(number)
+
+    def test_earlier_messages_of_the_change_wait_in_their_order_until_they_are_answered(
+        self, store: Store
+    ) -> None:
+        with store.transaction() as tx:
+            first, second, third = tx.record_comments(
+                tx.upsert_change(change()), [posted(text) for text in ("one", "two", "three")]
+            )
+            (other,) = tx.record_comments(tx.upsert_change(change(8)), [posted("recheck")])
+            assert [each.id for each in tx.pending_until(second)] == [first, second]
+            tx.answer(first, "done so")
+            assert not tx.lock_comment(first).is_pending
+            assert [each.id for each in tx.pending_until(third)] == [second, third]
+            assert [each.id for each in tx.pending_until(other)] == [other]
+            assert tx.pending_until(99) == []
+
+    def test_an_answered_message_is_not_stored_again(self, store: Store) -> None:
+        with store.transaction() as tx:
+            record = tx.upsert_change(change())
+            (number,) = tx.record_comments(record, [posted("recheck")])
+            tx.answer(number, "")
+            tx.answer(number, "again")
+            assert tx.record_comments(record, [posted("recheck")]) == []
+            assert not tx.lock_comment(number).is_pending

@@ -1,0 +1,258 @@
+"""The contract of runs, their history, and builds that run again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.identity import ChangeKey, RunKind
+from service.domain.project.job import JobKind
+from service.domain.project.project_file import parse_job
+from service.ports.queue import Task
+from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
+
+if TYPE_CHECKING:
+    from service.ports.records import NewRun
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+    from tests.contract.store.sites import StoreSite
+
+KEY = ChangeKey("review", 7)
+REVISION = "1" * 40
+ENDS = [RunState.FINISHED, RunState.CANCELLED, RunState.REFUSED]
+
+
+def calibration_run(pool: str = "perf") -> NewRun:
+    return replace(post_submit_run(), kind=RunKind.CALIBRATION, pool=pool)
+
+
+@pytest.fixture
+def patch_set(store: Store) -> int:
+    with store.transaction() as tx:
+        return tx.upsert_change(change()).patch_set_id
+
+
+class TestRuns:
+    def test_a_run_of_a_patch_set_names_its_change_and_ref(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            number = tx.add_run(replace(check_run(patch_set), ref="refs/heads/other"))
+            assert number is not None
+            run = tx.lock_run(number)
+        assert (run.kind, run.state, run.change) == (RunKind.CHECK, RunState.PLANNING, KEY)
+        assert (run.ref, run.patch_set_id, run.label) == ("refs/changes/07/7/1", patch_set, "Verified")
+        assert (run.parent, run.pool, run.is_called_off) == (None, "", False)
+
+    def test_a_run_of_a_branch_names_none(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = tx.lock_run(start(tx, post_submit_run()))
+        assert (run.change, run.ref, run.patch_set_id) == (None, None, None)
+
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_an_unknown_run_is_not_found(self, store: Store, number: int) -> None:
+        with store.transaction() as tx, pytest.raises(NotFound):
+            tx.lock_run(number)
+
+    def test_a_patch_set_has_one_unfinished_check(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            first = start(tx, check_run(patch_set))
+            assert tx.add_run(check_run(patch_set)) is None
+            tx.end_run(first, RunState.FINISHED)
+            assert tx.add_run(check_run(patch_set)) not in {None, first}
+
+    def test_a_merged_commit_has_one_run_for_good(self, store: Store) -> None:
+        with store.transaction() as tx:
+            tx.end_run(start(tx, post_submit_run()), RunState.FINISHED)
+            assert tx.add_run(post_submit_run()) is None
+            assert tx.add_run(replace(post_submit_run(), instance="other")) is not None
+            assert tx.add_run(replace(post_submit_run(), project="other")) is not None
+            assert tx.add_run(replace(post_submit_run(), branch="other")) is not None
+
+    def test_a_pool_has_one_unfinished_calibration(self, store: Store) -> None:
+        with store.transaction() as tx:
+            first = start(tx, calibration_run())
+            assert tx.add_run(calibration_run()) is None
+            assert tx.add_run(calibration_run("other")) is not None
+            tx.end_run(first, RunState.CANCELLED)
+            assert tx.add_run(calibration_run()) is not None
+
+    def test_a_planned_run_starts_once(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            number = tx.add_run(check_run(patch_set))
+            assert number is not None
+            for label in ("Performance", "Verified"):
+                tx.start_run(number, tree="t", parent="p" * 40, parent_tree="q", label=label)
+            run = tx.lock_run(number)
+        assert (run.state, run.parent, run.label) == (RunState.RUNNING, "p" * 40, "Performance")
+
+    @pytest.mark.parametrize("end", ENDS)
+    def test_a_run_that_ended_stays_as_it_is(self, store: Store, patch_set: int, end: RunState) -> None:
+        with store.transaction() as tx:
+            number = start(tx, check_run(patch_set))
+            tx.end_run(number, end, "the first reason")
+            for other in ENDS:
+                tx.end_run(number, other)
+            tx.start_run(number, tree="t", parent=None, parent_tree=None, label="Verified")
+            tx.cancel_check(number)
+            run = tx.lock_run(number)
+        assert (run.state, run.is_called_off) == (end, False)
+
+    def test_a_new_patch_set_cancels_the_checks_of_the_others(self, store: Store) -> None:
+        with store.transaction() as tx:
+            old, new = tx.upsert_change(change()), tx.upsert_change(change(patch_set=2, minutes=1))
+            runs = [start(tx, check_run(each.patch_set_id)) for each in (old, new)]
+            merged = start(tx, replace(post_submit_run(), patch_set_id=old.patch_set_id))
+            other = start(tx, check_run(tx.upsert_change(change(8)).patch_set_id))
+            tx.cancel_runs(new.change_id, keep_patch_set=new.patch_set_id)
+            states = [tx.lock_run(run).state for run in (*runs, merged, other)]
+            tx.cancel_runs(new.change_id, keep_patch_set=None)
+            assert tx.lock_run(runs[1]).state is RunState.CANCELLED
+        assert states == [RunState.CANCELLED, RunState.RUNNING, RunState.RUNNING, RunState.RUNNING]
+
+    def test_a_person_may_cancel_a_check(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            number = start(tx, check_run(patch_set))
+            tx.cancel_check(number)
+            run = tx.lock_run(number)
+        assert (run.state, run.is_called_off) == (RunState.CANCELLED, True)
+
+
+class TestRunHistory:
+    def test_the_runs_of_a_patch_set_come_oldest_first(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            assert tx.runs_of(patch_set) == []
+            first = start(tx, check_run(patch_set))
+            tx.end_run(first, RunState.FINISHED)
+            second = start(tx, check_run(patch_set))
+            start(tx, check_run(tx.upsert_change(change(8)).patch_set_id))
+            assert [run.id for run in tx.runs_of(patch_set)] == [first, second]
+            assert tx.runs_of(patch_set)[0] == tx.lock_run(first)
+
+    def test_the_newest_check_is_the_last_that_no_person_cancelled(
+        self, store: Store, patch_set: int
+    ) -> None:
+        with store.transaction() as tx:
+            assert tx.newest_check(patch_set) is None
+            first = start(tx, check_run(patch_set))
+            tx.end_run(first, RunState.CANCELLED)
+            tx.cancel_check(start(tx, check_run(patch_set)))
+            start(tx, replace(post_submit_run(), patch_set_id=patch_set))
+            assert tx.newest_check(patch_set) == tx.lock_run(first)
+
+    def test_the_newest_run_is_of_the_change_the_kind_and_the_revision(
+        self, store: Store, patch_set: int
+    ) -> None:
+        with store.transaction() as tx:
+            assert tx.newest_run(KEY, RunKind.CHECK, REVISION) is None
+            first = start(tx, check_run(patch_set, REVISION))
+            assert tx.newest_run(KEY, RunKind.CHECK, REVISION) == tx.lock_run(first)
+            tx.end_run(first, RunState.FINISHED)
+            second = start(tx, check_run(patch_set, REVISION))
+            assert tx.newest_run(KEY, RunKind.CHECK, REVISION) == tx.lock_run(second)
+            assert tx.newest_run(KEY, RunKind.CHECK, "2" * 40) is None
+            assert tx.newest_run(KEY, RunKind.POST_SUBMIT, REVISION) is None
+            assert tx.newest_run(ChangeKey("review", 8), RunKind.CHECK, REVISION) is None
+
+    def test_the_checks_of_a_commit_say_whether_they_were_planned(self, store: Store, patch_set: int) -> None:
+        with store.transaction() as tx:
+            assert tx.checks_of("review", REVISION) == ()
+            start(tx, check_run(patch_set, REVISION))
+            assert tx.add_run(check_run(tx.upsert_change(change(8)).patch_set_id, REVISION)) is not None
+            start(tx, check_run(tx.upsert_change(change(9)).patch_set_id, "2" * 40))
+            start(tx, post_submit_run(REVISION))
+            found = tx.checks_of("review", REVISION)
+            assert tx.checks_of("other", REVISION) == ()
+        assert sorted(found) == [(RunState.PLANNING, False), (RunState.RUNNING, True)]
+
+    def test_a_job_has_its_builds_in_every_run_of_a_revision_also_the_replaced_ones(
+        self, store: Store
+    ) -> None:
+        first, _ = queue(store, named("a"), named("b"))
+        with store.transaction() as tx:
+            second = tx.repeat_build(tx.lock_build(first), None, 60.0)
+            tx.put_build(1, 0, "a", second, None)
+            tx.end_run(1, RunState.FINISHED)
+            following = tx.follow_run(tx.lock_run(1), None)
+            third = tx.repeat_build(tx.lock_build(first), None, 60.0)
+            tx.put_build(following, 0, "a", third, None)
+            patch_set = tx.upsert_change(change(patch_set=2, minutes=1)).patch_set_id
+            tx.add_build(start(tx, check_run(patch_set, "2" * 40)), 0, named("a"))
+            found = tx.builds_of_job(tx.lock_run(following), "a")
+        assert [build.id for build in found] == [first, second, third]
+
+
+class TestReruns:
+    @pytest.fixture
+    def builds(self, store: Store) -> list[int]:
+        """The builds of run 1."""
+        return queue(store, named("a", sequence="trees a"), named("b", sequence="trees b"))
+
+    def test_a_run_that_follows_has_the_same_revision_and_no_builds(
+        self, store: Store, builds: list[int]
+    ) -> None:
+        with store.transaction() as tx:
+            tx.end_run(1, RunState.FINISHED)
+            first = tx.lock_run(1)
+            following = tx.follow_run(first, None)
+            assert tx.lock_run(following) == replace(first, id=following, state=RunState.RUNNING)
+            assert tx.builds_of(following) == []
+            assert first.patch_set_id is not None
+            assert tx.newest_check(first.patch_set_id) == tx.lock_run(following)
+
+    def test_a_repeated_build_has_the_next_number_and_begins_anew(
+        self, site: StoreSite, builds: list[int]
+    ) -> None:
+        with site.store.transaction() as tx:
+            tx.cancel_check(1)
+        site.upkeep.drop_unwanted_builds()
+        with site.store.transaction() as tx:
+            tx.finish_build(builds[0], Outcome.SLOWER, ["slower"], ["BM_a"])
+            tx.name_build(builds[0], 5, "http://ci")
+            first = tx.lock_build(builds[0])
+            again = tx.lock_build(tx.repeat_build(first, None, 60.0))
+        assert (again.job, again.number, again.state) == ("a", 2, BuildState.QUEUED)
+        assert (again.spec, again.sequence_id) == (first.spec, first.sequence_id)
+        assert (again.is_voting, again.cancel_requested) == (first.is_voting, False)
+        assert (again.outcome, again.causes, again.blamed, again.attempt) == (None, (), (), 0)
+        assert (again.external_number, again.url, again.machine) == (None, "", "")
+
+    def test_a_repeated_build_may_do_something_else(self, store: Store, builds: list[int]) -> None:
+        patch = Revision(REVISION, "t" * 40, "ref", "unreviewed")
+        suites = [{"name": "bench", "program": "build/bench"}]
+        job = parse_job("a", {"kind": "benchmark", "pool": "lint", "build": {}, "suites": suites})
+        spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", None, patch, job)
+        with store.transaction() as tx:
+            first = tx.lock_build(builds[0])
+            again = tx.lock_build(tx.repeat_build(first, spec, 60.0))
+            tx.queue_task(Task.EXECUTE, again.id)
+        assert (again.spec, again.number) == (spec.to_mapping(), 2)
+        assert again.sequence_id not in {None, first.sequence_id}
+
+    def test_a_repeated_build_of_another_ci_is_not_queued(self, store: Store) -> None:
+        [build] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        with store.transaction() as tx:
+            again = tx.lock_build(tx.repeat_build(tx.lock_build(build), None, 60.0))
+        assert again.state is BuildState.RUNNING
+
+    def test_a_taken_build_is_in_both_runs(self, store: Store, builds: list[int]) -> None:
+        with store.transaction() as tx:
+            tx.end_run(1, RunState.FINISHED)
+            following = tx.follow_run(tx.lock_run(1), None)
+            tx.take_build(following, 0, builds[1])
+            assert [build.id for build in tx.builds_of(following)] == [builds[1]]
+            assert [build.id for build in tx.builds_of(1)] == builds
+
+    def test_a_new_build_takes_the_place_of_another(
+        self, store: Store, upkeep: Upkeep, builds: list[int]
+    ) -> None:
+        with store.transaction() as tx:
+            again = tx.repeat_build(tx.lock_build(builds[0]), None, 60.0)
+            tx.put_build(1, 2, "a", again, None)
+            assert [build.id for build in tx.builds_of(1)] == [builds[1], again]
+        upkeep.drop_unwanted_builds()
+        assert upkeep.cancelled_builds() == [builds[0]]

@@ -1,0 +1,64 @@
+"""The contract of units of work and exclusive sections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import NotFound
+from service.domain.identity import ChangeKey
+from service.ports.queue import Task
+from service.ports.records import QueuedReview
+from tests.support.store_samples import change, check_run, named, queue, start
+
+if TYPE_CHECKING:
+    from service.ports.store import Store
+    from service.ports.upkeep import Upkeep
+
+
+class TestStore:
+    def test_work_that_raises_leaves_nothing(self, store: Store, upkeep: Upkeep) -> None:
+        [build] = queue(store)
+
+        def fail() -> None:
+            with store.transaction() as tx:
+                patch_set = tx.upsert_change(change(8)).patch_set_id
+                tx.add_build(start(tx, check_run(patch_set)), 0, named("b"))
+                tx.store_findings(build, [])
+                tx.name_build(build, 5, "http://ci")
+                tx.queue_task(Task.PLAN, 1)
+                tx.queue_review("1", QueuedReview(ChangeKey("review", 8), "1" * 40, "m", "/runs/1#v1"))
+                raise RuntimeError("no")
+
+        with pytest.raises(RuntimeError, match="no"):
+            fail()
+        assert (upkeep.due_hints(), upkeep.due_reviews()) == ([], [])
+        with store.transaction() as tx:
+            assert tx.open_changes("review") == [ChangeKey("review", 7)]
+            assert tx.lock_build(build).external_number is None
+        for unknown in (build + 1, build + 2):
+            with store.transaction() as tx, pytest.raises(NotFound):
+                tx.lock_build(unknown)
+
+    def test_a_section_is_exclusive_by_its_name(self, store: Store) -> None:
+        with (
+            store.exclusive("sweep") as ours,
+            store.exclusive("sweep") as again,
+            store.exclusive("reconcile") as another,
+        ):
+            assert (ours, again, another) == (True, False, True)
+        with store.exclusive("sweep") as ours:
+            assert ours
+
+    def test_a_section_ends_with_an_error_in_it(self, store: Store) -> None:
+        with pytest.raises(RuntimeError), store.exclusive("sweep"):
+            raise RuntimeError
+        with store.exclusive("sweep") as ours:
+            assert ours
+
+    def test_a_section_outlives_the_work_in_it(self, store: Store) -> None:
+        with store.exclusive("sweep"):
+            queue(store)
+            with store.exclusive("sweep") as again:
+                assert not again

@@ -1,0 +1,87 @@
+"""The rows that a unit of work locks until it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from sqlalchemy import text
+
+from service.adapters.postgres.faults import translated
+from service.adapters.postgres.store import PostgresTransaction
+from service.domain.errors import Transient
+from service.domain.gerrit.change import Person, PostedMessage
+from service.domain.identity import ChangeKey, RunKind
+from tests.support.store_samples import NOON, change, named, post_submit_run, queue, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.adapters.postgres.store import PostgresStore
+    from service.ports.records import RunRecord
+    from service.ports.store import Transaction
+    from tests.support.postgres import Database
+
+    Work = Callable[[Transaction, RunRecord], object]
+
+pytestmark = pytest.mark.integration
+
+
+def upsert(tx: Transaction, _: RunRecord) -> object:
+    return tx.upsert_change(change())
+
+
+def lock_run(tx: Transaction, run: RunRecord) -> object:
+    return tx.lock_run(run.id)
+
+
+def lock_build(tx: Transaction, _: RunRecord) -> object:
+    return tx.lock_build(1)
+
+
+def next_decision(tx: Transaction, run: RunRecord) -> object:
+    return tx.next_decision(run)
+
+
+# Work that locks a row, and work that then has to wait for it.
+LOCKS: Final[Mapping[str, tuple[Work, Work]]] = {
+    "upsert_change": (upsert, upsert),
+    "lock_comment": (lambda tx, _: tx.lock_comment(1), upsert),
+    "lock_run": (lock_run, lock_run),
+    "lock_run, its change": (lock_run, upsert),
+    "cancel_runs": (lambda tx, _: tx.cancel_runs(1, keep_patch_set=None), lock_run),
+    "newest_check": (lambda tx, _: tx.newest_check(1), lock_run),
+    "newest_run": (
+        lambda tx, _: tx.newest_run(ChangeKey("review", 7), RunKind.CHECK, "1" * 40),
+        lock_run,
+    ),
+    "lock_build": (lock_build, lock_build),
+    "adopt_build": (
+        lambda tx, _: tx.adopt_build(tx.lock_run(start(tx, post_submit_run())), 0, "trees", 60.0),
+        lock_build,
+    ),
+    "next_decision": (next_decision, next_decision),
+}
+
+
+def attempt(database: Database, work: Work, run: RunRecord) -> None:
+    """Do some work in another transaction that gives up soon."""
+    with translated(), database.owner.begin() as connection:
+        connection.execute(text("SET LOCAL lock_timeout = '50ms'"))
+        work(PostgresTransaction(connection), run)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_other_work_waits_for_what_is_locked(store: PostgresStore, database: Database, name: str) -> None:
+    queue(store, named("a", sequence="trees"))
+    with store.transaction() as tx:
+        message = PostedMessage("m", 1, Person("Bob", account="1"), NOON, "recheck")
+        tx.record_comments(tx.upsert_change(change()), [message])
+        run = tx.lock_run(1)
+    holds, waits = LOCKS[name]
+
+    with store.transaction() as tx:
+        holds(tx, run)
+        with pytest.raises(Transient, match="lock timeout"):
+            attempt(database, waits, run)
+    attempt(database, waits, run)
