@@ -7,7 +7,8 @@ namespace executor {
 
 void Baton::post() {
     if (state_.exchange(State::Posted, std::memory_order_acq_rel) == State::Parked) {
-        // The waiter may be gone by now: this uses the address only, and a stray wake-up is caught by its loop.
+        // The waiter may have gone by now. This call uses only the address, and the waiter's loop ignores a stray
+        // wake-up.
         state_.notify_one();
     }
 }

@@ -8,19 +8,19 @@
 
 namespace executor {
 
-/// Four bytes and no padding, made to live on a waiter's stack: it may be destroyed as soon as wait() returned.
+/// Four bytes without padding, meant for a waiter's stack: it may be destroyed as soon as wait() has returned.
 class Baton {
    public:
-    /// A hand-off between two running threads takes a few hundred nanoseconds and a park several microseconds.
+    /// A hand-off between two running threads takes a few hundred nanoseconds, parking takes several microseconds.
     static constexpr std::chrono::nanoseconds spinLimit = std::chrono::microseconds{2};
 
-    /// Lets the one waiter go; what happened before is visible to it. Once between resets.
+    /// Releases the one waiter, which then sees everything that happened before. Must be called once between resets.
     void post();
 
     /// Blocks until posted. Returns true if it had to park, false if spinning was enough.
     bool wait();
 
-    /// Makes the baton ready to be posted again. Only when no one waits or posts.
+    /// Makes the baton ready to be posted again. Must not be called while a thread waits or posts.
     void reset() { state_.store(State::Empty, std::memory_order_relaxed); }
 
    private:

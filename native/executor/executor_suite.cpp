@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The suite `executor`: what the owner of tasks costs the pools that serve it.
+/// The suite `executor`: the cost of the tasks' owner for the pools that report to it.
 #include <string>
 
 #include "executor/executor_benchmarks.h"

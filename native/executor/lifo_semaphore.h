@@ -12,7 +12,7 @@ namespace executor {
 
 class LifoSemaphore {
    public:
-    /// Adds a permit: gives it to the last waiter if there is one.
+    /// Adds a permit, or gives it to the last waiter if there is one.
     void post();
 
     /// Takes a permit, waiting for one if there is none. Returns true if the thread had to park.
@@ -28,7 +28,7 @@ class LifoSemaphore {
     Waiter* popWaiterOrAddPermit();
 
     std::atomic<std::int64_t> permits_{0};
-    // Orders "no permit, so I wait" against "no waiter, so I add a permit".
+    // Makes "no permit, so I wait" and "no waiter, so I add a permit" exclude each other.
     SpinMutex mutex_;
     Waiter* top_ = nullptr;
 };

@@ -11,13 +11,13 @@
 
 namespace executor {
 
-/// Nothing is expected of it, so every logQTime is an "uninteresting call": GoogleMock takes its global locks,
-/// formats the call and prints a warning to stdout. That cost, paid by all workers in turn, is what is measured.
+/// The mock has no expectations, so every logQTime is an "uninteresting call": GoogleMock takes its global locks,
+/// formats the call and prints a warning to stdout. The suite measures this cost, which all workers pay in turn.
 class MockTaskable : public Taskable {
    public:
     static constexpr std::string_view variant = "mock_taskable";
 
-    // Out of line, as GoogleMock advises: they are slow to compile.
+    // Out of line, as GoogleMock recommends, because they are slow to compile.
     MockTaskable();
     ~MockTaskable() override;
     MockTaskable(const MockTaskable&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Each benchmark thread hands one task at a time to the pool and waits until it ran.
+/// Benchmarks in which each thread hands one task at a time to the pool and waits until it has run.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -18,13 +18,13 @@ constexpr int maxThreads = 16;
 /// One benchmark thread's side of the hand-off.
 class HandOff {
    public:
-    /// Called by a worker.
+    /// Runs on a worker.
     void produce() {
         produced_.fetch_add(1, std::memory_order_relaxed);
         done_.post();
     }
 
-    /// Waits for produce(). False if the task did not run exactly once.
+    /// Waits for produce(). Returns false if the task did not run exactly once.
     bool consume() {
         ++consumed_;
         parked_ += done_.wait() ? 1 : 0;
@@ -32,7 +32,7 @@ class HandOff {
         return produced_.load(std::memory_order_relaxed) == consumed_;
     }
 
-    /// Items per second, and how many of the waits went beyond spinning.
+    /// Reports items per second, and the share of waits that went beyond spinning.
     void report(benchmark::State& state) const {
         state.SetItemsProcessed(consumed_);
         state.counters["ParkedPerItem"] =

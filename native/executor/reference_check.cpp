@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr int tasksPerThread = 32;
 constexpr std::size_t checkedTimeouts = 64;
 
-/// What the tasks 1, 2, … count compute together, one after the other.
+/// Returns the sum of the tasks 1, 2, … `count`, computed one after the other.
 std::int64_t sumSerially(int count) {
     std::int64_t sum = 0;
     for (int task = 1; task <= count; ++task) {

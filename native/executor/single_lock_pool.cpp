@@ -46,7 +46,7 @@ TaskHandle SingleLockPool::schedule(std::shared_ptr<RecurringTask> task, WorkerK
 }
 
 bool SingleLockPool::snooze(TaskHandle handle, Clock::duration delay) {
-    // Held while the queue is changed, so that a task cannot finish in between.
+    // Held while the queue changes, so that the task cannot finish in between.
     const std::lock_guard lock{mutex_};
     const auto known = tasks_.find(handle);
     return known != tasks_.end() && queue(known->second).snooze(handle, Clock::now() + delay);
@@ -92,7 +92,7 @@ void SingleLockPool::runTask(SingleLockQueue::Entry entry, WorkerKind kind) {
     if (!sleep) {
         tasks_.erase(entry.handle);
     } else if (tasks_.contains(entry.handle)) {
-        // Not cancelled while it ran.
+        // It was not cancelled while it ran.
         entry.readyAt = ended + *sleep;
         queue(kind).push(std::move(entry));
     }

@@ -17,7 +17,7 @@ namespace executor {
 
 enum class WorkerKind : std::uint8_t { Reader, Writer, AuxIO, NonIO };
 
-/// How many workers of each kind; none may be 0.
+/// The number of workers of each kind; none may be 0.
 struct WorkerCounts {
     int readers = 1;
     int writers = 1;
@@ -28,28 +28,28 @@ struct WorkerCounts {
 class SingleLockPool {
    public:
     using Clock = RecurringTask::Clock;
-    /// Runs first on each worker, which is given its kind and its index among that kind.
+    /// The first function that each worker runs; it gets the worker's kind and its index among that kind.
     using PrepareWorker = std::function<void(WorkerKind kind, int worker)>;
 
     /// Throws std::invalid_argument if a count is not positive.
     explicit SingleLockPool(const WorkerCounts& counts, const PrepareWorker& prepareWorker = {});
-    /// Ends the workers after the task each is running; what is queued does not run.
+    /// Ends each worker after its current task; queued tasks do not run.
     ~SingleLockPool();
     SingleLockPool(const SingleLockPool&) = delete;
     SingleLockPool& operator=(const SingleLockPool&) = delete;
     SingleLockPool(SingleLockPool&&) = delete;
     SingleLockPool& operator=(SingleLockPool&&) = delete;
 
-    /// An owner must be registered before its first task and live as long as the pool.
+    /// Registers an owner. This must come before the owner's first task, and the owner must live as long as the pool.
     void registerTaskable(Taskable& owner);
 
     /// Queues a task to run after `delay`. Throws std::logic_error if its owner is not registered.
     TaskHandle schedule(std::shared_ptr<RecurringTask> task, WorkerKind kind, Clock::duration delay = {});
 
-    /// Makes a queued task run in `delay` from now. False if it is not queued.
+    /// Makes a queued task run in `delay` from now. Returns false if it is not queued.
     bool snooze(TaskHandle handle, Clock::duration delay);
 
-    /// Drops a task; one that is running finishes its turn. False if the pool does not know it.
+    /// Drops a task; if it is running, it finishes this turn. Returns false if the pool does not know it.
     bool cancel(TaskHandle handle);
 
    private:

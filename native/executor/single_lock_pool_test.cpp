@@ -29,7 +29,7 @@ class LambdaTask : public RecurringTask {
     std::function<Sleep()> body_;
 };
 
-/// Counts what it was told.
+/// Counts the reports that it gets.
 class CountingTaskable : public NullTaskable {
    public:
     void logQTime(TaskId /*task*/, Duration waited) override { waits += waited >= 0ns ? 1 : 0; }
@@ -47,7 +47,7 @@ class SingleLockPoolTest : public testing::Test {
         return pool->schedule(std::make_shared<LambdaTask>(owner, std::move(body), priority), WorkerKind::NonIO, delay);
     }
 
-    /// Holds the only NonIO worker until the result is counted down, once it has begun.
+    /// Blocks the only NonIO worker until the returned latch is counted down. Returns once the worker is blocked.
     std::shared_ptr<std::latch> blockWorker() {
         auto release = std::make_shared<std::latch>(1);
         std::latch begun{1};
@@ -72,7 +72,7 @@ TEST_F(SingleLockPoolTest, AFinishedTaskRunsOnceAndIsForgotten) {
         done.count_down();
         return std::nullopt;
     });
-    // The only worker comes to this one after it has put the first away.
+    // The only worker takes this task after it has put the first one away.
     schedule([&] {
         done.count_down();
         return std::nullopt;
@@ -157,7 +157,7 @@ TEST_F(SingleLockPoolTest, ACancelledTaskIsDropped) {
     EXPECT_FALSE(pool->cancel(handle));
 }
 
-TEST_F(SingleLockPoolTest, TheOwnerIsToldOfEachTurn) {
+TEST_F(SingleLockPoolTest, EachTurnIsReportedToTheOwner) {
     std::latch done{2};
     schedule([&]() -> Sleep {
         done.count_down();

@@ -36,7 +36,7 @@ std::optional<SingleLockQueue::Entry> SingleLockQueue::pop() {
         if (future_.empty()) {
             changed_.wait(lock);
         } else {
-            // A copy: the entry may be taken by another worker while this one sleeps.
+            // A copy, because another worker may take the entry while this one sleeps.
             const auto earliest = future_.begin()->first.first;
             changed_.wait_until(lock, earliest);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One queue of ready and of sleeping tasks behind one mutex and one condition variable.
+/// A queue of ready and of sleeping tasks behind one mutex and one condition variable.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace executor {
 
-/// A task that is run again and again until it says that it is finished.
+/// A task that runs again and again until it reports that it has finished.
 class RecurringTask {
    public:
     using Clock = std::chrono::steady_clock;
@@ -28,12 +28,12 @@ class RecurringTask {
     RecurringTask(RecurringTask&&) = delete;
     RecurringTask& operator=(RecurringTask&&) = delete;
 
-    /// How long the task sleeps before it runs again, or nothing if it is finished. Must not throw.
+    /// Runs the task. Returns how long it sleeps before it runs again, or nothing if it has finished. Must not throw.
     virtual std::optional<Clock::duration> run() = 0;
 
     [[nodiscard]] Taskable& owner() const { return owner_; }
     [[nodiscard]] TaskId id() const { return id_; }
-    /// Smaller runs first.
+    /// A task with a smaller priority runs first.
     [[nodiscard]] int priority() const { return priority_; }
 
    private:
@@ -42,7 +42,7 @@ class RecurringTask {
     int priority_;
 };
 
-/// What a pool calls a scheduled task. Never used twice.
+/// A pool's number for a scheduled task; never reused.
 using TaskHandle = std::uint64_t;
 
 class SingleLockQueue {
@@ -52,23 +52,24 @@ class SingleLockQueue {
     struct Entry {
         TaskHandle handle = 0;
         std::shared_ptr<RecurringTask> task;
-        /// When the task became or becomes ready.
+        /// The time at which the task became or becomes ready.
         Clock::time_point readyAt;
     };
 
-    /// Queues a task, asleep if it is not ready yet.
+    /// Queues a task, which sleeps if it is not ready yet.
     void push(Entry entry);
 
-    /// Moves a queued task to a new time. False if it is not queued: running, finished or cancelled.
+    /// Moves a queued task to a new time. Returns false if it is not queued, but running, finished or cancelled.
     bool snooze(TaskHandle handle, Clock::time_point readyAt);
 
-    /// Takes a queued task out. False if it is not queued.
+    /// Removes a queued task. Returns false if it is not queued.
     bool cancel(TaskHandle handle);
 
-    /// The next ready task, by priority, then by time, then by age; waits for one. Nothing once stopped.
+    /// Returns the next ready task, by priority, then by time, then by age; waits if there is none. Returns nothing
+    /// once stopped.
     std::optional<Entry> pop();
 
-    /// Lets every waiting worker go; what is still queued will not run.
+    /// Releases every waiting worker; tasks that are still queued do not run.
     void stop();
 
    private:
@@ -83,7 +84,7 @@ class SingleLockQueue {
     std::condition_variable changed_;
     std::map<ReadyKey, Entry> ready_;
     std::map<FutureKey, Entry> future_;
-    // Where a sleeping task lies in `future_`.
+    // The place of each sleeping task in `future_`.
     std::unordered_map<TaskHandle, Clock::time_point> sleepers_;
     std::unordered_map<TaskHandle, int> runnable_;
     bool isStopped_ = false;

@@ -4,7 +4,7 @@
 namespace executor {
 namespace {
 
-// About a microsecond: many times the longest section, still far less than a park.
+// About a microsecond: many times the longest section, but far less than parking takes.
 constexpr int spinLimit = 100;
 
 }  // namespace
@@ -16,7 +16,8 @@ void SpinMutex::lock() {
         }
         relaxCpu();
     }
-    // Held "with waiters" from here on, even if this was the last one: one wake-up too many is harmless.
+    // Marked as held with waiters from here on, even if this thread is the last waiter: one wake-up too many does no
+    // harm.
     while (state_.exchange(State::HeldWithWaiters, std::memory_order_acquire) != State::Free) {
         state_.wait(State::HeldWithWaiters, std::memory_order_relaxed);
     }
@@ -30,7 +31,7 @@ void SpinMutex::unlock() {
 
 bool SpinMutex::tryLock() {
     State seen = State::Free;
-    // Reads before it writes, so that spinning threads share the cache line.
+    // Reads before it writes, so that spinning threads can share the cache line.
     return state_.load(std::memory_order_relaxed) == State::Free &&
            state_.compare_exchange_strong(seen, State::Held, std::memory_order_acquire, std::memory_order_relaxed);
 }

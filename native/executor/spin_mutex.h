@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A mutex that spins briefly, then parks, and the body of such a spin loop.
+/// A mutex that spins briefly, then parks; and the pause of such a spin loop.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace executor {
 
-/// Tells the core that this is a spin loop, which leaves it to its sibling thread for a moment.
+/// Marks a spin loop for the core, which then leaves its resources to the sibling thread for a moment.
 inline void relaxCpu() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -16,11 +16,11 @@ inline void relaxCpu() {
 #endif
 }
 
-/// For sections of a few instructions that two running threads enter at the same moment at every hand-off: std::mutex
-/// would park one of them each time, and the park would be all that is measured.
+/// A mutex for sections of a few instructions which two running threads enter at the same moment in every hand-off.
+/// std::mutex would park one of them each time, and a benchmark would measure nothing but that.
 class SpinMutex {
    public:
-    // The names std::lock_guard calls.
+    // The names that std::lock_guard calls.
     void lock();
     void unlock();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What telling the owner one statistic costs, without any pool around it.
+/// The cost of reporting one statistic to the owner, without a pool around it.
 #include <chrono>
 
 #include "executor/executor_benchmarks.h"
@@ -16,7 +16,7 @@ constinit benchgate::WorldOwner<TaskStatsWorld> taskStatsOwner;
 void logQTime(benchmark::State& state, TaskStatsWorld& world) {
     Taskable* taskable = world.taskable.get();
     for ([[maybe_unused]] auto _ : state) {
-        // Hides where the pointer came from: the call stays virtual, and the null variant's stays a call.
+        // Hides the pointer's origin, so that the call stays virtual and the null variant's call is not removed.
         benchmark::DoNotOptimize(taskable);
         taskable->logQTime(TaskId::ItemPager, 1us);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The owner of tasks, as an executor pool sees it.
+/// The owner of tasks, to which a pool reports how they ran.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace executor {
 
-/// Kinds of tasks, by which their statistics are kept.
+/// Kinds of tasks; owners keep statistics for each kind.
 enum class TaskId : std::uint8_t { ItemPager, TimeoutTask };
 
 enum class WorkloadPriority : std::uint8_t { Low, High };
 
-/// How much of a pool an owner of tasks asks for.
+/// The share of a pool that an owner of tasks asks for.
 struct WorkLoadPolicy {
     WorkloadPriority priority = WorkloadPriority::High;
     int shards = 1;
@@ -38,17 +38,18 @@ class Taskable {
     [[nodiscard]] virtual WorkloadPriority getWorkloadPriority() const = 0;
     virtual void setWorkloadPriority(WorkloadPriority priority) = 0;
     virtual WorkLoadPolicy& getWorkLoadPolicy() = 0;
-    /// How long a task waited before it ran. Called by any worker.
+    /// Records how long a task waited before it ran. Any worker may call it.
     virtual void logQTime(TaskId task, Duration waited) = 0;
-    /// How long a task ran. Called by any worker.
+    /// Records how long a task ran. Any worker may call it.
     virtual void logRunTime(TaskId task, Duration ran) = 0;
     [[nodiscard]] virtual bool isShutdown() const = 0;
 };
 
-/// Makes the selected variant without telling its type, so that nothing but this recompiles when it changes.
+/// Makes the selected variant. Only this function's source includes its type, so only that is recompiled when the
+/// selection changes.
 std::unique_ptr<Taskable> makeTaskable();
 
-/// The selected variant's name in results.
+/// Returns the selected variant's name in results.
 std::string_view taskableVariant();
 
 }  // namespace executor

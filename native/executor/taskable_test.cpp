@@ -54,7 +54,7 @@ TEST(MockTaskableTest, WarnsOfEachQueueTimeOnStdout) {
     EXPECT_NE(printed.find(warning, first + 1), std::string::npos);
 }
 
-TEST(NullTaskableTest, SaysNothing) {
+TEST(NullTaskableTest, PrintsNothing) {
     NullTaskable taskable;
     testing::internal::CaptureStdout();
     taskable.logQTime(TaskId::ItemPager, 1us);

@@ -40,7 +40,7 @@ void ThreadPool::shutdown() {
     if (isShutDown_.exchange(true, std::memory_order_acq_rel)) {
         return;
     }
-    // The queue is first in, first out: a worker meets its empty task only after all that was added before.
+    // The queue is first in, first out, so a worker takes its empty task only after all tasks that were added before.
     for (std::size_t worker = 0; worker < threads_.size(); ++worker) {
         enqueue({});
     }
@@ -62,7 +62,7 @@ void ThreadPool::enqueue(Task task) {
 void ThreadPool::work(Worker& worker) {
     while (true) {
         queued_.wait();
-        // A permit is posted after its task, so there is one.
+        // A permit is posted after its task, so the queue has one.
         const std::optional<QueuedTask> task = queue_.pop();
         if (!task->run) {
             return;

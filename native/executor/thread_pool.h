@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A pool of a fixed number of workers over one queue, which tells subscribers how each task fared.
+/// A pool of a fixed number of workers over one queue, which reports the times of each task to subscribers.
 #pragma once
 
 #include <atomic>
@@ -31,10 +31,10 @@ class ThreadPool {
    public:
     using Task = std::function<void()>;
     using StatsCallback = std::function<void(const TaskStats&)>;
-    /// Runs first on each worker, which is given its index.
+    /// The first function that each worker runs; it gets the worker's index.
     using PrepareWorker = std::function<void(int worker)>;
 
-    /// Starts all workers at once; none is retired before shutdown(). Without workers, tasks wait for ever.
+    /// Starts all workers at once; they run until shutdown(). Without workers, tasks wait for ever.
     explicit ThreadPool(int workers, const PrepareWorker& prepareWorker = {});
     /// Shuts down.
     ~ThreadPool();
@@ -49,10 +49,11 @@ class ThreadPool {
     /// From now on, calls `callback` after every task, on the task's worker.
     void subscribeToTaskStats(StatsCallback callback);
 
-    /// Runs what was added before, with its callbacks, then ends the workers. Not to be called by two threads.
+    /// Runs the tasks that were added before, with their callbacks, then ends the workers. Two threads must not call it
+    /// at once.
     void shutdown();
 
-    /// How many workers run a task at this moment.
+    /// Returns how many workers are running a task.
     [[nodiscard]] int busyWorkers() const;
 
    private:
@@ -61,7 +62,7 @@ class ThreadPool {
         Clock::time_point enqueueTime;
     };
 
-    /// What a worker shows to others, on a cache line of its own.
+    /// The state of a worker that others may read, on a cache line of its own.
     struct alignas(64) Worker {
         std::atomic<bool> isBusy{false};
         std::atomic<Clock::rep> lastActive{0};

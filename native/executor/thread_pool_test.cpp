@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Keeps what the pool reported.
+/// Keeps the statistics that the pool reported.
 class StatsLog {
    public:
     void subscribe(ThreadPool& pool) {
@@ -27,7 +27,7 @@ class StatsLog {
         });
     }
 
-    /// Call after the pool was shut down.
+    /// Must be called only after the pool was shut down.
     [[nodiscard]] const std::vector<TaskStats>& all() const { return stats_; }
 
    private:
@@ -87,7 +87,7 @@ TEST(ThreadPoolTest, AllWorkersRunAtTheSameTime) {
     std::latch together{workers};
     ThreadPool pool{workers};
     for (int task = 0; task < workers; ++task) {
-        // Would never end with fewer workers.
+        // With fewer workers this would never end.
         pool.add([&together] { together.arrive_and_wait(); });
     }
     pool.shutdown();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Timeouts that are moved again and again and never expire, as those of requests that are answered in time.
+/// Benchmarks of timeouts that are moved again and again and never expire, as those of requests that are answered in
+/// time.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -18,7 +19,7 @@ constexpr int maxTimeoutThreads = 16;
 constexpr int fewestTimeouts = 1000;
 constexpr int mostTimeouts = 30000;
 
-/// A thread's own timeouts, every n-th of all, in turn; with delays of 10 to 30 s that are the same in every launch.
+/// A thread's own timeouts (every n-th of all) in turn, and delays of 10 to 30 s that are the same in every launch.
 class Turn {
    public:
     Turn(const benchmark::State& state, std::size_t timeouts)
@@ -50,7 +51,7 @@ constinit benchgate::WorldOwner<CB3TimeoutWorld> snoozeOwner;
 
 void moveOnTimerThread(benchmark::State& state, PureFollyTimeoutWorld& world) {
     Turn turn{state, world.timeouts.size()};
-    // The last one waits for the timer thread, so that all the work asked for is inside the measured time.
+    // The last iteration waits for the timer thread, so that the measured time includes all the requested work.
     auto left = state.max_iterations;
     for ([[maybe_unused]] auto _ : state) {
         Timeout& timeout = world.timeouts[turn.nextTimeout()];

@@ -22,18 +22,18 @@ TimerThread::~TimerThread() {
 }
 
 void TimerThread::schedule(Timeout& timeout, std::chrono::milliseconds delay) {
-    send({.order = Order::Schedule, .timeout = &timeout, .ticks = toTicks(delay)});
+    send({.action = Action::Schedule, .timeout = &timeout, .ticks = toTicks(delay)});
 }
 
 void TimerThread::scheduleAndWait(Timeout& timeout, std::chrono::milliseconds delay) {
     Reply reply;
-    send({.order = Order::Schedule, .timeout = &timeout, .ticks = toTicks(delay), .reply = &reply});
+    send({.action = Action::Schedule, .timeout = &timeout, .ticks = toTicks(delay), .reply = &reply});
     reply.done.wait();
 }
 
 bool TimerThread::cancelAndWait(Timeout& timeout) {
     Reply reply;
-    send({.order = Order::Cancel, .timeout = &timeout, .reply = &reply});
+    send({.action = Action::Cancel, .timeout = &timeout, .reply = &reply});
     reply.done.wait();
     return reply.wasScheduled;
 }
@@ -41,7 +41,7 @@ bool TimerThread::cancelAndWait(Timeout& timeout) {
 void TimerThread::send(const Command& command) {
     const std::lock_guard lock{mutex_};
     commands_.push_back(command);
-    // A thread that has commands is awake already.
+    // If there are commands already, the thread is awake.
     if (commands_.size() == 1) {
         changed_.notify_one();
     }
@@ -55,7 +55,7 @@ void TimerThread::run() {
         lock.unlock();
         advanceToNow();
         for (const auto& command : commands) {
-            obey(command);
+            execute(command);
         }
         lock.lock();
     }
@@ -70,9 +70,9 @@ void TimerThread::waitForWork(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-void TimerThread::obey(const Command& command) {
+void TimerThread::execute(const Command& command) {
     bool wasScheduled = false;
-    if (command.order == Order::Schedule) {
+    if (command.action == Action::Schedule) {
         wheel_.schedule(*command.timeout, command.ticks);
     } else {
         wasScheduled = wheel_.cancel(*command.timeout);

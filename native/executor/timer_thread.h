@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A timer wheel on a thread of its own, told by other threads what to schedule.
+/// A timer wheel on a thread of its own, to which other threads send commands.
 #pragma once
 
 #include <chrono>
@@ -21,24 +21,24 @@ class TimerThread {
     static constexpr std::chrono::milliseconds tick{10};
 
     TimerThread();
-    /// What is still scheduled will not expire.
+    /// Timeouts that are still scheduled do not expire.
     ~TimerThread();
     TimerThread(const TimerThread&) = delete;
     TimerThread& operator=(const TimerThread&) = delete;
     TimerThread(TimerThread&&) = delete;
     TimerThread& operator=(TimerThread&&) = delete;
 
-    /// Asks for `timeout` to expire after `delay` and does not wait for the timer thread.
+    /// Makes `timeout` expire after `delay`. Does not wait for the timer thread.
     void schedule(Timeout& timeout, std::chrono::milliseconds delay);
 
-    /// The same, and returns when it and all that was asked before by this thread is done.
+    /// Does the same, and returns when this and all earlier commands of this thread are done.
     void scheduleAndWait(Timeout& timeout, std::chrono::milliseconds delay);
 
-    /// Cancels and returns when done. False if it was not scheduled.
+    /// Cancels a timeout and returns when that is done. Returns false if it was not scheduled.
     bool cancelAndWait(Timeout& timeout);
 
    private:
-    enum class Order : std::uint8_t { Schedule, Cancel };
+    enum class Action : std::uint8_t { Schedule, Cancel };
 
     struct Reply {
         Baton done;
@@ -46,7 +46,7 @@ class TimerThread {
     };
 
     struct Command {
-        Order order = Order::Schedule;
+        Action action = Action::Schedule;
         Timeout* timeout = nullptr;
         std::uint64_t ticks = 0;
         Reply* reply = nullptr;
@@ -55,7 +55,7 @@ class TimerThread {
     void send(const Command& command);
     void run();
     void waitForWork(std::unique_lock<std::mutex>& lock);
-    void obey(const Command& command);
+    void execute(const Command& command);
     void advanceToNow();
 
     std::mutex mutex_;
@@ -63,7 +63,7 @@ class TimerThread {
     std::vector<Command> commands_;
     bool isStopped_ = false;
 
-    // The timer thread's own.
+    // Used by the timer thread only.
     TimerWheel wheel_;
     Clock::time_point wheelTime_ = Clock::now();
     std::thread thread_;

@@ -25,7 +25,7 @@ TEST(TimerThreadTest, ATimeoutExpiresByItself) {
     EXPECT_TRUE(timeout.hasExpired());
 }
 
-TEST(TimerThreadTest, ALaterOrderFindsTheEarlierOnesDone) {
+TEST(TimerThreadTest, ALaterCommandFindsTheEarlierOnesDone) {
     Timeout timeout;
     TimerThread timer;
     timer.schedule(timeout, 1h);
@@ -35,7 +35,7 @@ TEST(TimerThreadTest, ALaterOrderFindsTheEarlierOnesDone) {
     EXPECT_FALSE(timeout.hasExpired());
 }
 
-TEST(TimerThreadTest, ManyThreadsMayGiveOrders) {
+TEST(TimerThreadTest, ManyThreadsMaySendCommands) {
     constexpr int threads = 3;
     constexpr int rounds = 500;
     std::vector<Timeout> timeouts(threads);

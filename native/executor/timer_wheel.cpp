@@ -9,7 +9,7 @@ void TimerWheel::schedule(Timeout& timeout, std::uint64_t ticks) {
     const auto due = now_ + std::max<std::uint64_t>(ticks, 1);
     Slot& slot = slotOf(due);
     if (timeout.isScheduled_) {
-        // Moves the list node along, so that rescheduling allocates nothing.
+        // Moves the list node, so that rescheduling allocates nothing.
         slot.splice(slot.end(), slotOf(timeout.dueTick_), timeout.position_);
     } else {
         timeout.position_ = slot.insert(slot.end(), &timeout);
@@ -40,7 +40,7 @@ void TimerWheel::advance(std::uint64_t ticks) {
 void TimerWheel::expireDue(Slot& slot) {
     for (auto position = slot.begin(); position != slot.end();) {
         Timeout& timeout = **position;
-        // Others in the slot are due in a later turn of the wheel.
+        // Other timeouts in the slot are due in a later turn of the wheel.
         ++position;
         if (timeout.dueTick_ <= now_) {
             cancel(timeout);

@@ -10,10 +10,10 @@
 
 namespace executor {
 
-/// Belongs to one wheel at most, which must not move on after a scheduled timeout was destroyed.
+/// A timeout, which belongs to one wheel at most. The wheel must not advance after a scheduled timeout was destroyed.
 class Timeout {
    public:
-    /// True once its time has come; any thread may ask.
+    /// Returns true once its time has come; any thread may call it.
     [[nodiscard]] bool hasExpired() const { return hasExpired_.load(std::memory_order_acquire); }
 
    private:
@@ -25,18 +25,18 @@ class Timeout {
     std::list<Timeout*>::iterator position_;
 };
 
-/// Counts time in ticks and reads no clock. For one thread.
+/// A wheel that counts time in ticks and reads no clock. Only one thread may use it.
 class TimerWheel {
    public:
     static constexpr std::size_t slotCount = 512;
 
-    /// Lets `timeout` expire `ticks` from now, at least one; moves it if it was scheduled before.
+    /// Makes `timeout` expire in `ticks` ticks, at least one; moves it if it was scheduled before.
     void schedule(Timeout& timeout, std::uint64_t ticks);
 
-    /// False if it was not scheduled.
+    /// Cancels a timeout. Returns false if it was not scheduled.
     bool cancel(Timeout& timeout);
 
-    /// Moves time on, tick by tick, and expires what is due.
+    /// Advances time tick by tick, and expires the timeouts that are due.
     void advance(std::uint64_t ticks);
 
     [[nodiscard]] std::size_t size() const { return size_; }

@@ -14,9 +14,10 @@
 
 namespace executor {
 
-/// Producers share one lock, consumers another; they meet only in the count of published values of a segment. One
-/// allocation serves a whole segment, because a value is freed by another thread than the one that brought it, and
-/// the allocator's lock would be the busiest of all. First in, first out. Destroying the queue drops what is left.
+/// Producers share one lock, consumers another; both use only the count of a segment's published values. One allocation
+/// serves a whole segment: a value is freed by another thread than the one that added it, and with an allocation per
+/// value the allocator's lock would be the busiest of all. First in, first out. Destroying the queue drops the values
+/// that are left.
 template <typename Value>
 class TwoLockQueue {
    public:
@@ -36,7 +37,7 @@ class TwoLockQueue {
         const std::lock_guard lock{tailMutex_};
         if (tailIndex_ == segmentSize) {
             auto* const fresh = new Segment;
-            // Nothing of the full segment may be touched afterwards: the consumers may free it.
+            // The full segment must not be touched after this, because the consumers may free it.
             tail_->next.store(fresh, std::memory_order_release);
             tail_ = fresh;
             tailIndex_ = 0;
@@ -46,7 +47,7 @@ class TwoLockQueue {
         tail_->published.store(tailIndex_, std::memory_order_release);
     }
 
-    /// The oldest value, or nothing if the queue is empty.
+    /// Returns the oldest value, or nothing if the queue is empty.
     std::optional<Value> pop() {
         const std::lock_guard lock{headMutex_};
         if (headIndex_ == segmentSize && !moveToNextSegment()) {
@@ -60,7 +61,7 @@ class TwoLockQueue {
 
    private:
     static constexpr std::size_t segmentSize = 128;
-    // Producers' and consumers' members lie on different cache lines.
+    // The members of producers and consumers are on different cache lines.
     static constexpr std::size_t cacheLine = 64;
 
     struct Segment {

@@ -53,7 +53,7 @@ TEST(TwoLockQueueTest, AValueIsReleasedWhenItIsTaken) {
     EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(TwoLockQueueTest, WhatIsLeftIsDroppedWithTheQueue) {
+TEST(TwoLockQueueTest, RemainingValuesAreDroppedWithTheQueue) {
     const auto value = std::make_shared<int>(7);
     {
         TwoLockQueue<std::shared_ptr<int>> queue;
@@ -64,7 +64,7 @@ TEST(TwoLockQueueTest, WhatIsLeftIsDroppedWithTheQueue) {
     EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(TwoLockQueueTest, ManyProducersAndConsumersLoseAndDoubleNothing) {
+TEST(TwoLockQueueTest, ManyProducersAndConsumersLoseAndDuplicateNoValue) {
     constexpr int producers = 3;
     constexpr int consumers = 3;
     constexpr int each = 2000;

@@ -11,8 +11,8 @@
 namespace executor {
 namespace {
 
-/// Workers get the CPUs after the benchmark threads', so that a hand-off between two threads uses two CPUs where
-/// there are two, in every launch.
+/// Pins workers to the CPUs after those of the benchmark threads. So a hand-off between two threads uses two CPUs in
+/// every launch, if there are two.
 auto pinAfterThreads(int threads) {
     return [threads](int worker) { benchgate::pinForGood(benchgate::cpuForThread(threads + worker)); };
 }
@@ -32,7 +32,7 @@ void logTo(Taskable& taskable, ThreadPool& pool) {
     });
 }
 
-/// Must never run while it is measured.
+/// A task that must not run while the benchmark runs.
 class SleepingTask : public RecurringTask {
    public:
     SleepingTask(Taskable& owner, std::atomic<bool>& hasFired)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the threads of a benchmark share: the selected owner of tasks, and the pool that serves it.
+/// The worlds of this suite: the selected owner of tasks, and the pool that reports to it.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -14,15 +14,15 @@
 
 namespace executor {
 
-/// The owner alone.
+/// An owner without a pool.
 struct TaskStatsWorld {
     explicit TaskStatsWorld(const benchmark::State& state);
 
     std::unique_ptr<Taskable> taskable;
 };
 
-/// One CPU worker per benchmark thread and no IO worker; both pools tell the owner how each task fared, which is the
-/// only use of the owner.
+/// A pool with one CPU worker per benchmark thread, and one without workers for IO. Both report each task to the owner,
+/// and nothing else uses the owner.
 struct PureFollyWorld {
     explicit PureFollyWorld(int threads);
     explicit PureFollyWorld(const benchmark::State& state) : PureFollyWorld{state.threads()} {}
@@ -32,7 +32,7 @@ struct PureFollyWorld {
     ThreadPool io;
 };
 
-/// One NonIO worker per benchmark thread, and one of each other kind because none may be absent.
+/// A pool with one NonIO worker per benchmark thread, and one worker of each other kind, because every kind needs one.
 struct CB3World {
     explicit CB3World(int threads);
     explicit CB3World(const benchmark::State& state) : CB3World{state.threads()} {}
@@ -41,7 +41,7 @@ struct CB3World {
     SingleLockPool pool;
 };
 
-/// `Timeouts` timeouts, on a timer thread.
+/// The `Timeouts` timeouts of a benchmark, on a timer thread.
 struct PureFollyTimeoutWorld {
     explicit PureFollyTimeoutWorld(std::size_t count) : timeouts(count) {}
     explicit PureFollyTimeoutWorld(const benchmark::State& state);
@@ -50,7 +50,7 @@ struct PureFollyTimeoutWorld {
     TimerThread timer;
 };
 
-/// `Timeouts` sleeping tasks in the single-lock pool.
+/// The `Timeouts` timeouts of a benchmark, as sleeping tasks in the single-lock pool.
 struct CB3TimeoutWorld {
     CB3TimeoutWorld(int threads, std::size_t count);
     explicit CB3TimeoutWorld(const benchmark::State& state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Store 0: one file that is only ever appended to, and an index in memory of where each key's newest document lies.
+/// Store 0: a file that is only appended to, and an index in memory of the place of each key's newest document.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class AppendOnlyStore : public KVStore {
    public:
     static constexpr std::string_view fileName = "documents.log";
 
-    /// Opens the store in `directory`, or makes an empty one. What follows the last whole transaction, torn by a
-    /// crash, is cut off.
+    /// Opens the store in `directory`, or creates an empty one. Bytes after the last complete transaction, left by a
+    /// crash, are cut off.
     explicit AppendOnlyStore(const std::filesystem::path& directory);
 
     void commit(std::span<Document* const> documents, const VBucketState& state, const OnSaved& onSaved) override;
@@ -36,7 +36,7 @@ class AppendOnlyStore : public KVStore {
     void replay();
     /// Appends the whole transaction to the file; returns the file's new size.
     std::uint64_t write(std::span<Document* const> documents, const VBucketState& state);
-    /// Empties the buffer into the file at `offset`; returns the offset behind it.
+    /// Writes the buffer to the file at `offset` and empties it; returns the offset after it.
     std::uint64_t drain(std::uint64_t offset);
 
     DurableFile file_;

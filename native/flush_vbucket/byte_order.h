@@ -9,7 +9,7 @@
 
 namespace flush_vbucket {
 
-/// Writes all bytes of `number` to the front of `bytes`; returns what follows them.
+/// Writes all bytes of `number` to the front of `bytes`; returns the rest.
 template <std::unsigned_integral Number>
 std::span<std::byte> putLittleEndian(std::span<std::byte> bytes, Number number) {
     for (std::size_t index = 0; index < sizeof(Number); ++index) {
@@ -18,7 +18,7 @@ std::span<std::byte> putLittleEndian(std::span<std::byte> bytes, Number number) 
     return bytes.subspan(sizeof(Number));
 }
 
-/// Reads a number from the front of `bytes`, which then begins behind it.
+/// Reads a number from the front of `bytes` and removes it from there.
 template <std::unsigned_integral Number>
 Number takeLittleEndian(std::span<const std::byte>& bytes) {
     std::uint64_t number = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The mutations that wait for the disk, in order, kept in checkpoints within which a key occurs once.
+/// The mutations that wait for the disk, in order, in checkpoints. Within a checkpoint a key occurs once.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ class CheckpointQueue {
     explicit CheckpointQueue(std::size_t checkpointItems = defaultCheckpointItems)
         : checkpointItems_{checkpointItems} {}
 
-    /// Gives the item the next seqno and appends it. False if it took the place of an older one of its key, which the
-    /// open checkpoint still held and nobody had taken.
+    /// Gives the item the next seqno and appends it. Returns false if it replaced an older item of its key that was
+    /// still in the open checkpoint.
     bool queueDirty(const QueuedItem& item);
 
-    /// Hands out whole checkpoints, oldest first, until there are `enough` items. They stay here until
-    /// removePersisted(). `reserved` items more are made room for.
+    /// Returns the items of whole checkpoints, oldest first, until there are `enough` of them; reserves room for
+    /// `reserved` more. The checkpoints stay in the queue until removePersisted().
     Batch take(std::size_t enough, std::size_t reserved = 0);
 
-    /// Frees the checkpoints that were taken: another task's work, not the flusher's.
+    /// Frees the checkpoints that were taken. The flusher leaves this to another task.
     void removePersisted();
 
    private:
     struct Checkpoint {
         std::list<QueuedItem> items;
-        /// The keys are the items' own.
+        /// The keys point into the items.
         std::unordered_map<std::string_view, std::list<QueuedItem>::iterator> byKey;
     };
 

@@ -27,7 +27,7 @@ std::vector<std::string> keysOf(const CheckpointQueue::Batch& batch) {
     return keys;
 }
 
-TEST(CheckpointQueueTest, HandsOutItemsInTheOrderOfTheirSeqnos) {
+TEST(CheckpointQueueTest, ReturnsItemsInTheOrderOfTheirSeqnos) {
     CheckpointQueue queue;
     queue.queueDirty(itemOf("b"));
     queue.queueDirty(itemOf("a"));
@@ -42,7 +42,7 @@ TEST(CheckpointQueueTest, AKeyQueuedAgainTakesThePlaceOfTheOlderOne) {
     EXPECT_THAT(keysOf(queue.take(all)), ElementsAre("b2", "a3"));
 }
 
-TEST(CheckpointQueueTest, AnItemIsHandedOutOnce) {
+TEST(CheckpointQueueTest, AnItemIsReturnedOnce) {
     CheckpointQueue queue;
     queue.queueDirty(itemOf("a"));
     queue.take(all);
@@ -65,7 +65,7 @@ TEST(CheckpointQueueTest, AFullCheckpointKeepsItsItems) {
     EXPECT_THAT(keysOf(queue.take(all)), ElementsAre("a1", "b2", "a3"));
 }
 
-TEST(CheckpointQueueTest, HandsOutWholeCheckpointsUntilThereIsEnough) {
+TEST(CheckpointQueueTest, ReturnsWholeCheckpointsUntilThereIsEnough) {
     CheckpointQueue queue{2};
     for (const auto* key : {"a", "b", "c", "d", "e"}) {
         queue.queueDirty(itemOf(key));
@@ -78,7 +78,7 @@ TEST(CheckpointQueueTest, HandsOutWholeCheckpointsUntilThereIsEnough) {
     EXPECT_FALSE(second.hasMore);
 }
 
-TEST(CheckpointQueueTest, RemovingWhatWasTakenKeepsWhatWaits) {
+TEST(CheckpointQueueTest, RemovingTakenItemsKeepsWaitingOnes) {
     CheckpointQueue queue;
     queue.queueDirty(itemOf("a"));
     queue.take(all);
@@ -87,7 +87,7 @@ TEST(CheckpointQueueTest, RemovingWhatWasTakenKeepsWhatWaits) {
     EXPECT_THAT(keysOf(queue.take(all)), ElementsAre("b2"));
 }
 
-TEST(CheckpointQueueTest, SeqnosOfSeveralThreadsHaveNeitherGapsNorTwins) {
+TEST(CheckpointQueueTest, SeqnosOfSeveralThreadsHaveNeitherGapsNorDuplicates) {
     CheckpointQueue queue{16};
     {
         std::vector<std::jthread> writers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A mutation as a store sees it. The store neither owns nor copies what the views point to.
+/// A mutation in the form that a store takes. The store neither owns nor copies the data that the views point to.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace flush_vbucket {
 constexpr std::size_t encodedMetaSize = 27;
 using EncodedMeta = std::array<std::byte, encodedMetaSize>;
 
-/// What is stored of an item besides its key, value and place in the history.
+/// Encodes all that is stored of an item besides its key, its value and its place in the history.
 EncodedMeta encodeMeta(const Item& item);
 
 enum class ContentKind : std::uint8_t { Binary = 0, Json = 1 };
@@ -33,7 +33,7 @@ struct DocumentInfo {
     std::span<const std::byte> meta = {};
     bool isDeleted = false;
     ContentKind content = ContentKind::Binary;
-    /// Filled in by a store that keeps documents at places of a file.
+    /// Set by a store that keeps documents at places of a file.
     std::uint64_t offset = 0;
     std::uint64_t physicalSize = 0;
 };
@@ -43,7 +43,7 @@ struct Document {
     DocumentInfo info;
 };
 
-/// A document read back from disk.
+/// A document as read from disk.
 struct StoredDocument {
     std::string value;
     std::uint64_t cas = 0;
@@ -53,7 +53,7 @@ struct StoredDocument {
     bool operator==(const StoredDocument&) const = default;
 };
 
-/// Throws std::invalid_argument if `meta` is not what encodeMeta() makes.
+/// Throws std::invalid_argument if `meta` does not come from encodeMeta().
 StoredDocument decodeDocument(std::span<const std::byte> meta, std::string_view value);
 
 }  // namespace flush_vbucket

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A file whose contents are safe when it says so.
+/// A file that can confirm that its contents are on disk.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace flush_vbucket {
 
-/// Every member throws StoreError if the system refuses.
+/// Every member function throws StoreError if the system refuses.
 class DurableFile {
    public:
-    /// Opens the file, or makes an empty one whose name survives a crash.
+    /// Opens the file, or creates an empty one whose name survives a crash.
     explicit DurableFile(const std::filesystem::path& path);
     ~DurableFile();
     DurableFile(const DurableFile&) = delete;
@@ -22,11 +22,11 @@ class DurableFile {
     DurableFile& operator=(DurableFile&&) = delete;
 
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
-    /// `size` bytes from `offset` on, fewer at the file's end.
+    /// Returns `size` bytes from `offset` on, or fewer at the end of the file.
     [[nodiscard]] std::vector<std::byte> read(std::uint64_t offset, std::size_t size) const;
     [[nodiscard]] std::uint64_t size() const;
     void truncate(std::uint64_t size);
-    /// Returns when all that was written has reached the disk.
+    /// Returns when everything that was written is on disk.
     void sync();
 
    private:

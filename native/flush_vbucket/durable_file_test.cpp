@@ -32,7 +32,7 @@ class DurableFileTest : public testing::Test {
 
 TEST_F(DurableFileTest, ANewFileIsEmpty) { EXPECT_EQ(DurableFile{path}.size(), 0U); }
 
-TEST_F(DurableFileTest, WhatWasWrittenIsReadAfterReopening) {
+TEST_F(DurableFileTest, WrittenBytesAreReadAfterReopening) {
     {
         DurableFile file{path};
         write(file, 0, "head");
@@ -42,7 +42,7 @@ TEST_F(DurableFileTest, WhatWasWrittenIsReadAfterReopening) {
     EXPECT_EQ(read(DurableFile{path}, 2, 4), "adta");
 }
 
-TEST_F(DurableFileTest, ReadingPastTheEndGivesWhatIsThere) {
+TEST_F(DurableFileTest, ReadingPastTheEndReturnsTheRest) {
     DurableFile file{path};
     write(file, 0, "head");
     EXPECT_EQ(read(file, 2, 100), "ad");
@@ -57,7 +57,7 @@ TEST_F(DurableFileTest, TruncatingCutsTheTail) {
     EXPECT_EQ(read(file, 0, 100), "head");
 }
 
-TEST_F(DurableFileTest, APlaceThatIsNotThereIsAStoreError) {
+TEST_F(DurableFileTest, AMissingDirectoryIsAStoreError) {
     EXPECT_THROW(DurableFile{directory.path() / "absent" / "file"}, StoreError);
 }
 

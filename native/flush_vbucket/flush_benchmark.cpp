@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A flush of a vbucket's mutations, to the disk and back to the vbucket: its time, and what it needs of the heap.
+/// A flush of a vbucket's mutations to the disk: the time it takes, and how much heap it needs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace flush_vbucket {
 namespace {
 
-/// Pausing the timer adds about 0.23 µs to what is measured, and on a file system in memory a flush of one item takes
-/// only 1.5 µs. So several small flushes are prepared in one pause. Not many more than 16: their memory has to stay in
-/// the caches until they are flushed, as that of a single one does.
+/// The number of items that are prepared while the timer is paused. A pause adds about 0.23 µs to the measured time,
+/// but a flush of one item takes only 1.5 µs on a file system in memory, so small flushes share a pause. With many more
+/// than 16, the first ones would have left the caches before they are flushed.
 constexpr std::size_t itemsPerPause = 16;
 
 /// Arguments: store, items, mode.
@@ -36,7 +36,7 @@ struct FlushWorld {
     StoreKind kind;
     Mode mode;
     std::size_t items;
-    /// Prepared together, while the timer is paused; then flushed one after the other.
+    /// Prepared together while the timer is paused, then flushed one after the other.
     std::vector<FlushScenario> scenarios;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The numbers that the suite is for: what a flush needs of the heap, exactly, and by how much the variants differ.
+/// The exact heap use of a flush, and how much the variants differ: the numbers that this suite reports.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace flush_vbucket {
 namespace {
 
-/// Hands on to another store, and looks at the heap when a commit begins and ends.
+/// Passes commits to another store, and reads the heap use when a commit begins and ends.
 class WatchingStore : public KVStore {
    public:
     WatchingStore(KVStore& store, bool isPeakRestarted) : store_{store}, isPeakRestarted_{isPeakRestarted} {}
@@ -38,7 +38,7 @@ class WatchingStore : public KVStore {
     bool isPeakRestarted_;
 };
 
-/// A flush's peak above its start, and the peak from the beginning of its commit or up to its end.
+/// A flush's peak above its start: of all of it, since its commit began, and until its commit ended.
 struct Peaks {
     std::int64_t whole = 0;
     std::int64_t sinceCommitBegan = 0;
@@ -69,7 +69,7 @@ class Measurement {
     }
 
    private:
-    /// The peak of the flush, and the peak when its commit had ended.
+    /// Returns the peak of the flush, and the peak when its commit had ended.
     std::pair<std::int64_t, std::int64_t> watched(bool isPeakRestarted) {
         scenario_.prepare();
         WatchingStore store{scenario_.store(), isPeakRestarted};
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(All, FlushPeakTest,
 
 TEST_P(FlushPeakTest, TheVariantsDifferByTheCallbacksBlockAndTheLargerRequest) {
     const std::int64_t items = GetParam().items;
-    // A node of the deque holds two requests, and there is always room for one more.
+    // A node of the deque holds two requests, and the deque always has room for one more.
     const std::int64_t requestsInWholeNodes = 2 * (items / 2 + 1);
     EXPECT_EQ(measurement<PerItemCallback>().peak() - measurement<PerTransactionCallback>().peak(),
               16 * items + 32 * requestsInWholeNodes);
@@ -131,7 +131,7 @@ TEST_P(FlushPeakTest, ThePeakFallsBeforeTheFirstRequestIsGone) {
     EXPECT_EQ(perTransaction.untilCommitEnded, perTransaction.whole);
 }
 
-TEST(FlushMemoryTest, AFlushOfWhatIsOnDiskAlreadyKeepsNothing) {
+TEST(FlushMemoryTest, AFlushThatReplacesKeepsNoMemory) {
     FlushScenario scenario{std::make_unique<FlusherOf<PerTransactionCallback>>(), StoreKind::AppendOnly, Mode::Replace,
                            100};
     scenario.prepare();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is measured: a vbucket full of mutations, ready to be flushed into a store in a temporary directory.
+/// The measured scenario: a vbucket full of mutations, ready to be flushed into a store in a temporary directory.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,28 @@
 
 namespace flush_vbucket {
 
-/// Whether the keys that are flushed are new to the store, or all there already.
+/// Whether the flushed keys are all new to the store, or all in it already.
 enum class Mode : std::uint8_t { Insert = 0, Replace = 1 };
 
 std::string_view modeName(Mode mode);
 
-/// The key of a number: keys are short enough to need no heap of their own.
+/// Returns the key of a number: short enough to need no heap of its own.
 std::string keyOf(std::size_t number);
 
-/// Mutations to be queued, of which every tenth repeats an earlier key; the same in every launch.
+/// Returns mutations of which every tenth repeats an earlier key; they are the same in every launch.
 std::vector<QueuedItem> itemsWithDuplicates(std::size_t count);
 
 class FlushScenario {
    public:
     FlushScenario(std::unique_ptr<Flusher> flusher, StoreKind kind, Mode mode, std::size_t items);
 
-    /// Queues one mutation of each item: in a fresh vbucket and store to insert, in the same ones to replace.
+    /// Queues one mutation of each item: in Mode::Insert in a new vbucket and store, in Mode::Replace in the same ones
+    /// as before.
     void prepare();
 
-    /// Flushes all that was queued; returns how many items were written, fewer if the store failed.
+    /// Flushes the queue. Returns how many items were written, which are fewer if the store failed.
     std::size_t flush() { return flushWith(*store_); }
-    /// The same into somebody else's store.
+    /// Does the same with another store.
     std::size_t flushWith(KVStore& store) { return flushAll(*flusher_, *vbucket_, store); }
 
     VBucket& vbucket() { return *vbucket_; }

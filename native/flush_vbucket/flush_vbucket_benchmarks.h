@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The benchmarks of this suite, by what they do.
+/// The registration of this suite's benchmarks, one function per source.
 #pragma once
 
 namespace flush_vbucket {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The suite `flush_vbucket`: what a flush to disk needs of the heap, item by item.
+/// The suite `flush_vbucket`: the heap that a flush to disk needs per item.
 #include <string>
 
 #include "flush_vbucket/flush_vbucket_benchmarks.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Takes a vbucket's waiting mutations and writes the newest of each key to the store, in one transaction.
+/// The flush of a vbucket: its waiting mutations, reduced to the newest of each key, become one transaction of the
+/// store.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +16,14 @@
 namespace flush_vbucket {
 
 struct FlushResult {
-    /// Items that were written.
+    /// The number of items written.
     std::size_t flushed = 0;
     bool hasMore = false;
 };
 
 class Flusher {
    public:
-    /// So many items that each size that is measured is one transaction.
+    /// Large enough that each measured size is a single transaction.
     static constexpr std::size_t defaultBatchItems = 1'000'000;
 
     Flusher() = default;
@@ -32,26 +33,27 @@ class Flusher {
     Flusher(Flusher&&) = delete;
     Flusher& operator=(Flusher&&) = delete;
 
-    /// Flushes one batch. If another thread is flushing the vbucket it does nothing and says that there may be more.
+    /// Flushes one batch. If another thread is flushing the vbucket, it does nothing and reports that there may be
+    /// more.
     virtual FlushResult flush(VBucket& vbucket, KVStore& store) = 0;
 };
 
-/// Makes the flusher of the selected variant without telling its type.
+/// Makes a flusher of the selected variant. Only this function's source includes the selected type.
 std::unique_ptr<Flusher> makeFlusher();
 
-/// The selected variant's name in results.
+/// Returns the selected variant's name in results.
 std::string_view callbackVariant();
 
-/// Flushes until there is no more, or until the store fails; returns how many items were written.
+/// Flushes until nothing is left or the store fails; returns how many items were written.
 std::size_t flushAll(Flusher& flusher, VBucket& vbucket, KVStore& store);
 
-/// Puts items of the same key together, the newest first.
+/// Sorts the items by key, and those of the same key from the newest to the oldest.
 void sortForFlush(std::vector<QueuedItem>& items);
 
-/// What was rejected earlier, and then what waits in the queue.
+/// Returns the items that wait in the queue, and those whose earlier write failed.
 CheckpointQueue::Batch takeItems(VBucket& vbucket, std::size_t batchItems);
 
-/// The state after `item`.
+/// Updates the state with `item`.
 void advance(VBucketState& state, const Item& item);
 
 template <typename Callback>
@@ -64,7 +66,7 @@ class FlusherOf : public Flusher {
         if (!lock) {
             return {.hasMore = true};
         }
-        auto state = store.state();  // first: if the store throws here, the items still wait
+        auto state = store.state();  // first: if the store throws here, no item has left the queue
         auto batch = takeItems(vbucket, batchItems_);
         sortForFlush(batch.items);
         Transaction<Callback> transaction{store, vbucket};
@@ -72,7 +74,7 @@ class FlusherOf : public Flusher {
         const Item* previous = nullptr;
         for (const auto& item : batch.items) {
             if (previous != nullptr && previous->key == item->key) {
-                --vbucket.stats().diskQueueSize;  // a newer mutation of the key goes to disk
+                --vbucket.stats().diskQueueSize;  // a newer mutation of the key is written
                 continue;
             }
             previous = item.get();

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Remembers what it was given, or refuses it.
+/// Records the commits that it gets, or refuses them.
 class FakeStore : public KVStore {
    public:
     void commit(std::span<Document* const> documents, const VBucketState& state, const OnSaved& onSaved) override {
@@ -74,7 +74,7 @@ TYPED_TEST(FlusherTest, NothingToFlushCommitsNothing) {
     EXPECT_EQ(this->store.commits, 0);
 }
 
-TYPED_TEST(FlusherTest, AllThatWaitsGoesToDiskInOneTransactionSortedByKey) {
+TYPED_TEST(FlusherTest, AllWaitingItemsAreWrittenInOneTransactionSortedByKey) {
     for (const auto* key : {"c", "a", "b"}) {
         this->vbucket.set(key, "1");
     }
@@ -94,7 +94,7 @@ TYPED_TEST(FlusherTest, OfSeveralMutationsOfAKeyTheNewestIsWritten) {
     EXPECT_EQ(this->vbucket.stats().totalPersisted, 2);
 }
 
-TYPED_TEST(FlusherTest, WhatWasFlushedIsClean) {
+TYPED_TEST(FlusherTest, FlushedValuesAreClean) {
     this->vbucket.set("a", "1");
     this->flush();
     EXPECT_FALSE(this->isDirty("a"));
@@ -122,7 +122,7 @@ TYPED_TEST(FlusherTest, ADeletionIsWrittenAndCounted) {
     EXPECT_EQ(this->vbucket.hashTable().lockBucket("a").find("a"), nullptr);
 }
 
-TYPED_TEST(FlusherTest, TheStateFollowsWhatWasWritten) {
+TYPED_TEST(FlusherTest, TheStateFollowsTheWrittenItems) {
     this->vbucket.set("a", "1");
     this->vbucket.set("b", "1");
     this->vbucket.del("a");
@@ -130,7 +130,7 @@ TYPED_TEST(FlusherTest, TheStateFollowsWhatWasWritten) {
     EXPECT_EQ(this->store.state(), (VBucketState{.highSeqno = 3, .maxCas = 3, .maxDeletedRevision = 2}));
 }
 
-TYPED_TEST(FlusherTest, AFailedFlushKeepsItemsDirtyAndSaysThatThereIsMore) {
+TYPED_TEST(FlusherTest, AFailedFlushKeepsItemsDirtyAndReportsMore) {
     this->store.isBroken = true;
     this->vbucket.set("a", "1");
     const auto result = this->flush();
@@ -140,7 +140,7 @@ TYPED_TEST(FlusherTest, AFailedFlushKeepsItemsDirtyAndSaysThatThereIsMore) {
     EXPECT_EQ(this->vbucket.stats().flushFailed, 1);
 }
 
-TYPED_TEST(FlusherTest, WhatFailedIsWrittenByTheNextFlush) {
+TYPED_TEST(FlusherTest, FailedItemsAreWrittenByTheNextFlush) {
     this->store.isBroken = true;
     this->vbucket.set("a", "1");
     this->flush();
@@ -159,7 +159,7 @@ TYPED_TEST(FlusherTest, AStoreWhoseStateCannotBeReadLosesNothing) {
     EXPECT_THAT(this->store.writes, ElementsAre("a=1"));
 }
 
-TYPED_TEST(FlusherTest, FlushingAllEndsWhenThereIsNoMore) {
+TYPED_TEST(FlusherTest, FlushingAllEndsWhenNothingIsLeft) {
     FlusherOf<TypeParam> small{1};
     for (const auto* key : {"a", "b", "c"}) {
         this->vbucket.set(key, "1");
@@ -175,7 +175,7 @@ TYPED_TEST(FlusherTest, FlushingAllEndsWhenTheStoreFails) {
     EXPECT_EQ(this->vbucket.stats().flushFailed, 1);
 }
 
-TYPED_TEST(FlusherTest, AMutationSinceTheFailureWinsOverWhatFailed) {
+TYPED_TEST(FlusherTest, AMutationSinceTheFailureReplacesTheFailedOne) {
     this->store.isBroken = true;
     this->vbucket.set("a", "old");
     this->flush();
@@ -208,7 +208,7 @@ TYPED_TEST(FlusherTest, AVBucketThatIsBeingFlushedIsLeftAlone) {
     EXPECT_THAT(this->store.writes, IsEmpty());
 }
 
-TYPED_TEST(FlusherTest, WhatIsSetWhileFlushingReachesTheDiskInTheEnd) {
+TYPED_TEST(FlusherTest, ValuesSetDuringAFlushReachTheDiskLater) {
     constexpr int writers = 3;
     constexpr int rounds = 200;
     const ScopedDirectory directory;

@@ -21,7 +21,7 @@ struct StoredValue {
     Value value;
     std::uint64_t cas = 0;
     std::uint64_t revision = 0;
-    /// The newest mutation is not on disk yet.
+    /// Whether the newest mutation is not on disk yet.
     bool isDirty = true;
     bool isDeleted = false;
 };
@@ -30,14 +30,14 @@ class HashTable {
    public:
     static constexpr std::size_t defaultLocks = 47;
 
-    /// The bucket of one key, locked as long as this lives.
+    /// The bucket of one key, locked during the lifetime of this object.
     class LockedBucket {
        public:
         LockedBucket(std::mutex& mutex, std::forward_list<StoredValue>& chain) : lock_{mutex}, chain_{&chain} {}
 
-        /// The key's value, or nullptr.
+        /// Returns the key's value, or nullptr.
         [[nodiscard]] StoredValue* find(std::string_view key) const;
-        /// Adds a dirty value for a key that is not there.
+        /// Adds a dirty value for a key that the bucket does not have.
         StoredValue& add(std::string_view key);
         void remove(std::string_view key);
 
@@ -48,10 +48,10 @@ class HashTable {
 
     explicit HashTable(std::size_t buckets, std::size_t locks = defaultLocks);
 
-    /// The bucket that `key` belongs to.
+    /// Locks the bucket of `key`.
     LockedBucket lockBucket(std::string_view key);
 
-    /// How many values are dirty, bucket by bucket.
+    /// Returns the number of dirty values. Locks one bucket at a time.
     [[nodiscard]] std::int64_t countDirty();
 
    private:

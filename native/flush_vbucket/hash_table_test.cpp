@@ -14,7 +14,7 @@ TEST(HashTableTest, AKeyThatWasNotAddedIsNotFound) {
     EXPECT_EQ(table.lockBucket("absent").find("absent"), nullptr);
 }
 
-TEST(HashTableTest, KeysThatShareABucketAreToldApart) {
+TEST(HashTableTest, KeysThatShareABucketAreDistinguished) {
     HashTable table{1};
     table.lockBucket("one").add("one").cas = 1;
     table.lockBucket("two").add("two").cas = 2;
@@ -31,7 +31,7 @@ TEST(HashTableTest, ARemovedKeyIsGoneAndItsNeighbourStays) {
     EXPECT_NE(table.lockBucket("two").find("two"), nullptr);
 }
 
-TEST(HashTableTest, CountsWhatIsDirty) {
+TEST(HashTableTest, CountsDirtyValues) {
     HashTable table{8};
     table.lockBucket("one").add("one");
     table.lockBucket("two").add("two").isDirty = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How far the heap grew above what it held at the start.
+/// The growth of the heap since a given start.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace flush_vbucket {
 
-/// The largest growth of several rounds, each from its own start.
+/// The largest growth of several rounds, each measured from its own start.
 class HeapGrowth {
    public:
     void start() {

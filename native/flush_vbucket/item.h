@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One mutation of a key, on its way from the front end to the disk.
+/// A mutation of a key, on its way from the front end to the disk.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace flush_vbucket {
 
 enum class Datatype : std::uint8_t { Raw = 0, Json = 1 };
 
-/// A value, shared by the hash table and the queue.
+/// A value, which the hash table and the queue share.
 struct Blob : RefCounted {
     explicit Blob(std::string content) : bytes{std::move(content)} {}
 
@@ -20,18 +20,18 @@ struct Blob : RefCounted {
 };
 using Value = RefPtr<const Blob>;
 
-/// Changed by nobody once it is queued.
+/// An item must not change after it was queued.
 struct Item : RefCounted {
     Item(std::string itemKey, Value itemValue) : key{std::move(itemKey)}, value{std::move(itemValue)} {}
 
     const std::string key;
-    /// Nothing for a deletion.
+    /// Empty for a deletion.
     const Value value;
-    /// Tells one mutation of a key from another.
+    /// Distinguishes the mutations of a key.
     std::uint64_t cas = 0;
-    /// The place in the vbucket's history; the queue sets it.
+    /// The place in the vbucket's history; set by the queue.
     std::uint64_t seqno = 0;
-    /// How many mutations the key has seen.
+    /// The number of mutations of the key so far.
     std::uint64_t revision = 1;
     std::uint32_t expiry = 0;
     std::uint32_t flags = 0;

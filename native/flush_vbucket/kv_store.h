@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where documents go to be safe: what the flusher needs of a store.
+/// The interface of a store, as the flusher needs it.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace flush_vbucket {
 
-/// A store could not do what it was asked for; what was committed before is untouched.
+/// The failure of a store's operation; earlier commits are not affected.
 struct StoreError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -21,7 +21,7 @@ struct StoreError : std::runtime_error {
 class KVStore {
    public:
     using Contents = std::map<std::string, StoredDocument>;
-    /// Told for each document of a commit, in their order, whether its key was on disk before.
+    /// Called for each document of a commit, in their order, with whether its key was on disk before.
     using OnSaved = std::function<void(const Document& document, bool wasThere)>;
 
     KVStore() = default;
@@ -31,14 +31,14 @@ class KVStore {
     KVStore(KVStore&&) = delete;
     KVStore& operator=(KVStore&&) = delete;
 
-    /// Writes all documents, which have different keys, and the state: when it returns they have reached the disk, and
-    /// when it throws StoreError none of them counts.
+    /// Writes all documents, whose keys must differ, and the state. When it returns, they are on disk; when it throws
+    /// StoreError, none of them is.
     virtual void commit(std::span<Document* const> documents, const VBucketState& state, const OnSaved& onSaved) = 0;
 
-    /// Everything that was committed and not deleted since, read from disk.
+    /// Reads from disk all documents that were committed and not deleted since.
     [[nodiscard]] virtual Contents readAll() const = 0;
 
-    /// The state of the last commit.
+    /// Returns the state of the last commit.
     [[nodiscard]] virtual VBucketState state() const = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `per_item_callback`: each request carries a callback of its own, to be told how its write ended.
+/// Variant `per_item_callback`: each request carries its own callback, which is called with the result of its write.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace flush_vbucket {
 struct PerItemCallback {
     static constexpr std::string_view variant = "per_item_callback";
 
-    /// What one transaction knows.
+    /// The part of the variant that each transaction holds.
     class Transaction;
 
     using SetCallback = std::function<void(Transaction&, SetResult)>;
     using DeleteCallback = std::function<void(Transaction&, DeleteResult)>;
 
-    /// Not trivially copyable, for which reason std::function does not keep it within itself: each one becomes a block
-    /// of the heap.
+    /// Not trivially copyable, so std::function cannot store it inside itself: each callback becomes a block on the
+    /// heap.
     class PersistenceCallback {
        public:
         PersistenceCallback(QueuedItem item, std::uint64_t cas);
@@ -36,7 +36,7 @@ struct PerItemCallback {
         std::uint64_t cas_;
     };
 
-    /// What one request carries.
+    /// The part of the variant that each request holds.
     class Ticket {
        public:
         explicit Ticket(const QueuedItem& item);

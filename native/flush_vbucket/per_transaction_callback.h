@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `per_transaction_callback`: requests carry only their item, the one callback belongs to the transaction.
+/// Variant `per_transaction_callback`: requests carry only their item, and the transaction has one callback for all.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ struct PerTransactionCallback {
         void operator()(VBucket& vbucket, const QueuedItem& item, DeleteResult result) const;
     };
 
-    /// What one request carries.
+    /// The part of the variant that each request holds.
     class Ticket {
        public:
         explicit Ticket(QueuedItem item) : item_{std::move(item)} {}
@@ -34,7 +34,7 @@ struct PerTransactionCallback {
         QueuedItem item_;
     };
 
-    /// What one transaction knows.
+    /// The part of the variant that each transaction holds.
     class Transaction {
        public:
         explicit Transaction(VBucket& vbucket) : vbucket_{&vbucket} {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Queueing mutations for the disk, every tenth of a key that was queued before: its time, and the queue's heap.
+/// Queueing mutations for the disk, of which every tenth repeats an earlier key: the time it takes, and the queue's
+/// heap.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,7 +15,7 @@
 namespace flush_vbucket {
 namespace {
 
-/// Arguments: store, which nothing is written to here, and items.
+/// Arguments: store, which this benchmark does not write to, and items.
 struct QueueDirtyWorld {
     explicit QueueDirtyWorld(const benchmark::State& state)
         : kind{static_cast<StoreKind>(state.range(0))},

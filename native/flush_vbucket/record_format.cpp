@@ -48,7 +48,7 @@ std::span<std::byte> copyTo(std::span<std::byte> to, std::span<const std::byte> 
     return to.subspan(from.size());
 }
 
-/// The first `size` of `bytes`, which then begin behind them.
+/// Removes the first `size` bytes from `bytes` and returns them.
 std::span<const std::byte> takeBytes(std::span<const std::byte>& bytes, std::size_t size) {
     const auto taken = bytes.first(size);
     bytes = bytes.subspan(size);
@@ -66,7 +66,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
 }
 
 std::string_view asText(std::span<const std::byte> bytes) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes may be looked at as characters
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes may be read as characters
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

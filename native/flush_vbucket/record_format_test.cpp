@@ -36,7 +36,7 @@ TEST_F(RecordFormatTest, ARecordComesBackWhole) {
     EXPECT_EQ(record->size, bytes.size());
 }
 
-TEST_F(RecordFormatTest, WhatFollowsARecordIsLeftAlone) {
+TEST_F(RecordFormatTest, BytesAfterARecordAreIgnored) {
     const std::size_t size = bytes.size();
     bytes.push_back(std::byte{0xFF});
     EXPECT_EQ(parseRecord(bytes)->size, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A shared pointer as small as a pointer: the count lives in the object.
+/// A shared pointer as small as a pointer: the object holds the count.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace flush_vbucket {
 
-/// What a RefPtr can point to.
+/// The base of objects that a RefPtr can point to.
 class RefCounted {
    public:
     RefCounted() = default;
@@ -27,7 +27,7 @@ class RefCounted {
     mutable std::atomic<std::int32_t> owners_{0};
 };
 
-/// Owns a `T` together with its other owners; the last one deletes it.
+/// One of the owners of a `T`; the last owner deletes it.
 template <typename T>
 class RefPtr {
    public:

@@ -33,7 +33,7 @@ TEST(RefPtrTest, TheLastOwnerDeletes) {
     EXPECT_EQ(deletions, 1);
 }
 
-TEST(RefPtrTest, MovingHandsOwnershipOn) {
+TEST(RefPtrTest, MovingTransfersOwnership) {
     int deletions = 0;
     {
         auto first = makeRef<Witness>(deletions);

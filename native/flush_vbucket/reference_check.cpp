@@ -24,11 +24,12 @@ using benchgate::firstOf;
 using benchgate::Mismatch;
 
 constexpr std::size_t checkedItems = 300;
-/// Small checkpoints: a key comes to one flush more than once.
+/// Small, so that a flush gets a key more than once.
 constexpr std::size_t checkedCheckpoint = 50;
 constexpr std::size_t checkedQueue = 1000;
 
-/// Does to a plain map what it does to the vbucket, and keeps the counts that the vbucket should come to.
+/// Applies to a plain map the mutations that it applies to the vbucket, and keeps the counts that the vbucket should
+/// report.
 class Reference {
    public:
     explicit Reference(VBucket& vbucket) : vbucket_{vbucket} {}
@@ -48,7 +49,7 @@ class Reference {
         }
     }
 
-    /// A flush writes each key once, as what it is now.
+    /// A flush writes the current state of each key once.
     void flush() {
         for (const auto& key : touched_) {
             const bool wasThere = disk_.contains(key);
@@ -57,7 +58,7 @@ class Reference {
             updated_ += wasThere && isThere ? 1 : 0;
             deleted_ += wasThere && !isThere ? 1 : 0;
             if (!isThere) {
-                revisions_.erase(key);  // what was deleted on disk begins anew
+                revisions_.erase(key);  // after a deletion on disk, the key starts again
             }
         }
         persisted_ += static_cast<std::int64_t>(touched_.size());
@@ -104,7 +105,7 @@ class Reference {
     std::int64_t persisted_ = 0;
 };
 
-/// One round of mutations: all keys set, some again, some deleted, some deleted and set again.
+/// Applies one round of mutations: sets all keys, sets some again, deletes some, and sets some of these again.
 void mutate(Reference& reference, const std::string& round) {
     for (std::size_t number = 0; number < checkedItems; ++number) {
         reference.set(keyOf(number), round + std::to_string(number));

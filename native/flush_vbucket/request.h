@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One pending write of a transaction: the heap holds one for every item that is flushed.
+/// A pending write of a transaction. The heap holds one for every item that is flushed.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace flush_vbucket {
 
-/// `Callback` is the variant: its `Ticket` is what differs between requests.
+/// `Callback` is the variant; requests differ in its `Ticket`.
 template <typename Callback>
 class Request {
    public:
@@ -50,7 +50,7 @@ class Request {
     Document document_;
 };
 
-// These sizes are what is measured: with two requests in a node of a deque, 32 bytes per item between them.
+// The suite measures these sizes: two requests share a node of a deque, and the variants differ by 32 bytes per item.
 static_assert(sizeof(DocumentBody) == 32);
 static_assert(sizeof(DocumentInfo) == 72);
 static_assert(sizeof(Request<PerItemCallback>) == 224);

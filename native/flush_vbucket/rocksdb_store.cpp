@@ -12,7 +12,7 @@
 namespace flush_vbucket {
 namespace {
 
-// A document's name in the database is its key behind `documentPrefix`; the state has a name that no key can have.
+// A document's name in the database is `documentPrefix` and its key; the state has a name that cannot be a document's.
 constexpr char documentPrefix = 'd';
 constexpr std::string_view stateName = "state";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Store 1: a RocksDB database, where its package was there at build time.
+/// Store 1: a RocksDB database, if RocksDB was installed at build time.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -13,7 +13,7 @@ namespace flush_vbucket {
 
 class RocksDBStore : public KVStore {
    public:
-    /// Opens the database in `directory`, or makes an empty one.
+    /// Opens the database in `directory`, or creates an empty one.
     explicit RocksDBStore(const std::filesystem::path& directory);
 
     void commit(std::span<Document* const> documents, const VBucketState& state, const OnSaved& onSaved) override;

@@ -17,7 +17,7 @@ ScopedDirectory::ScopedDirectory() {
 }
 
 ScopedDirectory::~ScopedDirectory() {
-    std::error_code ignored;  // nothing sensible can be done about it here
+    std::error_code ignored;  // a destructor cannot report it
     std::filesystem::remove_all(path_, ignored);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A temporary directory that is gone when its owner is, whichever way the owner's scope is left.
+/// A temporary directory that is removed when its owner's scope ends, however that happens.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@ namespace flush_vbucket {
 
 class ScopedDirectory {
    public:
-    /// An empty directory of this process's own, below the system's directory for temporary files ($TMPDIR).
+    /// Creates an empty directory of this process's own, below the system's directory for temporary files ($TMPDIR).
     ScopedDirectory();
     ~ScopedDirectory();
     ScopedDirectory(const ScopedDirectory&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What every store must do, and what only the append-only one can be asked.
+/// Requirements for every store, and further ones for the append-only store.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -16,7 +16,7 @@
 namespace flush_vbucket {
 namespace {
 
-/// One key's mutation and the document that points into it.
+/// A mutation of a key, and the document that points into it.
 struct Mutation {
     explicit Mutation(const std::string& itemKey, std::string itemValue, bool isDeleted = false)
         : item{itemKey, Value{new Blob{std::move(itemValue)}}} {
@@ -31,7 +31,7 @@ struct Mutation {
     Document document;
 };
 
-/// Commits one mutation; whether its key was there.
+/// Commits one mutation; returns whether its key was there.
 bool commitOne(KVStore& store, const std::string& key, const std::string& value, bool isDeleted = false) {
     Mutation mutation{key, value, isDeleted};
     const std::vector<Document*> documents{&mutation.document};
@@ -66,7 +66,7 @@ TEST_P(StoreTest, ANewStoreIsEmpty) {
     EXPECT_EQ(store->state(), VBucketState{});
 }
 
-TEST_P(StoreTest, WhatWasCommittedIsThereAfterReopening) {
+TEST_P(StoreTest, CommittedDocumentsAreThereAfterReopening) {
     {
         const auto store = open();
         commitOne(*store, "one", "1");
@@ -94,7 +94,7 @@ TEST_P(StoreTest, ADeletedKeyIsGoneAfterReopening) {
     EXPECT_EQ(valuesOf(*open()), (Values{{"other", "stays"}}));
 }
 
-TEST_P(StoreTest, SaysWhetherAKeyWasThereBefore) {
+TEST_P(StoreTest, ReportsWhetherAKeyWasThereBefore) {
     const auto store = open();
     EXPECT_FALSE(commitOne(*store, "key", "old"));
     EXPECT_TRUE(commitOne(*store, "key", "new"));
@@ -103,7 +103,7 @@ TEST_P(StoreTest, SaysWhetherAKeyWasThereBefore) {
     EXPECT_FALSE(commitOne(*store, "key", "again"));
 }
 
-TEST_P(StoreTest, SaysSoAfterReopeningAsWell) {
+TEST_P(StoreTest, ReportsItAfterReopeningToo) {
     commitOne(*open(), "key", "old");
     EXPECT_TRUE(commitOne(*open(), "key", "new"));
 }
@@ -132,7 +132,7 @@ TEST_P(StoreTest, ATransactionLargerThanAnyBufferIsKeptWhole) {
     EXPECT_EQ(valuesOf(*open()), expected);
 }
 
-TEST_P(StoreTest, ADirectoryThatIsNotThereIsAStoreError) {
+TEST_P(StoreTest, AMissingDirectoryIsAStoreError) {
     EXPECT_THROW(openStore(GetParam(), directory.path() / "absent" / "store"), StoreError);
 }
 
@@ -156,7 +156,7 @@ TEST_F(AppendOnlyStoreTest, ATransactionCutAnywhereNeverHappened) {
     const auto whole = directory.path() / "whole";
     std::filesystem::copy_file(log, whole);
     for (auto size = firstCommit; size < secondCommit; ++size) {
-        // The store cut the last one: what is cut here must be the transaction's own bytes each time.
+        // The store cut off the last one, so that in each round the cut bytes are those of this transaction.
         std::filesystem::copy_file(whole, log, std::filesystem::copy_options::overwrite_existing);
         std::filesystem::resize_file(log, size);
         ASSERT_EQ(valuesOf(AppendOnlyStore{directory.path()}), (Values{{"key", "old"}})) << size;
@@ -173,7 +173,7 @@ TEST_F(AppendOnlyStoreTest, ATornTailIsCutOffSoThatTheNextCommitFollowsTheLastOn
     EXPECT_EQ(valuesOf(AppendOnlyStore{directory.path()}), (Values{{"key", "newest"}}));
 }
 
-TEST_F(AppendOnlyStoreTest, RubbishBehindTheLastCommitIsIgnored) {
+TEST_F(AppendOnlyStoreTest, GarbageAfterTheLastCommitIsIgnored) {
     std::ofstream{log, std::ios::app} << std::string(100, '\1');
     EXPECT_EQ(valuesOf(AppendOnlyStore{directory.path()}), (Values{{"key", "new"}}));
 }

@@ -25,7 +25,7 @@ std::unique_ptr<KVStore> openStore(StoreKind kind, const std::filesystem::path& 
 #ifdef FLUSH_VBUCKET_HAS_ROCKSDB
     return std::make_unique<RocksDBStore>(directory);
 #else
-    throw StoreError{"this build has no RocksDB"};
+    throw StoreError{"this build does not include RocksDB"};
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The stores that this build knows, by the numbers they have in benchmark names.
+/// The stores of this build, by their numbers in benchmark names.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace flush_vbucket {
 
 enum class StoreKind : std::uint8_t { AppendOnly = 0, RocksDB = 1 };
 
-/// Always store 0; store 1 where RocksDB was there at build time.
+/// Returns store 0, and store 1 if RocksDB was installed at build time.
 std::vector<StoreKind> availableStores();
 
-/// The name in a result's label.
+/// Returns the store's name in a result's label.
 std::string_view storeName(StoreKind kind);
 
-/// Opens what is in `directory`, or makes an empty store there. Throws StoreError, also for a kind that is not
+/// Opens the store in `directory`, or creates an empty one there. Throws StoreError; also for a kind that is not
 /// available.
 std::unique_ptr<KVStore> openStore(StoreKind kind, const std::filesystem::path& directory);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The writes of one flush: collected, committed to the store at once, then each one's end told to its vbucket.
+/// The writes of one flush: collected, committed to the store together, then each result is reported to the vbucket.
 #pragma once
 
 #include <chrono>
@@ -19,22 +19,22 @@ class Transaction {
    public:
     struct Summary {
         bool isCommitted = false;
-        /// From the making of the first request to the end of the last callback.
+        /// From the creation of the first request to the end of the last callback.
         std::chrono::nanoseconds longestWrite{0};
     };
 
-    /// Begins.
+    /// Begins the transaction.
     Transaction(KVStore& store, VBucket& vbucket) : store_{store}, context_{vbucket} {}
 
-    /// Queues an item's write, or its removal if it is a deletion. A key must come once.
+    /// Queues an item's write, or its removal if it is a deletion. Each key may be added only once.
     void add(const QueuedItem& item) { pendingRequests_.emplace_back(item); }
 
-    /// Ends: no request is left, whether the store took them or not.
+    /// Ends the transaction: no request is left, whether the store succeeded or not.
     Summary commit(const VBucketState& state) {
         Summary summary;
         if (!pendingRequests_.empty()) {
             summary.isCommitted = save(state);
-            tellVBucket(summary.isCommitted);
+            reportResults(summary.isCommitted);
             summary.longestWrite = Clock::now() - pendingRequests_.front().madeAt();
         }
         pendingRequests_.clear();
@@ -44,7 +44,7 @@ class Transaction {
    private:
     using Clock = typename Request<Callback>::Clock;
 
-    /// False if the store failed, in which case nothing was written.
+    /// Returns false if the store failed; nothing was written then.
     bool save(const VBucketState& state) {
         std::vector<Document*> documents;
         documents.reserve(pendingRequests_.size());
@@ -63,7 +63,7 @@ class Transaction {
         return true;
     }
 
-    void tellVBucket(bool isCommitted) {
+    void reportResults(bool isCommitted) {
         for (const auto& request : pendingRequests_) {
             const bool wasThere = wasOnDisk_.find(request.key())->second;
             if (request.isDelete()) {

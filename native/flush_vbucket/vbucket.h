@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One shard of the data: its values in memory, and the mutations that the flusher has yet to write.
+/// A shard of the data: its values in memory, and the mutations that the flusher has yet to write.
 #pragma once
 
 #include <atomic>
@@ -15,43 +15,44 @@
 
 namespace flush_vbucket {
 
-/// Changed by front-end threads and by the flusher.
+/// Counters that front-end threads and the flusher change.
 struct VBucketStats {
-    /// Documents that were new on disk, that replaced one there, and that were removed from there.
+    /// Written documents: those that were new on disk, those that replaced one, and deletions of one.
     std::atomic<std::int64_t> opsCreate{0};
     std::atomic<std::int64_t> opsUpdate{0};
     std::atomic<std::int64_t> opsDelete{0};
     /// Documents on disk.
     std::atomic<std::int64_t> numTotalItems{0};
-    /// Mutations queued and not yet on disk.
+    /// Mutations that are queued and not yet on disk.
     std::atomic<std::int64_t> diskQueueSize{0};
     std::atomic<std::int64_t> totalPersisted{0};
-    /// Writes that failed and will be tried again.
+    /// Failed writes, which will be tried again.
     std::atomic<std::int64_t> flushFailed{0};
 };
 
 class VBucket {
    public:
-    /// With room for `expectedItems` before buckets have to be shared.
+    /// Makes room for `expectedItems` before buckets have to be shared.
     explicit VBucket(std::size_t expectedItems, std::size_t checkpointItems = CheckpointQueue::defaultCheckpointItems);
 
     /// Stores a value in memory and queues its write.
     void set(std::string key, std::string value, Datatype datatype = Datatype::Json);
-    /// Marks a value deleted and queues its removal. False if there is none.
+    /// Marks a value deleted and queues its removal. Returns false if there is none.
     bool del(std::string key);
-    /// Queues a mutation whatever is in memory.
+    /// Queues a mutation, whatever value is in memory.
     void queueDirty(const QueuedItem& item);
 
     HashTable& hashTable() { return hashTable_; }
     CheckpointQueue& checkpoints() { return checkpoints_; }
     VBucketStats& stats() { return stats_; }
-    /// Held by whoever flushes; guards rejected().
+    /// Held during a flush; guards rejected().
     std::mutex& flushMutex() { return flushMutex_; }
     /// Items whose write failed.
     std::vector<QueuedItem>& rejected() { return rejected_; }
 
    private:
-    /// Writes the item over `stored` and queues it, under the bucket's lock: the queue's order is the table's.
+    /// Overwrites `stored` with the item and queues it, both under the bucket's lock, so that the queue has the order
+    /// of the table.
     void mutate(StoredValue& stored, const QueuedItem& item);
 
     HashTable hashTable_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a vbucket must know about its own history after a restart.
+/// The part of a vbucket's history that it needs after a restart.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ using EncodedState = std::array<std::byte, 3 * sizeof(std::uint64_t)>;
 
 EncodedState encodeState(const VBucketState& state);
 
-/// Throws std::invalid_argument if `bytes` are not what encodeState() makes.
+/// Throws std::invalid_argument if `bytes` do not come from encodeState().
 VBucketState decodeState(std::span<const std::byte> bytes);
 
 }  // namespace flush_vbucket

@@ -47,7 +47,7 @@ TEST(VBucketTest, ADeletionIsQueuedWithoutAValue) {
     EXPECT_FALSE(items.front()->value);
 }
 
-TEST(VBucketTest, WhatIsNotThereCannotBeDeleted) {
+TEST(VBucketTest, AMissingKeyCannotBeDeleted) {
     VBucket vbucket{8};
     EXPECT_FALSE(vbucket.del("key"));
     vbucket.set("key", "value");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How the write of one item ended, and what follows from that for its vbucket.
+/// The result of an item's write, and its consequences for the vbucket.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace flush_vbucket {
 enum class SetResult : std::uint8_t { Insert, Update, Failed };
 enum class DeleteResult : std::uint8_t { Success, DocNotFound, Failed };
 
-/// The value that was written is clean if it is still the newest, and is counted; after a failure it is dirty and will
-/// be written again. `cas` is the item's: a variant may have it from elsewhere.
+/// Applies the result of a set. After a success the value is counted, and it is clean if it is still the newest. After
+/// a failure it is dirty and will be written again. `cas` is the item's; a variant may keep it elsewhere.
 void applyResult(VBucket& vbucket, const QueuedItem& item, std::uint64_t cas, SetResult result);
 
-/// The same for a deletion: the value leaves the memory if nobody has set it since.
+/// Does the same for a deletion: after a success the value leaves the memory, unless it was set again since.
 void applyResult(VBucket& vbucket, const QueuedItem& item, std::uint64_t cas, DeleteResult result);
 
 }  // namespace flush_vbucket

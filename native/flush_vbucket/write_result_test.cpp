@@ -68,7 +68,7 @@ TEST_F(WriteResultTest, APersistedDeletionLeavesMemoryAndDisk) {
     EXPECT_EQ(vbucket.stats().numTotalItems, 0);
 }
 
-TEST_F(WriteResultTest, ADeletionOfWhatWasNeverOnDiskCountsNoDocument) {
+TEST_F(WriteResultTest, ADeletionOfAKeyThatWasNeverOnDiskCountsNoDocument) {
     queueSet();
     const auto deletion = queueDelete();
     applyResult(vbucket, deletion, deletion->cas, DeleteResult::DocNotFound);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Registers benchmarks whose answer is checked against a reference before it is timed.
+/// Registration of benchmarks whose answer is checked against a reference before it is timed.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -19,32 +19,33 @@
 
 namespace benchgate {
 
-/// What differs from the reference, or nothing if the answer is right.
+/// The difference from the reference; nothing if the answer is right.
 using Mismatch = std::optional<std::string>;
 
-/// Nothing if the two numbers are equal, else `what: <actual> instead of <expected>`. Types that differ in sign or size
-/// are compared by value; a bool counts as 0 or 1.
+/// Returns nothing if the two numbers are equal, else `what: <actual> instead of <expected>`. Numbers of different
+/// types are compared by value; a bool counts as 0 or 1.
 template <std::integral Expected, std::integral Actual>
 Mismatch compare(const std::string& what, Expected expected, Actual actual) {
-    // The plus turns bool and the character types, which neither function below accepts, into numbers.
+    // The plus turns bool and the character types into numbers, because the functions below do not accept them.
     if (std::cmp_equal(+expected, +actual)) {
         return std::nullopt;
     }
     return what + ": " + std::to_string(+actual) + " instead of " + std::to_string(+expected);
 }
 
-/// The first that is one, so that a check can list what it compares.
+/// Returns the first mismatch, so that a check can list everything that it compares.
 Mismatch firstOf(std::initializer_list<Mismatch> mismatches);
 
-/// Runs the variant once and compares its answer with a reference, for a number of benchmark threads.
+/// A function that runs the variant once and compares its answer with a reference, for a number of benchmark threads.
 using Check = std::function<Mismatch(int threads)>;
 
-/// Runs a check once per number of threads, whichever thread asks first.
+/// A check with its results: it runs once for each number of threads, on the first thread that asks.
 class CheckedAnswer {
    public:
     explicit CheckedAnswer(Check check) : check_{std::move(check)} {}
 
-    /// A check that throws has not agreed with the reference: the exception's text is the mismatch.
+    /// Returns the check's result for this number of threads. If the check throws, the exception's text is the
+    /// mismatch.
     Mismatch mismatch(int threads);
 
    private:
@@ -55,15 +56,14 @@ class CheckedAnswer {
     std::map<int, Mismatch> known_;
 };
 
-/// Makes the row an error row without times. In a loop, `break` after it.
+/// Turns the row into an error row without times. In a loop, `break` after it.
 void rejectTime(benchmark::State& state, const std::string& reason);
 
-/// Owns the world that the threads of one run share. The world lives from open() to close(), which the library calls on
-/// the main thread before the first thread starts and after the last one has ended: no thread can see it half made.
+/// The owner of the world that the threads of one run share. Google Benchmark calls open() on the main thread before
+/// the first thread starts, and close() after the last one has ended, so that no thread sees a half-built world.
 ///
-/// A suite declares an owner beside the body that uses it, as a variable with static storage: the library's Setup()
-/// takes a plain function, which can reach nothing else. Benchmarks can share an owner, because they run one after the
-/// other.
+/// A suite declares an owner beside the body that uses it, as a variable with static storage: Setup() takes a plain
+/// function, which cannot reach anything else. Benchmarks can share an owner, because they run one after the other.
 template <typename SharedWorld>
 class WorldOwner {
    public:
@@ -71,24 +71,24 @@ class WorldOwner {
 
     void open(const benchmark::State& state) { world_ = std::make_unique<World>(state); }
     void close() { world_.reset(); }
-    /// Only between open() and close().
+    /// Must be called only between open() and close().
     World& world() { return *world_; }
 
    private:
     std::unique_ptr<World> world_;
 };
 
-/// The library's handle of a registered benchmark, whose namespace differs between its versions.
+/// Google Benchmark's handle of a registered benchmark; its namespace differs between versions.
 using Registered =
     std::remove_pointer_t<decltype(benchmark::RegisterBenchmark("", std::declval<void (*)(benchmark::State&)>()))>;
 
-/// A benchmark's body, which gets the world of the given owner.
+/// The body of a benchmark, which gets the owner's world.
 template <auto& owner>
 using Body = void (*)(benchmark::State&, typename std::remove_reference_t<decltype(owner)>::World&);
 
-/// Registers `body` as benchmark `name`, with a world that `owner` holds during each run. Before the timed loop, each
-/// thread sees the answer checked and is pinned to a CPU of its own. Arguments, thread counts and units are set on the
-/// returned handle.
+/// Registers `body` as benchmark `name`; `owner` holds the world during each run. Before the timed loop, each thread
+/// gets the result of the check and is pinned to a CPU of its own. The caller sets arguments, thread counts and units
+/// on the returned handle.
 template <auto& owner>
 Registered* registerChecked(const std::string& name, Check check, Body<owner> body) {
     auto answer = std::make_shared<CheckedAnswer>(std::move(check));

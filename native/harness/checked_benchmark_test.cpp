@@ -12,7 +12,7 @@
 namespace benchgate {
 namespace {
 
-/// Counts what happens to it and on how many CPUs its threads may run.
+/// A world that counts how often it is built, used and destroyed.
 struct Counted {
     explicit Counted(const benchmark::State& state) : threads{state.threads()} {
         ++alive;
@@ -57,7 +57,7 @@ void failAfterTheLoop(benchmark::State& state, Counted& world) {
     }
 }
 
-/// Runs what was registered since the last test and returns the result as JSON.
+/// Runs the benchmarks that a test registers. run() returns the result as JSON.
 class CheckedBenchmarkTest : public testing::Test {
    protected:
     void SetUp() override {
@@ -148,9 +148,9 @@ TEST_F(CheckedBenchmarkTest, TheWorldKnowsTheThreadsAndIsDestroyed) {
     EXPECT_EQ(Counted::alive, 0);
 }
 
-TEST(MismatchTest, EqualCountsAreNone) { EXPECT_EQ(compare("items", 3, 3), std::nullopt); }
+TEST(MismatchTest, EqualNumbersAreNoMismatch) { EXPECT_EQ(compare("items", 3, 3), std::nullopt); }
 
-TEST(MismatchTest, ADifferenceSaysWhatIsAndWhatShouldBe) {
+TEST(MismatchTest, ADifferenceNamesBothNumbers) {
     EXPECT_EQ(compare("items", 3, 2), Mismatch{"items: 2 instead of 3"});
 }
 
@@ -161,7 +161,7 @@ TEST(MismatchTest, NumbersOfDifferentTypesAreComparedByValue) {
     EXPECT_EQ(compare("is done", true, false), Mismatch{"is done: 0 instead of 1"});
 }
 
-TEST(MismatchTest, TheFirstOfSeveralIsTold) {
+TEST(MismatchTest, TheFirstOfSeveralIsReturned) {
     EXPECT_EQ(firstOf({std::nullopt, Mismatch{"one"}, Mismatch{"two"}}), Mismatch{"one"});
     EXPECT_EQ(firstOf({std::nullopt, std::nullopt}), std::nullopt);
 }

@@ -10,7 +10,7 @@ namespace {
 
 std::string flagOf(const Option& option) { return "--" + option.name; }
 
-/// The option that the argument is about, or nullptr.
+/// Returns the option that the argument sets, or nullptr.
 const Option* findOption(const std::vector<Option>& options, std::string_view argument) {
     const std::string_view flag = argument.substr(0, argument.find('='));
     const auto found =
@@ -33,7 +33,7 @@ std::string_view setOption(const Option& option, std::string_view argument) {
     return value;
 }
 
-/// Whether a benchmark's name can begin behind this part of a filter.
+/// Returns whether a benchmark's name can begin right after this part of a filter.
 bool endsWhereNamesBegin(std::string_view filter) {
     return filter.empty() || filter == "-" || std::string_view{"^(|"}.find(filter.back()) != std::string_view::npos;
 }

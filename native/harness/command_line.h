@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads the suite's own flags and shorthands, which Google Benchmark knows nothing of.
+/// The suite's own flags and shorthands, which Google Benchmark does not know.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace benchgate {
 
-/// Takes the suite's options out of the arguments and sets them. Of an option given twice, the last counts. Returns
-/// what was given, as entries `benchgate_option_<name>` of the context. Throws std::invalid_argument, with the name of
-/// the option, if a value is missing or refused.
+/// Removes the suite's options from the arguments and sets them; if an option is given twice, the last value counts.
+/// Returns the options given, as context entries `benchgate_option_<name>`. Throws std::invalid_argument with the name
+/// of the option if a value is missing or not allowed.
 std::vector<ContextEntry> takeOptions(const std::vector<Option>& options, int& argc, char** argv);
 
-/// The filter with each shorthand written out where a name can begin: at the start, behind the `-` that turns a filter
-/// round, and behind `^`, `(` and `|`.
+/// Returns the filter with each shorthand expanded at the places where a name can begin: at the start, after the `-`
+/// that negates a filter, and after `^`, `(` and `|`.
 std::string expandAliases(const std::vector<Alias>& aliases, std::string_view filter);
 
-/// What `--help` says of the suite; nothing if it has neither options nor shorthands.
+/// Returns the suite's part of `--help`; empty if the suite has neither options nor shorthands.
 std::string describeCommandLine(const Suite& suite);
 
 }  // namespace benchgate

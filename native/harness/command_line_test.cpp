@@ -10,7 +10,7 @@
 namespace benchgate {
 namespace {
 
-/// What the options below were set to, in the order of the calls.
+/// The values that the options below were set to, in the order of the calls.
 std::vector<std::string>& settings() {
     static std::vector<std::string> values;
     return values;
@@ -120,12 +120,12 @@ TEST(ExpandAliasesTest, AFilterMayBeginWithAShorthand) {
     EXPECT_EQ(expand("HTB/"), "HashTableBench/");
 }
 
-TEST(ExpandAliasesTest, AFilterThatIsTurnedRoundMayToo) {
+TEST(ExpandAliasesTest, ANegatedFilterMayBeginWithAShorthand) {
     EXPECT_EQ(expand("-HTB/Insert"), "-HashTableBench/Insert");
     EXPECT_EQ(expand("-^HTB/Insert"), "-^HashTableBench/Insert");
 }
 
-TEST(ExpandAliasesTest, EachAlternativeMayToo) {
+TEST(ExpandAliasesTest, EachAlternativeMayBeginWithAShorthand) {
     EXPECT_EQ(expand("HTB/Insert|HTB/Delete"), "HashTableBench/Insert|HashTableBench/Delete");
     EXPECT_EQ(expand("^(HTB/Insert|Q/Pop)"), "^(HashTableBench/Insert|Queue/Pop)");
     EXPECT_EQ(expand("(^HTB/.*/threads:2$)"), "(^HashTableBench/.*/threads:2$)");
@@ -159,7 +159,7 @@ TEST(DescribeCommandLineTest, NamesOptionsAndShorthands) {
               "          HTB/ in --benchmark_filter stands for HashTableBench/\n");
 }
 
-TEST(DescribeCommandLineTest, IsSilentIfThereIsNothingToSay) {
+TEST(DescribeCommandLineTest, IsEmptyWithoutOptionsAndShorthands) {
     EXPECT_EQ(describeCommandLine({.name = "sort", .variant = "introsort", .registerBenchmarks = nullptr}), "");
 }
 

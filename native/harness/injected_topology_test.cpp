@@ -69,7 +69,7 @@ Topology twoCaches() {
     return topology;
 }
 
-TEST(OnlyCpusTest, WhatIsLeftIsNumberedWithoutGaps) {
+TEST(OnlyCpusTest, TheRemainingCpusAreNumberedWithoutGaps) {
     const Topology left = onlyCpus(twoCaches(), {2, 3});
 
     ASSERT_EQ(left.cpus.size(), 2U);
@@ -100,7 +100,7 @@ TEST(OnlyCpusTest, UnknownCpusAreLeftOutAndNoneAtAllChangesNothing) {
     EXPECT_EQ(onlyCpus(twoCaches(), {99}).cpus.size(), 8U);
 }
 
-TEST(DescribeTopologyTest, CountsWhatThereIs) {
+TEST(DescribeTopologyTest, CountsCpusCoresCachesAndNodes) {
     Topology topology = cpusOf({0, 1});
     topology.cores = 2;
     topology.knowsCaches = true;
@@ -108,7 +108,7 @@ TEST(DescribeTopologyTest, CountsWhatThereIs) {
     EXPECT_EQ(describeTopology(topology), "2 CPUs, 2 cores, 1 last-level cache, 1 NUMA node");
 }
 
-TEST(DescribeTopologyTest, SaysThatCachesAreNotKnown) {
+TEST(DescribeTopologyTest, ReportsUnknownCaches) {
     EXPECT_EQ(describeTopology(cpusOf({0})), "1 CPU, 1 core, unknown last-level caches, 1 NUMA node");
 }
 

@@ -8,11 +8,11 @@
 namespace benchgate {
 namespace {
 
-/// What the heap did between Start() and Stop(), all relative to Start().
+/// The heap use between Start() and Stop(), relative to Start().
 class HeapReport : public benchmark::MemoryManager {
    public:
-    // Up to 1.7 of Google Benchmark the first Stop() is pure and the second one calls it; from 1.8 on only the second
-    // is there. So neither says `override`, and Start() does as they do.
+    // Up to Google Benchmark 1.7 the first Stop() is pure virtual and the second one calls it; from 1.8 on only the
+    // second one exists. So neither is marked `override`, and for consistency Start() is not either.
     // NOLINTBEGIN(modernize-use-override,cppcoreguidelines-explicit-virtual-functions)
     virtual void Start() {
         restartPeak();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
-/// Holds some blocks at once, in each iteration anew.
+/// Allocates some blocks and frees them, in each iteration.
 void holdBlocks(benchmark::State& state, std::size_t blocks, std::int64_t size) {
     std::array<void*, 4> held{};
     for ([[maybe_unused]] auto _ : state) {
@@ -31,8 +31,8 @@ void holdBlocks(benchmark::State& state, std::size_t blocks, std::int64_t size) 
     }
 }
 
-/// Runs one benchmark of 16 iterations and reads numbers from its row. The library allocates a little as well, the same
-/// for every benchmark: tests compare two of them.
+/// Runs one benchmark of 16 iterations and reads numbers from its row. The library also allocates a little, the same
+/// for every benchmark, so tests compare two of them.
 class MemoryReportTest : public testing::Test {
    protected:
     void SetUp() override { reportHeapUse(); }
@@ -96,7 +96,7 @@ TEST_F(MemoryReportTest, ARowHasAllBytesEverAllocated) {
     EXPECT_EQ(two - one, 16 * mebibyte);
 }
 
-TEST_F(MemoryReportTest, ARowHasWhatWasNotFreed) {
+TEST_F(MemoryReportTest, ARowHasTheBytesThatWereNotFreed) {
     std::vector<void*> kept;
     kept.reserve(100);
     const auto runKeeping = [&kept](std::size_t size) {

@@ -12,8 +12,8 @@
 namespace benchgate {
 namespace {
 
-// Every access is relaxed: the tracker must not order threads that the program itself does not order, or it would hide
-// their races from ThreadSanitizer.
+// Every access is relaxed: if the tracker ordered threads that the program itself does not order, it would hide their
+// races from ThreadSanitizer.
 struct Counters {
     std::atomic<std::int64_t> current{0};
     std::atomic<std::int64_t> peak{0};
@@ -21,12 +21,12 @@ struct Counters {
     std::atomic<std::int64_t> total{0};
 };
 
-// Ready before any other object of the program is made.
+// Initialised before any other object of the program.
 constinit Counters counters;
 
 void countAllocation(std::size_t size) noexcept {
     const auto bytes = static_cast<std::int64_t>(size);
-    // Every value that `current` grew to is offered to the peak, by the thread that made it grow: none can be missed.
+    // The thread that makes `current` grow offers each new value to the peak, so none can be missed.
     const std::int64_t grown = counters.current.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     std::int64_t peak = counters.peak.load(std::memory_order_relaxed);
     while (grown > peak && !counters.peak.compare_exchange_weak(peak, grown, std::memory_order_relaxed)) {
@@ -35,8 +35,8 @@ void countAllocation(std::size_t size) noexcept {
     counters.total.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// A block is a header as long as the alignment, whose last bytes hold the requested size, and what the caller gets. So
-// `delete` knows the size without being told, and finds the start of the block if it knows the alignment.
+// A block is a header followed by the caller's part. The header is as long as the alignment, and its last bytes hold
+// the requested size. So `delete` can read the size, and finds the start of the block if it knows the alignment.
 constexpr std::size_t defaultAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 static_assert(defaultAlignment >= sizeof(std::size_t));
 
@@ -44,13 +44,13 @@ constexpr std::size_t headerOf(std::align_val_t alignment) noexcept {
     return std::max(static_cast<std::size_t>(alignment), defaultAlignment);
 }
 
-/// A block whose caller's part has `size` bytes, or nullptr if there is no memory for it.
+/// Returns a block whose caller's part has `size` bytes, or nullptr if there is no memory for it.
 void* makeBlock(std::size_t size, std::size_t header) noexcept {
     if (size > std::numeric_limits<std::size_t>::max() - header) {
         return nullptr;
     }
     void* block = nullptr;
-    // At least one byte, for a pointer past the block's end would make a leak checker believe that it is lost.
+    // At least one byte: a leak checker takes a block for lost if the only pointer to it points past its end.
     if (posix_memalign(&block, header, header + std::max<std::size_t>(size, 1)) != 0) {
         return nullptr;
     }

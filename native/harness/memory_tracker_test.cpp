@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-// GCC declares these by itself, Clang only if told to.
+// GCC declares these by default, Clang only with an option.
 void operator delete(void* block, std::size_t size) noexcept;
 void operator delete[](void* block, std::size_t size) noexcept;
 void operator delete(void* block, std::size_t size, std::align_val_t alignment) noexcept;
@@ -24,11 +24,11 @@ void operator delete[](void* block, std::size_t size, std::align_val_t alignment
 namespace benchgate {
 namespace {
 
-// Most tests call the operators themselves: a compiler may leave out a new-expression, but not a call.
+// Most tests call the operators directly, because a compiler may remove a new-expression, but not a call.
 
 constexpr std::align_val_t wide{256};
 
-/// An operator new and an operator delete that takes back what it gave.
+/// An operator new and the operator delete that frees its blocks.
 struct Form {
     std::string name;
     void* (*allocate)(std::size_t size);
@@ -79,7 +79,7 @@ class OperatorTest : public testing::TestWithParam<Form> {};
 INSTANTIATE_TEST_SUITE_P(Operators, OperatorTest, testing::ValuesIn(forms),
                          [](const auto& tested) { return tested.param.name; });
 
-TEST_P(OperatorTest, CountsTheRequestedBytesAndTakesThemBack) {
+TEST_P(OperatorTest, CountsTheRequestedBytesUntilTheyAreFreed) {
     for (const std::size_t size : {0UL, 1UL, 7UL, 16UL, 1000UL, 100'000UL}) {
         const HeapUse before = heapUse();
         void* const block = GetParam().allocate(size);
@@ -110,8 +110,8 @@ TEST_P(OperatorTest, GivesMemoryThatIsAlignedAndCanBeWrittenToItsEnd) {
     EXPECT_EQ(held - heapUse().current, static_cast<std::int64_t>(size));
 }
 
-// Not a constant, or the compiler would refuse the call.
-std::size_t moreThanThereIs() {
+// Not a constant, because the compiler would reject the call.
+std::size_t moreThanAvailable() {
     volatile std::size_t size = std::numeric_limits<std::size_t>::max() - 8;
     return size;
 }
@@ -120,7 +120,7 @@ TEST_P(OperatorTest, CountsNothingWhenThereIsNoMemory) {
     const HeapUse before = heapUse();
     void* block = nullptr;
     try {
-        block = GetParam().allocate(moreThanThereIs());
+        block = GetParam().allocate(moreThanAvailable());
     } catch (const std::bad_alloc&) {
         block = nullptr;
     }
@@ -132,7 +132,7 @@ TEST_P(OperatorTest, CountsNothingWhenThereIsNoMemory) {
     EXPECT_EQ(after.allocations, before.allocations);
 }
 
-TEST(MemoryTrackerTest, TheNewHandlerIsAskedBeforeGivingUp) {
+TEST(MemoryTrackerTest, TheNewHandlerIsCalledBeforeAnAllocationFails) {
     static int asked = 0;
     asked = 0;
     std::set_new_handler([] {
@@ -141,7 +141,7 @@ TEST(MemoryTrackerTest, TheNewHandlerIsAskedBeforeGivingUp) {
         }
     });
 
-    EXPECT_THROW(plain(moreThanThereIs()), std::bad_alloc);
+    EXPECT_THROW(plain(moreThanAvailable()), std::bad_alloc);
     EXPECT_EQ(asked, 3);
 }
 
@@ -185,11 +185,12 @@ TEST(MemoryTrackerTest, ThePeakIsTheMostThatWasHeldSinceItsRestart) {
     EXPECT_EQ(restarted, 1200);
 }
 
-/// Runs `turn(index)` on every thread at once; what the threads themselves need is neither in the base nor in the end.
+/// Runs `turn(index)` on all threads at the same time. Neither `base` nor `end` includes the memory of the threads
+/// themselves.
 template <typename Turn>
 void runTogether(int threads, HeapUse& base, HeapUse& end, Turn turn) {
     int phase = 0;
-    // The last one to arrive runs this, while all others wait.
+    // The last thread to arrive runs this, while all others wait.
     std::barrier together{threads, [&phase, &base, &end]() noexcept {
                               if (phase++ == 0) {
                                   restartPeak();
@@ -198,7 +199,7 @@ void runTogether(int threads, HeapUse& base, HeapUse& end, Turn turn) {
                                   end = heapUse();
                               }
                           }};
-    // Without room for all, it would grow while the first threads may run already.
+    // Reserved, because otherwise it would grow while the first threads already run.
     std::vector<std::thread> running;
     running.reserve(static_cast<std::size_t>(threads));
     for (int index = 0; index < threads; ++index) {
@@ -249,7 +250,7 @@ TEST(MemoryTrackerTest, ThePeakOfThreadsThatHoldInTurnIsTheLargest) {
     EXPECT_EQ(end.peak - base.current, 4000);
 }
 
-TEST(MemoryTrackerTest, WhatOneThreadAllocatesAnotherMayFree) {
+TEST(MemoryTrackerTest, AThreadMayFreeMemoryOfAnother) {
     std::array<void*, 2> blocks{};
     std::barrier exchange{2};
     HeapUse base;

@@ -16,7 +16,8 @@ std::vector<int> readAllowedCpus() {
             }
         }
     }
-    // More CPUs than the mask can hold make the call fail: pinning will be refused, but a caller still gets a CPU.
+    // The call fails if there are more CPUs than the mask can hold. Pinning is then refused, but callers still get a
+    // CPU.
     if (cpus.empty()) {
         cpus.push_back(0);
     }

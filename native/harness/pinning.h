@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Gives each thread its own CPU, out of those the process may use.
+/// CPU pinning: each thread gets its own CPU, out of those that the process may use.
 #pragma once
 
 #include <sched.h>
@@ -11,21 +11,22 @@ namespace benchgate {
 struct Pinning {
     /// Whether the system lets a thread choose its CPU.
     bool isPermitted = false;
-    /// The CPUs the process was started on, ascending; at least one.
+    /// The CPUs that the process was allowed at its start, ascending; at least one.
     std::vector<int> cpus;
 };
 
-/// Reads the allowed CPUs and tries to pin the calling thread, which is left as it was.
+/// Reads the allowed CPUs and tries to pin the calling thread, whose CPUs are restored afterwards.
 Pinning probePinning();
 
-/// CPUs the process was allowed when this was first called; must first be called before any thread is pinned.
+/// Returns the CPUs that the process was allowed when this was first called. The first call must come before any thread
+/// is pinned.
 const std::vector<int>& allowedCpus();
 
-/// The CPU of thread `index`: its own while there are enough CPUs, then round again.
+/// Returns the CPU of thread `index`: its own while there are enough CPUs, then starting again from the first.
 int cpuForThread(int index);
 
-/// Holds the calling thread on one CPU until destroyed, then gives it back the CPUs it had: Google Benchmark runs
-/// thread 0 of every benchmark on the main thread, and threads started later inherit what it has.
+/// Pins the calling thread to one CPU until it is destroyed, then restores the thread's CPUs. This is needed because
+/// Google Benchmark runs thread 0 of every benchmark on the main thread, and threads started later inherit its CPUs.
 class ScopedPin {
    public:
     explicit ScopedPin(int cpu);
@@ -35,7 +36,7 @@ class ScopedPin {
     ScopedPin(ScopedPin&&) = delete;
     ScopedPin& operator=(ScopedPin&&) = delete;
 
-    /// False if the system refused; the thread then runs where it ran before.
+    /// Returns false if the system refused; the thread then keeps its CPUs.
     [[nodiscard]] bool isPinned() const { return isPinned_; }
 
    private:
@@ -43,7 +44,7 @@ class ScopedPin {
     bool isPinned_ = false;
 };
 
-/// Holds the calling thread on one CPU for the rest of its life; false if the system refused.
+/// Pins the calling thread to one CPU for the rest of its life. Returns false if the system refuses.
 bool pinForGood(int cpu);
 
 }  // namespace benchgate

@@ -29,7 +29,7 @@ std::vector<ContextEntry> provenance(const Suite& suite, const Pinning& pinning,
         {"benchgate_compiler", BENCHGATE_COMPILER},
         {"benchgate_compiler_flags", BENCHGATE_COMPILER_FLAGS},
         {"benchgate_build_type", BENCHGATE_BUILD_TYPE},
-        // The library's own `library_build_type` only says whether it was compiled with NDEBUG.
+        // The library's own `library_build_type` says only whether it was compiled with NDEBUG.
         {"benchgate_library_version", BENCHGATE_LIBRARY_VERSION},
         {"benchgate_library_build_type", BENCHGATE_LIBRARY_BUILD_TYPE},
         {"benchgate_pinned_cpus", describePinning(pinning)},
@@ -41,7 +41,7 @@ std::optional<std::string> buildWarning() {
 #ifdef __OPTIMIZE__
     return std::nullopt;
 #else
-    return "this suite was compiled without optimisation; build the preset `measure` for times that count";
+    return "this suite was compiled without optimisation; build the preset `measure` for meaningful times";
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a result must carry so that it is never compared with a stranger.
+/// Context entries that identify a result, so that only comparable results are compared.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace benchgate {
 
 using ContextEntry = std::pair<std::string, std::string>;
 
-/// Context entries for the result's header, every key beginning with `benchgate_` so that none can meet a key of
-/// the library's own. An empty revision is stamped as `unknown`.
+/// Returns the context entries for the result's header. Every key begins with `benchgate_`, so that none can clash with
+/// a key of Google Benchmark. An empty revision is recorded as `unknown`.
 std::vector<ContextEntry> provenance(const Suite& suite, const Pinning& pinning, const Topology& topology,
                                      std::string_view revision);
 
-/// A sentence for stderr if times of this build should not be believed, else nothing.
+/// Returns a warning for stderr if times of this build are not meaningful, else nothing.
 std::optional<std::string> buildWarning();
 
 }  // namespace benchgate

@@ -33,17 +33,17 @@ TEST(ProvenanceTest, SaysUnknownWhenNoRevisionWasGiven) {
 
 TEST(ProvenanceTest, ListsThePinnedCpus) { EXPECT_EQ(stampOf("", twoCpus).at("benchgate_pinned_cpus"), "2,5"); }
 
-TEST(ProvenanceTest, AdmitsWhenPinningWasRefused) {
+TEST(ProvenanceTest, ReportsThatPinningWasRefused) {
     const Pinning refused{.isPermitted = false, .cpus = {2, 5}};
 
     EXPECT_EQ(stampOf("", refused).at("benchgate_pinned_cpus"), "refused by the system");
 }
 
-TEST(ProvenanceTest, TellsWhatTheCpusShare) {
+TEST(ProvenanceTest, ReportsTheTopology) {
     EXPECT_EQ(stampOf("", twoCpus).at("benchgate_topology"), "2 CPUs, 2 cores, 1 last-level cache, 1 NUMA node");
 }
 
-TEST(ProvenanceTest, AdmitsWhenTheCachesAreNotKnown) {
+TEST(ProvenanceTest, ReportsUnknownCaches) {
     EXPECT_EQ(stampOf("", twoCpus, false).at("benchgate_topology"),
               "2 CPUs, 2 cores, unknown last-level caches, 1 NUMA node");
 }

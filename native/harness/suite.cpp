@@ -18,7 +18,8 @@
 namespace benchgate {
 namespace {
 
-/// The revision comes from the environment, never from the build: equal sources must give equal binaries.
+/// Reads the revision from the environment. It must not come from the build, because equal sources must give equal
+/// binaries.
 const char* revisionFromEnvironment() {
     const char* revision = std::getenv("BENCHGATE_REVISION");  // NOLINT(concurrency-mt-unsafe): one thread so far
     return revision == nullptr ? "" : revision;
@@ -30,10 +31,10 @@ void stamp(const std::vector<ContextEntry>& entries) {
     }
 }
 
-/// Reads the whole command line; false if it has flags that nobody knows.
+/// Reads the whole command line. Returns false if it has unknown flags.
 bool readCommandLine(const Suite& suite, int argc, char** argv) {
     if (std::find(argv, argv + argc, std::string_view{"--help"}) != argv + argc) {
-        // The library tells its own flags and exits.
+        // Google Benchmark prints its own flags and exits.
         std::cout << describeCommandLine(suite) << std::flush;
     }
     const auto options = takeOptions(suite.options, argc, argv);

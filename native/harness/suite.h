@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a suite tells the harness about itself.
+/// The description of a suite, and the function that runs it.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace benchgate {
 /// A command-line flag of the suite's own, given as `--name=value`.
 struct Option {
     std::string name;
-    /// Takes the value before benchmarks are registered; throws std::invalid_argument, saying what is allowed.
+    /// Sets the value, before benchmarks are registered. Throws std::invalid_argument with a message that names the
+    /// allowed values.
     void (*set)(std::string_view value);
-    /// What it is for, in a few words for `--help`.
+    /// A few words for `--help`.
     std::string help = {};
 };
 
-/// A prefix that people use for another one in `--benchmark_filter`, e.g. `HTB/` for `HashTableBench/`.
+/// A short form of a name's prefix in `--benchmark_filter`, e.g. `HTB/` for `HashTableBench/`.
 struct Alias {
     std::string shorthand;
     std::string prefix;
@@ -28,16 +29,17 @@ struct Suite {
     std::string name;
     /// The variant that was compiled in, e.g. `mock_taskable`.
     std::string variant;
-    /// Registers every benchmark of the suite; called once, after the command line was read.
+    /// Registers every benchmark of the suite; the harness calls it once, after it has read the command line.
     void (*registerBenchmarks)();
     std::vector<Option> options = {};
     std::vector<Alias> aliases = {};
 };
 
-/// Every suite defines this one function; the harness's main() calls it.
+/// Describes the suite. Every suite defines this one function, and the harness's main() calls it.
 Suite describeSuite();
 
-/// Run all of main() and return the exit code; once per process, because Google Benchmark keeps its flags.
+/// Does all the work of main() and returns the program's exit code. Must be called once per process, because Google
+/// Benchmark keeps its settings.
 int runSuite(const Suite& suite, int argc, char** argv);
 
 }  // namespace benchgate

@@ -35,7 +35,7 @@ void registerWidgets() {
     }
 }
 
-/// Runs the suite as main() would and ends the process: only within EXPECT_EXIT, which looks at stderr.
+/// Runs the suite as main() would and ends the process. Must be called only in EXPECT_EXIT, which checks stderr.
 [[noreturn]] void runAndExit(std::vector<std::string> arguments) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
     arguments.insert(arguments.begin(), "widget_benchmark");
@@ -70,7 +70,7 @@ TEST(RunSuiteDeathTest, ABadValueIsAClearMessage) {
     EXPECT_EXIT(runAndExit({"--widgets=3"}), failure, "error: --widgets: only 2 is allowed\n");
 }
 
-TEST(RunSuiteDeathTest, AFlagThatNobodyKnowsIsRefused) {
+TEST(RunSuiteDeathTest, AnUnknownFlagIsRefused) {
     EXPECT_EXIT(runAndExit({"--gadgets=3"}), failure, "unrecognized command-line flag: --gadgets=3");
 }
 
@@ -78,7 +78,7 @@ TEST(RunSuiteDeathTest, AShorthandWorksInTheFilter) {
     EXPECT_EXIT(runAndExit({asJson, "--benchmark_filter=^WB/Ma"}), success, "\"name\": \"WidgetBench/Make");
 }
 
-TEST(RunSuiteDeathTest, AShorthandWorksInAFilterThatIsTurnedRound) {
+TEST(RunSuiteDeathTest, AShorthandWorksInANegatedFilter) {
     EXPECT_EXIT(runAndExit({"--benchmark_list_tests", "--benchmark_filter=-WB/Ma"}), success,
                 "^(warning: [^\n]*\n)?WidgetBench/Break/iterations:1\n$");
 }

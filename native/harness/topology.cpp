@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Far more than any system has; a list that goes further is not a list of CPUs.
+// Far more than any system has; a list with higher numbers is not a list of CPUs.
 constexpr int maxCpuId = 1 << 16;
 
 std::optional<int> parseNumber(std::string_view text) {
@@ -31,7 +31,7 @@ std::optional<int> parseNumber(std::string_view text) {
     return number;
 }
 
-/// Adds `3` or `0-3` to the list; false if it is neither.
+/// Adds the CPUs of `3` or `0-3` to the list. Returns false if the text has neither form.
 bool addRange(std::string_view text, std::vector<int>& cpus) {
     const std::size_t dash = text.find('-');
     const auto first = parseNumber(text.substr(0, dash));
@@ -45,7 +45,8 @@ bool addRange(std::string_view text, std::vector<int>& cpus) {
     return true;
 }
 
-/// The kernel's lists, such as `0-3,8`, ascending; nothing if it is none. No CPU at all is a list as well.
+/// Parses a list of the kernel such as `0-3,8`, into ascending order. Returns nothing if the text is not a list; an
+/// empty text is a list without CPUs.
 std::optional<std::vector<int>> parseCpuList(std::string_view text) {
     if (text.ends_with(',')) {
         return std::nullopt;
@@ -72,7 +73,7 @@ std::optional<std::string> readLine(const fs::path& file) {
     return line;
 }
 
-/// The folder's entries called `prefix` and a number, by number.
+/// Returns the folder's entries whose name is `prefix` and a number, by number.
 std::map<int, fs::path> numberedEntries(const fs::path& folder, std::string_view prefix) {
     std::map<int, fs::path> entries;
     std::error_code error;
@@ -89,10 +90,10 @@ std::map<int, fs::path> numberedEntries(const fs::path& folder, std::string_view
     return entries;
 }
 
-/// A text that is the same for the CPUs that share something and for no other; nothing if it is not known.
+/// A text that is equal for CPUs that share something and different for all others; nothing if it is unknown.
 using Sharers = std::optional<std::string>;
 
-/// The list of CPUs in the file, if it is one and the CPU is on it.
+/// Returns the list of CPUs in the file, if it is valid and contains the CPU.
 Sharers readSharers(const fs::path& file, int cpu) {
     auto line = readLine(file);
     const auto cpus = parseCpuList(line.value_or(""));
@@ -119,7 +120,7 @@ fs::path folderOf(const fs::path& root, int cpu) { return root / "cpu" / ("cpu" 
 
 Sharers readCore(const fs::path& root, int cpu) {
     const fs::path folder = folderOf(root, cpu) / "topology";
-    // Two names of one list: the second is the older.
+    // Two names of the same list: the second is the older one.
     for (const char* const file : {"core_cpus_list", "thread_siblings_list"}) {
         if (auto siblings = readSharers(folder / file, cpu)) {
             return siblings;
@@ -139,7 +140,7 @@ Sharers readLastLevelCache(const fs::path& root, int cpu) {
     for (const auto& [index, folder] : numberedEntries(folderOf(root, cpu) / "cache", "index")) {
         const auto level = parseNumber(readLine(folder / "level").value_or(""));
         if (!level) {
-            return std::nullopt;  // It may be the last one.
+            return std::nullopt;  // It may be the last level.
         }
         if (*level > lastLevel && readLine(folder / "type") != "Instruction") {
             lastLevel = *level;
@@ -158,13 +159,13 @@ Sharers readNode(const fs::path& root, int cpu) {
     return std::nullopt;
 }
 
-/// What the CPUs share, numbered in the order of the first CPU of each.
+/// A number for what each CPU shares with others (core, cache or node), in the order of the first CPU of each.
 struct Numbering {
     std::vector<int> numbers;
     int count = 0;
 };
 
-/// Nothing if it is not known for every CPU.
+/// Returns nothing if it is unknown for any CPU.
 std::optional<Numbering> numberSharers(const fs::path& root, const std::vector<int>& cpus,
                                        Sharers (*read)(const fs::path&, int)) {
     std::map<std::string, int> known;
@@ -197,7 +198,7 @@ int mostOfOne(const Numbering& numbering) {
     return *std::max_element(sizes.begin(), sizes.end());
 }
 
-/// Numbers what the CPUs share anew, without gaps.
+/// Renumbers one of the CPUs' members without gaps.
 Numbering renumber(std::vector<Cpu>& cpus, int Cpu::*shared) {
     std::map<int, int> known;
     Numbering numbering;

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tree of files like the kernel's, in a folder of its own that goes with it.
+/// A tree of files like the kernel's, in a folder of its own that is removed at the end.
 class FakeSystem {
    public:
     FakeSystem() : root_{fs::path{testing::TempDir()} / ("topology_" + std::to_string(getpid()))} {
@@ -59,7 +59,7 @@ std::vector<int> each(const Topology& topology, int Cpu::*member) {
 
 using Numbers = std::vector<int>;
 
-/// CPUs, each a core, with a level 1 and 2 of its own and a level 3 as listed.
+/// Adds CPUs that are a core each, with their own caches of level 1 and 2, and the given one of level 3.
 void addCores(const FakeSystem& system, const std::vector<int>& cpus, const std::string& level3) {
     for (const int cpu : cpus) {
         const std::string own = std::to_string(cpu);
@@ -139,7 +139,7 @@ TEST(TopologyTest, OlderKernelsCallSiblingsByAnotherName) {
     EXPECT_EQ(system.read().cores, 1);
 }
 
-TEST(TopologyTest, SiblingsAreKnownByPackageAndCoreIdWhereNoListIs) {
+TEST(TopologyTest, WithoutAListSiblingsAreFoundByPackageAndCoreId) {
     const FakeSystem system;
     system.online("0-1");
     for (const std::string cpu : {"cpu/cpu0", "cpu/cpu1"}) {
@@ -150,7 +150,7 @@ TEST(TopologyTest, SiblingsAreKnownByPackageAndCoreIdWhereNoListIs) {
     EXPECT_EQ(system.read().threadsPerCore, 2);
 }
 
-TEST(TopologyTest, CoresThatAreNotToldAreOnePerCpu) {
+TEST(TopologyTest, UnknownCoresAreOnePerCpu) {
     const FakeSystem system;
     system.online("0-2");
     system.core(0, "0-1");
@@ -173,7 +173,7 @@ TEST(TopologyTest, CpusThatAreOfflineAreLeftOutAndLeaveNoGapInTheNumbers) {
     EXPECT_EQ(each(topology, &Cpu::lastLevelCache), (Numbers{0, 1, 1}));
 }
 
-TEST(TopologyTest, WithoutACacheFolderAllCpusShareOneCacheAndItIsSaid) {
+TEST(TopologyTest, WithoutACacheFolderAllCpusShareOneUnknownCache) {
     const FakeSystem system;
     system.online("0-1");
     system.core(0, "0");
@@ -197,7 +197,7 @@ TEST(TopologyTest, ACacheOfInstructionsIsNoLastLevelCache) {
     EXPECT_EQ(system.read().lastLevelCaches, 2);
 }
 
-TEST(TopologyTest, OneCpuWhoseCacheIsNotToldMakesAllUnknown) {
+TEST(TopologyTest, OneCpuWithoutACacheMakesAllCachesUnknown) {
     const FakeSystem system;
     system.online("0-2");
     addCores(system, {0}, "0");
@@ -224,7 +224,7 @@ TEST(TopologyTest, CpusBelongToTheNodeThatListsThem) {
 
 class GarbledTopologyTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(GarbledTopologyTest, GarbageInAnyFileIsTakenForNothing) {
+TEST_P(GarbledTopologyTest, GarbageInAnyFileCountsAsMissing) {
     const std::string garbage = GetParam();
     const FakeSystem system;
     system.online("0-1");

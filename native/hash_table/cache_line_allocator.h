@@ -11,7 +11,7 @@ constexpr std::size_t cacheLine = 64;
 
 template <typename T>
 struct CacheLineAllocator {
-    // The name std::allocator_traits looks for.
+    // The name that std::allocator_traits looks for.
     using value_type = T;  // NOLINT(readability-identifier-naming)
 
     T* allocate(std::size_t count) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The two kinds of counters that many threads add to.
+/// Two kinds of counters that many threads add to.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace hash_table {
 
-/// Adds with one instruction. Unsigned, it must be the only one of its kind; signed, it may be one of several of which
-/// only the sum makes sense.
+/// A counter that adds with one instruction. An unsigned one must be the only one of its statistic; a signed one may be
+/// one of several, of which only the sum has a meaning.
 template <typename Integer>
 class AtomicCounter {
    public:
@@ -23,8 +23,8 @@ class AtomicCounter {
     std::atomic<Integer> value_{0};
 };
 
-/// Stops at zero instead of going below it, at the price of a loop that starts again whenever another thread was
-/// faster.
+/// A counter that stops at zero instead of going below it. The price is a loop, which starts again whenever another
+/// thread was faster.
 class NonNegativeCounter {
    public:
     void add(std::int64_t delta) {

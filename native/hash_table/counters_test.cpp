@@ -13,7 +13,7 @@ namespace {
 constexpr int countingThreads = 4;
 constexpr int roundsEach = 5000;
 
-/// Adds and takes back again on several threads; one is left per round.
+/// Adds and subtracts on several threads, so that each round adds one.
 template <typename Counter>
 void countTogether(Counter& counter) {
     runTogether(countingThreads, [&counter](int /*thread*/) {

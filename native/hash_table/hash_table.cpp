@@ -21,14 +21,14 @@ StoredValue* findInChain(const Link& head, std::string_view key, bool isPending)
     return value;
 }
 
-/// Takes the first node out of a chain.
+/// Removes the first node from a chain and returns it.
 Link popFront(Link& head) {
     Link first = std::move(head);
     head = std::move(first->next);
     return first;
 }
 
-/// The link that owns the node, which must be in the chain.
+/// Returns the link that owns the node, which must be in the chain.
 Link& linkTo(Link& head, const StoredValue* value) {
     Link* link = &head;
     while (link->get() != value) {
@@ -102,7 +102,7 @@ template <typename Variant>
 void HashTable<Variant>::clear() {
     const AllLocks locks = lockAll();
     for (Link& head : buckets_) {
-        // One by one: left to its destructor, a long chain would recurse once per node.
+        // One by one, because the destructor of a long chain would recurse once per node.
         while (head != nullptr) {
             popFront(head).reset();
         }
@@ -126,7 +126,7 @@ LockedBucket HashTable<Variant>::lockBucket(std::string_view key) {
     while (true) {
         const std::size_t bucket = hash % bucketCount();
         std::unique_lock lock{mutexes_[bucket % mutexes_.size()]};
-        // The table may have been resized before the lock was ours.
+        // Another thread may have resized the table before this one had the lock.
         if (bucket == hash % bucketCount()) {
             return {std::move(lock), buckets_[bucket]};
         }

@@ -20,7 +20,7 @@ namespace hash_table {
 constexpr std::size_t defaultBuckets = 47;
 constexpr std::size_t defaultLocks = 47;
 
-/// Whether what a mutation replaced was waiting for the disk.
+/// Whether the value that a mutation replaced was waiting for the disk.
 enum class MutationStatus : std::uint8_t { WasClean, WasDirty };
 
 /// The head of a chain, and the lock that guards it.
@@ -29,19 +29,19 @@ struct LockedBucket {
     Link& head;
 };
 
-/// A value, or nullptr, under its bucket's lock.
+/// A value, or nullptr, with the lock of its bucket.
 template <typename Value>
 struct Found {
     LockedBucket bucket;
     Value* value;
 };
 
-/// A key may have two values: the committed one and a pending SyncWrite. Every member may be called by any thread,
-/// unless it says otherwise.
+/// A table in which a key may have two values: the committed one and a pending SyncWrite. Any thread may call any
+/// member function, unless its comment says otherwise.
 template <typename Variant>
 class HashTable {
    public:
-    /// With at least one bucket and one lock.
+    /// There must be at least one bucket and one lock.
     HashTable(const benchgate::Topology& topology, PerCoreCounter& bucketMetaData, std::size_t buckets = defaultBuckets,
               std::size_t locks = defaultLocks);
     ~HashTable();
@@ -53,23 +53,24 @@ class HashTable {
     /// Adds or replaces the key's committed value, or its pending one if the item is pending.
     MutationStatus set(const Item& item);
 
-    /// The committed value.
+    /// Finds the committed value.
     Found<const StoredValue> findForRead(std::string_view key);
 
-    /// The pending value if there is one, else the committed one. What counts in the statistics must not be changed.
+    /// Finds the pending value if there is one, else the committed one. The caller must not change what the statistics
+    /// count.
     Found<StoredValue> findForWrite(std::string_view key);
 
-    /// Deletes the value, which must not be nullptr, and gives the lock back.
+    /// Deletes the value, which must not be nullptr, and releases the lock.
     void remove(Found<StoredValue> found);
 
-    /// To at least one bucket.
+    /// Changes the number of buckets, which must be at least one.
     void resize(std::size_t buckets);
     void clear();
 
     /// Calls `visit` for each value, with the whole table locked.
     void visit(const std::function<void(const StoredValue&)>& visit);
 
-    /// Exact while no one changes the table.
+    /// Returns the totals, which are exact if no thread changes the table meanwhile.
     [[nodiscard]] Totals totals() const { return statistics_.totals(); }
     [[nodiscard]] std::size_t statisticsBytes() const { return statistics_.bytes(); }
     [[nodiscard]] std::size_t bucketCount() const { return bucketCount_.load(std::memory_order_relaxed); }
@@ -82,7 +83,8 @@ class HashTable {
     MutationStatus update(StoredValue& value, const Item& item);
     void add(Link& head, const Item& item);
 
-    // Changes only under all locks, so that it is sure under any. Read before a lock is taken, it may be outdated.
+    // Changes only under all locks, so that any one lock is enough to read it safely. If it is read without a lock, it
+    // may be outdated.
     std::atomic<std::size_t> bucketCount_;
     std::vector<Link> buckets_;
     // Bucket b is guarded by mutex b modulo their number.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The benchmarks of this suite, by what they measure.
+/// The registration of this suite's benchmarks, one function per source.
 #pragma once
 
 #include "harness/checked_benchmark.h"
@@ -9,7 +9,8 @@ namespace hash_table {
 void registerTableBenchmarks();
 void registerStatisticsBenchmarks();
 
-/// One thread, and one per CPU the process may use; as many iterations as a thread has items.
+/// Sets the benchmark to run with one thread, and with one per CPU that the process may use; with as many iterations as
+/// a thread has items.
 void setThreads(benchgate::Registered* registered);
 
 }  // namespace hash_table

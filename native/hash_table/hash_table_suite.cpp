@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The suite `hash_table`: what keeping statistics of a table costs the threads that change it.
+/// The suite `hash_table`: the cost of keeping a table's statistics for the threads that change the table.
 #include <string>
 
 #include "harness/pinning.h"
@@ -36,6 +36,6 @@ benchgate::Suite benchgate::describeSuite() {
             .registerBenchmarks = registerBenchmarks,
             .options = {{.name = "llcs",
                          .set = hash_table::setLastLevelCaches,
-                         .help = "last-level caches that per_llc makes stripes for, instead of the machine's"}},
+                         .help = "number of last-level caches that per_llc makes stripes for; default: the machine's"}},
             .aliases = {{.shorthand = "HTB/", .prefix = "HashTableBench/"}}};
 }

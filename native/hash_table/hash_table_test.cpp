@@ -35,7 +35,7 @@ class HashTableTest : public testing::Test {
         return found;
     }
 
-    /// What the statistics say that looking at the values does not; nothing if they agree.
+    /// Returns the first counter in which the statistics differ from a count of the values; nothing if they agree.
     std::optional<std::string> wrongStatistics() {
         Totals seen;
         table.visit([&seen](const StoredValue& value) { countInReference(seen, value); });
@@ -66,13 +66,13 @@ TYPED_TEST(HashTableTest, AReplacedItemWasDirtyUntilTheDiskHasIt) {
     EXPECT_EQ(this->table.findForRead("key").value->frequency(), 2);
 }
 
-TYPED_TEST(HashTableTest, WhatIsNotThereIsNotFound) {
+TYPED_TEST(HashTableTest, AMissingKeyIsNotFound) {
     EXPECT_EQ(this->table.findForRead("key").value, nullptr);
     EXPECT_EQ(this->table.findForWrite("key").value, nullptr);
 }
 
 TYPED_TEST(HashTableTest, ARemovedItemIsGoneAndItsNeighboursStay) {
-    // One bucket: all in one chain.
+    // With one bucket, all values are in one chain.
     this->table.resize(1);
     for (const std::string key : {"first", "middle", "last"}) {
         this->table.set({.key = key, .value = key});
@@ -99,7 +99,7 @@ TYPED_TEST(HashTableTest, APendingValueAloneIsHiddenFromReaders) {
     EXPECT_EQ(this->table.findForRead("key").value, nullptr);
 }
 
-TYPED_TEST(HashTableTest, AFoundValueIsLockedUntilItIsGivenBack) {
+TYPED_TEST(HashTableTest, AFoundValueIsLockedUntilItIsReleased) {
     this->table.resize(1);
     this->table.set({.key = "key", .value = "x"});
     std::atomic<bool> isWriting{false};
@@ -110,7 +110,7 @@ TYPED_TEST(HashTableTest, AFoundValueIsLockedUntilItIsGivenBack) {
             isWriting = true;
             this->table.set({.key = "key", .value = "y"});
         }};
-        // Time enough for a writer that nothing stops.
+        // Enough time for a writer that is not blocked.
         for (int turn = 0; !isWriting || turn < 10'000; ++turn) {
             std::this_thread::yield();
         }
@@ -151,7 +151,7 @@ TYPED_TEST(HashTableTest, ClearingLeavesNothingAndCountsNothing) {
     EXPECT_EQ(this->bucketMetaData.total(), 0);
 }
 
-TYPED_TEST(HashTableTest, ATableThatIsDestroyedGivesItsShareOfTheBucketBack) {
+TYPED_TEST(HashTableTest, ADestroyedTableSubtractsItsShareOfTheBucket) {
     this->table.set({.key = "key", .value = "x"});
     const auto before = this->bucketMetaData.total();
     {
@@ -164,8 +164,8 @@ TYPED_TEST(HashTableTest, ATableThatIsDestroyedGivesItsShareOfTheBucketBack) {
 }
 
 TYPED_TEST(HashTableTest, AChainOfAnyLengthCanBeDropped) {
-    // So many that the usual stack of 8 MiB overflows if each drops the next, with 32 bytes or more of it. Inserted
-    // into short chains, because each insertion searches a whole one.
+    // So many that the usual stack of 8 MiB overflows if each node's destructor calls the next one with 32 bytes or
+    // more. Inserted into short chains, because each insertion searches a whole chain.
     constexpr int nodes = 300'000;
     this->table.resize(nodes);
     Item item{.key = {}, .value = "x"};
@@ -180,7 +180,7 @@ TYPED_TEST(HashTableTest, AChainOfAnyLengthCanBeDropped) {
     EXPECT_EQ(this->bucketMetaData.total(), 0);
 }
 
-/// Calls `disturb(0)`, `disturb(1)`, … evenly spread over the time that others take to count `done` up to `total`.
+/// Calls `disturb(0)`, `disturb(1)`, … evenly spread over the time in which others count `done` up to `total`.
 void disturbMeanwhile(const std::atomic<int>& done, int total, const std::function<void(std::size_t)>& disturb) {
     constexpr int times = 60;
     for (int time = 0; time < times; ++time) {
@@ -193,7 +193,7 @@ void disturbMeanwhile(const std::atomic<int>& done, int total, const std::functi
 
 constexpr int itemsPerWorker = 400;
 
-/// Adds, replaces and removes a thread's own items, and fights with all others for one.
+/// Adds, replaces and removes a thread's own items, and one item that all threads compete for.
 template <typename Table>
 void work(Table& table, int thread, std::atomic<int>& done) {
     for (const Item& item : makeItems(thread, itemsPerWorker)) {
@@ -225,7 +225,7 @@ TYPED_TEST(HashTableTest, ManyThreadsLoseNothingWhileTheTableIsResized) {
                              [&](std::size_t time) { this->table.resize(sizes.at(time % sizes.size())); });
         });
 
-        // Every tenth was removed.
+        // Every tenth item was removed.
         EXPECT_EQ(this->contents().size(), static_cast<std::size_t>(workers) * 360) << workers << " threads";
         EXPECT_EQ(this->wrongStatistics(), std::nullopt) << workers << " threads";
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The items of the benchmarks: the same in every launch.
+/// The items of the benchmarks, which are the same in every launch.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace hash_table {
 
-/// A value of one byte for each of the keys `Thread<thread>::0`, `Thread<thread>::1`, …
+/// Makes an item with a value of one byte for each of the keys `Thread<thread>::0`, `Thread<thread>::1`, …
 std::vector<Item> makeItems(int thread, int count);
 
-/// The same as values that are in no table.
+/// Makes the same as values that are in no table.
 std::vector<std::unique_ptr<StoredValue>> makeValues(int thread, int count);
 
 }  // namespace hash_table

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A number that every CPU adds to on a cache line of its own: what all tables of a bucket count together.
+/// The counter for all tables of a bucket together, to which every CPU adds on a cache line of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class PerCoreCounter {
     explicit PerCoreCounter(const benchgate::Topology& topology);
 
     void add(std::int64_t delta) { cells_[map_.current()].counter.add(delta); }
-    /// The sum of what was added by anyone; of what is added meanwhile, some.
+    /// Returns the sum over all CPUs. It includes some of the additions that happen meanwhile.
     [[nodiscard]] std::int64_t total() const;
 
    private:

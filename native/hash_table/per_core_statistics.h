@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `per_core`: a stripe for each logical CPU; the fastest, and the one that takes most memory.
+/// Variant `per_core`: a stripe for each logical CPU; the fastest variant, and the one that takes the most memory.
 #pragma once
 
 #include <string_view>

@@ -20,12 +20,12 @@ constexpr int checkedItems = 600;
 
 using Contents = std::map<std::string, std::string>;
 
-/// Every third item is inserted only, every third replaced as well, and every third deleted again.
+/// Of every three items, one is only inserted, one is also replaced, and one is deleted again.
 enum class Fate : std::uint8_t { Kept, Replaced, Deleted };
 
 Fate fateOf(int index) { return static_cast<Fate>(index % 3); }
 
-/// A longer value, so that sizes change.
+/// Returns the item with a longer value, so that sizes change.
 Item replacementOf(Item item) {
     item.value = "yy";
     item.datatype = jsonDatatype;
@@ -74,7 +74,7 @@ Mismatch compareWithContents(SelectedTable& table, const Contents& expected) {
 }
 
 Mismatch compareBytes(std::int64_t expected, const PerCoreCounter& actual) {
-    return benchgate::compare("bytes of meta data in the bucket", expected, actual.total());
+    return benchgate::compare("bytes of metadata in the bucket", expected, actual.total());
 }
 
 Mismatch checkMutations(int threads) {
@@ -96,7 +96,7 @@ Mismatch checkMutations(int threads) {
     return mismatch ? mismatch : compareBytes(0, bucketMetaData);
 }
 
-/// Counts each value as new, then every second one as gone.
+/// Checks the statistics after each value was counted as new, and then every second one as gone.
 template <Stride stride>
 Mismatch checkCounting(int threads) {
     StatisticsWorld<stride> world{threads, checkedItems};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the selected statistics and their table must answer before they are timed.
+/// Reference checks that the selected statistics and their table must pass before they are timed.
 #pragma once
 
 #include "harness/checked_benchmark.h"
@@ -7,11 +7,11 @@
 
 namespace hash_table {
 
-/// The table has the contents of a std::map after the same mutations, by one thread and by several while it is resized,
-/// and its statistics say what looking at each value says.
+/// Checks that the table has the contents of a std::map after the same mutations, by one thread and by several while it
+/// is resized, and that its statistics agree with a count of all values.
 benchgate::Mismatch checkTable(int threads);
 
-/// The statistics count values that come, change and go, by one thread and by several.
+/// Checks that the statistics count values that come, change and go, by one thread and by several.
 template <Stride stride>
 benchgate::Mismatch checkStatistics(int threads);
 

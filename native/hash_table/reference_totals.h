@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What statistics must say of some values, found by looking at each of them.
+/// The totals that statistics must report for some values, found by looking at each value.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace hash_table {
 
-/// Counts one more value. Knows nothing of snapshots and changes, so that it can be a reference for them.
+/// Counts one more value. It knows nothing of snapshots and changes, so that it can be a reference for them.
 void countInReference(Totals& totals, const StoredValue& value);
 
-/// The first counter that differs, with both numbers; nothing if none does.
+/// Returns the first counter that differs, with both numbers; nothing if none differs.
 std::optional<std::string> differenceBetween(const Totals& expected, const Totals& actual);
 
 }  // namespace hash_table

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the statistics alone cost: each thread counts values that come, in no table and under no lock.
+/// Benchmarks of the statistics alone: each thread counts values that come, without a table and without a lock.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 template <Stride stride>
 constinit benchgate::WorldOwner<StatisticsWorld<stride>> statisticsOwner;
 
-/// Reads each value once, so that it is in this CPU's caches as far as they reach.
+/// Reads each value once, so that this CPU's caches hold as much of them as they can.
 void touch(const std::vector<std::unique_ptr<StoredValue>>& values) {
     std::size_t bytes = 0;
     for (const auto& value : values) {

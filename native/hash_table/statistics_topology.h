@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The CPUs and caches that stripes are made for: those the process may use, or what the option `--llcs` says of them.
+/// The CPUs and caches that statistics make stripes for: those that the process may use, or as many caches as `--llcs`
+/// sets.
 #pragma once
 
 #include <string_view>
@@ -8,8 +9,8 @@
 
 namespace hash_table {
 
-/// Takes the CPUs to share so many last-level caches, for all statistics made from now on. Throws std::invalid_argument
-/// unless it is a whole number from 1.
+/// Treats the CPUs as sharing this many last-level caches, in all statistics made from now on. Throws
+/// std::invalid_argument unless `count` is a whole number from 1.
 void setLastLevelCaches(std::string_view count);
 
 benchgate::Topology statisticsTopology();

@@ -10,7 +10,7 @@
 namespace hash_table {
 namespace {
 
-/// In this order: what was chosen stays chosen for the rest of the program.
+/// One test for both, because a chosen number applies for the rest of the program.
 TEST(StatisticsTopologyTest, IsTheMachinesUntilSomethingElseIsChosen) {
     const auto usable = benchgate::onlyCpus(benchgate::readTopology(), benchgate::allowedCpus());
     EXPECT_EQ(statisticsTopology().lastLevelCaches, usable.lastLevelCaches);

@@ -20,13 +20,13 @@ class StoredValue {
    public:
     explicit StoredValue(const Item& item, Link next = nullptr);
 
-    /// Replaces all but the key; the value is then dirty, and used once more.
+    /// Replaces everything except the key. The value is then dirty, and its frequency rises by one.
     void update(const Item& item);
 
-    /// Forgets the value in memory: the disk has it.
+    /// Removes the value from memory; the disk has it.
     void eject();
 
-    /// The disk has the value as it is now.
+    /// Marks the value as being on disk as it is now.
     void markClean() { isDirty_ = false; }
 
     [[nodiscard]] const std::string& key() const { return key_; }
@@ -38,19 +38,19 @@ class StoredValue {
     [[nodiscard]] bool isTemp() const { return isTemp_; }
     [[nodiscard]] bool isSystem() const { return isSystem_; }
     [[nodiscard]] bool isPending() const { return isPending_; }
-    /// How often the value was replaced, counted up to 255.
+    /// Returns how often the value was replaced, counted up to 255.
     [[nodiscard]] std::uint8_t frequency() const { return frequency_; }
 
-    /// Bytes of the node and its key.
+    /// Returns the size of the node and its key in bytes.
     [[nodiscard]] std::size_t metaDataSize() const { return sizeof(StoredValue) + key_.size(); }
-    /// Bytes of the node, its key and its value.
+    /// Returns the size of the node, its key and its value in bytes.
     [[nodiscard]] std::size_t size() const { return metaDataSize() + value_.size(); }
-    /// The same with the value inflated.
+    /// Returns the same with the value uncompressed.
     [[nodiscard]] std::size_t uncompressedSize() const {
         return inflatedSize_ == 0 ? size() : metaDataSize() + inflatedSize_;
     }
 
-    /// The rest of the chain; the table's alone.
+    /// The rest of the chain; only the table uses it.
     Link next;
 
    private:

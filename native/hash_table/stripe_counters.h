@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The counters of one stripe of a table's statistics, and how a change of a value moves them.
+/// The counters of one stripe of a table's statistics, and their update when a value changes.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace hash_table {
 
-/// Eighteen counters at fixed places, which span three cache lines.
+/// Eighteen counters at fixed offsets, which span three cache lines.
 template <typename Count, typename Size>
 struct StripeCounters {
     Count numItems{};
@@ -28,13 +28,14 @@ struct StripeCounters {
     Size uncompressedMemSize{};
 };
 
-/// Of a table that has one stripe: counts stop at zero.
+/// The counters of a table with one stripe: counts stop at zero.
 using UnsignedCounters = StripeCounters<NonNegativeCounter, AtomicCounter<std::uint64_t>>;
 
-/// Of a table that has several: a value may come in one stripe and go in another, so each may be negative.
+/// The counters of a table with several stripes: a value may come in one stripe and go in another, so each may be
+/// negative.
 using SignedCounters = StripeCounters<AtomicCounter<std::int64_t>, AtomicCounter<std::int64_t>>;
 
-/// What all stripes say together.
+/// The sums over all stripes.
 using Totals = StripeCounters<std::int64_t, std::int64_t>;
 
 constexpr std::size_t stripeCounters = 6 + datatypeCount + 4;
@@ -60,7 +61,7 @@ void visitCounters(Counters& counters, Visit visit) {
     visit("uncompressedMemSize", counters.uncompressedMemSize);
 }
 
-/// Adds what a stripe counted to a total.
+/// Adds a stripe's counters to the totals.
 template <typename Counters>
 void addCounters(Totals& totals, const Counters& counters) {
     std::array<std::int64_t, stripeCounters> counted{};
@@ -70,7 +71,7 @@ void addCounters(Totals& totals, const Counters& counters) {
     visitCounters(totals, [&](auto&&, std::int64_t& total) { total += counted[next++]; });
 }
 
-/// Adds what changed; writes to nothing that did not.
+/// Adds the difference; writes nothing if there is none.
 template <typename Counter, typename Number>
 void addChange(Counter& counter, Number before, Number after) {
     if (before != after) {
@@ -78,7 +79,7 @@ void addChange(Counter& counter, Number before, Number after) {
     }
 }
 
-/// Moves the counters from a value's state before to its state after.
+/// Updates the counters for a value that changed from `before` to `after`.
 template <typename Counters>
 void countChange(Counters& counters, const ValueProperties& before, const ValueProperties& after) {
     addChange(counters.cacheSize, before.size, after.size);

@@ -11,7 +11,7 @@
 namespace hash_table {
 namespace {
 
-/// Makes a kind of value out of a plain one.
+/// A kind of value, made from a plain one.
 struct Kind {
     const char* name;
     std::function<void(Item&)> describe;
@@ -55,7 +55,7 @@ Totals totalsOf(const Kind& kind) {
     return totals;
 }
 
-/// Counts a change in counters that hold more of everything, so that none of the kinds that stop at zero does.
+/// Counts a change in counters that start high enough that none of them stops at zero.
 template <typename Counters>
 Totals changed(const ValueProperties& before, const ValueProperties& after) {
     constexpr std::int64_t base = 1'000'000;
@@ -92,7 +92,7 @@ TEST_P(KindTest, AValueThatTurnsIntoAnyOtherKindCountsAsThat) {
 INSTANTIATE_TEST_SUITE_P(AllKinds, KindTest, testing::ValuesIn(allKinds()),
                          [](const auto& test) { return std::string{test.param.name}; });
 
-/// The reference itself, where it would be easy to get wrong.
+/// Tests of the reference itself, for cases that are easy to get wrong.
 TEST(ReferenceTotalsTest, AnEjectedItemIsAnItemThatIsNotResident) {
     Totals totals;
     countInReference(totals, valueOf({"Ejected", [](Item&) {}, true}));
@@ -110,7 +110,7 @@ TEST(ReferenceTotalsTest, ASystemItemThatIsDeletedIsNotADeletedItem) {
     EXPECT_EQ(totals.numSystemItems, 1);
 }
 
-TEST(ReferenceTotalsTest, TheFirstDifferenceIsToldWithBothNumbers) {
+TEST(ReferenceTotalsTest, TheFirstDifferenceIsReportedWithBothNumbers) {
     Totals expected;
     Totals actual;
     expected.datatypeCounts[3] = 5;
@@ -120,7 +120,7 @@ TEST(ReferenceTotalsTest, TheFirstDifferenceIsToldWithBothNumbers) {
     EXPECT_EQ(differenceBetween(expected, expected), std::nullopt);
 }
 
-/// All else that sums, compares and resets goes through this, and could not notice what it leaves out.
+/// Summing, comparing and resetting all use visitCounters(), so they could not notice a counter that it leaves out.
 TEST(StripeCountersTest, EachCounterIsVisitedOnce) {
     Totals totals;
     std::set<std::string> names;
@@ -134,7 +134,7 @@ TEST(StripeCountersTest, EachCounterIsVisitedOnce) {
     EXPECT_EQ(places.size(), stripeCounters);
 }
 
-TEST(StripeCountersTest, ANegativeStripeIsMadeUpForByAnother) {
+TEST(StripeCountersTest, ANegativeStripeIsBalancedByAnother) {
     const StoredValue value{Item{.key = "key", .value = "value"}};
     SignedCounters whereItCame;
     SignedCounters whereItWent;
@@ -158,7 +158,7 @@ TEST(StripeCountersTest, OneStripeDoesNotCountBelowZero) {
     EXPECT_EQ(counters.datatypeCounts[rawDatatype].load(), 0);
 }
 
-/// A counter that tells how often it was written to.
+/// A counter that counts how often it was written to.
 struct WriteCount {
     void add(std::int64_t /*delta*/) { ++writes; }
     int writes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which stripe of a statistic a thread writes to.
+/// The stripe of a statistic that a thread writes to.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +11,8 @@
 
 namespace hash_table {
 
-/// A CPU is believed for so many calls: a wrong one costs a little time, asking at each call would cost more.
+/// A thread's CPU is looked up again after this many calls. An outdated CPU costs a little time, a look-up at each call
+/// would cost more.
 constexpr int callsPerLookup = 32;
 
 struct CachedCpu {
@@ -21,7 +22,7 @@ struct CachedCpu {
 
 inline constinit thread_local CachedCpu cachedCpu;
 
-/// The calling thread's CPU, as it was at most `callsPerLookup` calls ago.
+/// Returns the calling thread's CPU, as it was at most `callsPerLookup` calls ago.
 inline std::size_t currentCpu() {
     if (cachedCpu.callsLeft == 0) {
         const int cpu = sched_getcpu();
@@ -31,20 +32,20 @@ inline std::size_t currentCpu() {
     return cachedCpu.cpu;
 }
 
-/// One stripe for all.
+/// The map of a statistic with one stripe for all threads.
 struct OnlyStripe {
     [[nodiscard]] static constexpr std::size_t count() { return 1; }
     [[nodiscard]] static constexpr std::size_t current() { return 0; }
 };
 
-/// A stripe for each group of CPUs.
+/// The map of a statistic with a stripe for each group of CPUs.
 class StripeMap {
    public:
     static StripeMap perCpu(const benchgate::Topology& topology);
     static StripeMap perLastLevelCache(const benchgate::Topology& topology);
 
     [[nodiscard]] std::size_t count() const { return count_; }
-    /// A CPU that was offline when the map was made shares a stripe with others.
+    /// Returns the CPU's stripe. A CPU that was offline when the map was made shares a stripe with others.
     [[nodiscard]] std::size_t ofCpu(std::size_t cpu) const {
         return cpu < stripes_.size() ? stripes_[cpu] : cpu % count_;
     }

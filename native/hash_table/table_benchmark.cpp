@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the table's operations cost when every CPU does the same one.
+/// Benchmarks of the table's operations, with every CPU doing the same one.
 #include <cstddef>
 #include <utility>
 #include <vector>

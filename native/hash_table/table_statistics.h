@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A table's statistics, in as many stripes as the variant wants.
+/// A table's statistics, in as many stripes as the variant needs.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace hash_table {
 
-/// How far stripes lie apart: as recorded, one directly after the other, so that neighbours share a cache line; or each
-/// on lines of its own.
+/// The distance between stripes: as recorded, one directly after the other, so that neighbours share a cache line; or
+/// each on cache lines of its own.
 enum class Stride : std::uint8_t { Unpadded, Padded };
 
-/// The first stripe begins on a cache line. Every change of a value happens between a prologue() and an epilogue(), and
-/// under the lock of the value's bucket.
+/// The statistics of a table. The first stripe begins on a cache line. Every change of a value happens between a
+/// prologue() and an epilogue(), under the lock of the value's bucket.
 template <typename Variant, Stride stride = Stride::Unpadded>
 class TableStatistics {
     using Counters = typename Variant::Counters;
     using Stripes = decltype(Variant::stripes(std::declval<const benchgate::Topology&>()));
 
-    /// Padded to whole cache lines by its alignment.
+    /// The alignment pads it to whole cache lines.
     struct alignas(stride == Stride::Padded ? cacheLine : alignof(Counters)) Stripe {
         Counters counters;
     };
@@ -39,25 +39,25 @@ class TableStatistics {
     static constexpr std::size_t strideBytes = sizeof(Stripe);
     static_assert(strideBytes == (stride == Stride::Padded ? 192 : 144));
 
-    /// `bucketMetaData` counts the bytes of meta data of all tables of the bucket.
+    /// `bucketMetaData` counts the bytes of metadata of all tables of the bucket.
     TableStatistics(const benchgate::Topology& topology, PerCoreCounter& bucketMetaData)
         : map_{Variant::stripes(topology)}, stripes_(map_.count()), bucketMetaData_{bucketMetaData} {}
 
-    /// Snapshots a value that is about to change; nullptr if it is yet to be made.
+    /// Takes a snapshot of a value that is about to change; nullptr if it does not exist yet.
     [[nodiscard]] ValueProperties prologue(const StoredValue* value) const { return propertiesOf(value); }
 
-    /// Counts what changed since the prologue; nullptr if the value is gone.
+    /// Counts the changes since the prologue; nullptr if the value is gone.
     void epilogue(const ValueProperties& before, const StoredValue* value) {
         const ValueProperties after = propertiesOf(value);
         addChange(bucketMetaData_, before.metaDataSize, after.metaDataSize);
         countChange(stripes_[map_.current()].counters, before, after);
     }
 
-    /// The sums of all stripes. While others count, a value may be seen to go before it is seen to come: such a sum is
-    /// told as 0.
+    /// Returns the sums of all stripes. While other threads count, a sum may include that a value went, but not yet
+    /// that it came; negative sums are reported as 0.
     [[nodiscard]] Totals totals() const;
 
-    /// Forgets everything, also in the bucket's counter. Not while others count.
+    /// Resets all counters and subtracts them from the bucket's counter. Must not be called while other threads count.
     void reset();
 
     [[nodiscard]] std::size_t bytes() const { return stripes_.size() * strideBytes; }

@@ -22,10 +22,10 @@
 namespace hash_table {
 namespace {
 
-/// As many caches as CPUs, up to two, so that every variant but one has several stripes wherever it can.
+/// As many caches as CPUs, up to two, so that every variant except one has several stripes if the machine allows it.
 benchgate::Topology twoCaches() { return benchgate::withLastLevelCaches(benchgate::readTopology(), 2); }
 
-/// The first two CPUs that the process may use, each with a cache of its own: whatever else the machine has, they count
+/// The first two CPUs that the process may use, each with a cache of its own. Whatever else the machine has, they count
 /// in different stripes if the variant has several.
 benchgate::Topology twoCpusApart() {
     benchgate::Topology topology;
@@ -63,7 +63,7 @@ TYPED_TEST(TableStatisticsTest, AreZeroAtFirst) {
     EXPECT_EQ(differenceBetween(Totals{}, this->statistics.totals()), std::nullopt);
 }
 
-TYPED_TEST(TableStatisticsTest, CountWhatComesChangesAndGoes) {
+TYPED_TEST(TableStatisticsTest, CountValuesThatComeChangeAndGo) {
     auto values = makeValues(0, 3);
     for (const auto& value : values) {
         this->come(*value);
@@ -79,7 +79,7 @@ TYPED_TEST(TableStatisticsTest, CountWhatComesChangesAndGoes) {
     EXPECT_EQ(differenceBetween(expected, this->statistics.totals()), std::nullopt);
 }
 
-TYPED_TEST(TableStatisticsTest, ResetForgetsEveryCounter) {
+TYPED_TEST(TableStatisticsTest, ResetSetsEveryCounterToZero) {
     StoredValue ejected{Item{.key = "key", .value = "value"}};
     ejected.eject();
     this->come(ejected);
@@ -154,8 +154,8 @@ TYPED_TEST(TableStatisticsTest, AValueThatComesOnOneCpuMayGoOnAnother) {
     }
 }
 
-/// Each value comes on one thread and goes on the next one, round after round, all at the same time; the last round
-/// leaves every second value.
+/// Each value comes on one thread and goes on the next one, in every round, all at the same time; the last round leaves
+/// every second value.
 template <typename Statistics>
 void passRound(Statistics& statistics, const std::vector<std::vector<std::unique_ptr<StoredValue>>>& values) {
     constexpr int passes = 4;
@@ -196,13 +196,13 @@ TYPED_TEST(TableStatisticsTest, AreRightHoweverManyThreadsCountAtTheSameTime) {
     }
 }
 
-TYPED_TEST(TableStatisticsTest, AValueSeenToGoButNotToComeIsToldAsZero) {
+TYPED_TEST(TableStatisticsTest, AValueSeenToGoButNotToComeIsReportedAsZero) {
     this->go(StoredValue{Item{.key = "key", .value = "value"}});
 
     EXPECT_EQ(differenceBetween(Totals{}, this->statistics.totals()), std::nullopt);
 }
 
-TYPED_TEST(TableStatisticsTest, AreNeverToldBelowZeroWhileOthersCount) {
+TYPED_TEST(TableStatisticsTest, AreNeverBelowZeroWhileOthersCount) {
     const auto values = makeValues(0, 500);
     const std::jthread counting{[&] {
         for (const auto& value : values) {
@@ -217,7 +217,7 @@ TYPED_TEST(TableStatisticsTest, AreNeverToldBelowZeroWhileOthersCount) {
     }
 }
 
-TEST(VariantsTest, HaveStripesForWhatTheirNameSays) {
+TEST(VariantsTest, HaveTheStripesThatTheirNameSays) {
     const auto topology = twoCaches();
     PerCoreCounter bucketMetaData{topology};
     const TableStatistics<SingleStatistics> single{topology, bucketMetaData};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the statistics depend on: a snapshot of a value, taken before and after it changes.
+/// A snapshot of the properties of a value on which the statistics depend, taken before and after it changes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace hash_table {
 
-/// By default that of no value, which counts nowhere.
+/// The default is the snapshot of no value, which counts nowhere.
 struct ValueProperties {
     std::size_t size = 0;
     std::size_t metaDataSize = 0;
@@ -26,7 +26,7 @@ struct ValueProperties {
     [[nodiscard]] bool isCountedNonResident() const { return isCountedItem() && !isResident && !isDeleted; }
     [[nodiscard]] bool isCountedDeleted() const { return isDeleted && !isSystemItem && !isPreparedSyncWrite; }
     [[nodiscard]] bool isCountedPrepared() const { return isValid && isPreparedSyncWrite; }
-    /// The datatype under which the value counts, if it does.
+    /// Returns the datatype under which the value counts, if it counts.
     [[nodiscard]] std::optional<std::size_t> countedDatatype() const {
         const bool isCounted = isCountedItem() && !isDeleted && !isPreparedSyncWrite;
         return isCounted ? std::optional<std::size_t>{datatype} : std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the threads of a benchmark share: a table with the selected statistics, or the statistics alone.
+/// The worlds of this suite: a table with the selected statistics, or the statistics alone.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,7 +17,7 @@
 
 namespace hash_table {
 
-/// Fixed, so that each thread uses each of its items exactly once.
+/// Fixed, because each thread uses each of its items exactly once.
 constexpr int itemsPerThread = 100'000;
 
 using SelectedTable = HashTable<SelectedStatistics>;
@@ -32,12 +32,12 @@ struct EmptyTableWorld {
     SelectedTable table;
 };
 
-/// The table holds every thread's items.
+/// A table that holds every thread's items.
 struct FullTableWorld : EmptyTableWorld {
     explicit FullTableWorld(const benchmark::State& state);
 };
 
-/// The table holds the items of thread 0, which all threads look for; half of them also have a pending SyncWrite.
+/// A table that holds the items of thread 0, which all threads look for; half of them also have a pending SyncWrite.
 struct SharedTableWorld : EmptyTableWorld {
     explicit SharedTableWorld(const benchmark::State& state);
 };

@@ -16,7 +16,8 @@
 namespace known_effects {
 namespace {
 
-/// An item is a step of a linear congruential generator modulo 2^64 (Knuth's MMIX), which needs the step before it.
+/// An item is a step of a linear congruential generator modulo 2^64 (Knuth's MMIX), which needs the result of the step
+/// before.
 class Arithmetic {
    public:
     static constexpr std::int64_t baseItems = 80'000;
@@ -52,7 +53,7 @@ class Arithmetic {
     std::uint64_t state_ = 1;
 };
 
-/// An item is a multiplication and an addition, which need the item before them.
+/// An item is a multiplication and an addition, which need the result of the item before.
 class FloatingPoint {
    public:
     static constexpr std::int64_t baseItems = 50'000;
@@ -64,7 +65,7 @@ class FloatingPoint {
         return toThousandths(value_);
     }
 
-    /// The sum of the geometric series.
+    /// Computes the sum of the geometric series.
     static std::uint64_t reference(std::int64_t items) {
         const double power = std::pow(factor, static_cast<double>(items));
         return toThousandths((1.0 - power) / (1.0 - factor));
@@ -78,7 +79,7 @@ class FloatingPoint {
     double value_ = 0.0;
 };
 
-/// An item looks at a random byte and goes one way or the other.
+/// An item reads a random byte and takes one branch or the other.
 class Branches {
    public:
     static constexpr std::int64_t baseItems = 40'000;
@@ -88,7 +89,7 @@ class Branches {
         for (std::int64_t item = 0; item < items; ++item) {
             std::uint32_t byte = bytes_[turn_.next()];
             if (byte < half) {
-                // Keeps the compiler from doing without a branch.
+                // Prevents the compiler from removing the branch.
                 benchmark::DoNotOptimize(byte);
                 sum += byte;
             } else {
@@ -159,7 +160,7 @@ class Rotate : public Operation {
     [[nodiscard]] std::uint64_t apply(std::uint64_t value) const override { return std::rotl(value, 1); }
 };
 
-/// An item is a call of an object of one of four classes.
+/// An item is a virtual call of an object of one of four classes.
 class VirtualCalls {
    public:
     static constexpr std::int64_t baseItems = 20'000;
@@ -207,7 +208,7 @@ class VirtualCalls {
         return operations;
     }
 
-    /// Made once: the heap would give each new set another order of addresses.
+    /// Made once, because the heap would give each new set another order of addresses.
     static const std::vector<std::unique_ptr<Operation>>& sharedOperations() {
         static const auto operations = makeOperations();
         return operations;

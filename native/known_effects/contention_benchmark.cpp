@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Work on one counter that two threads want at the same time.
+/// Work on one counter that two threads compete for.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +56,7 @@ class ContendedAtomic {
     std::atomic<std::uint64_t> counter_{0};
 };
 
-/// No thread's items are lost.
+/// Checks that no thread's items are lost.
 template <typename Work>
 benchgate::Mismatch checkContended(int threads) {
     const std::int64_t items = itemsPerIteration(Work::baseItems);

@@ -18,7 +18,7 @@ std::int64_t& chosenSteps() {
     return steps;
 }
 
-/// False for what is not a number, too.
+/// Returns whether the percentage is allowed; false also for NaN.
 bool isAllowed(double percent) {
     const double steps = percent * stepsPerPercent;
     return percent >= 0.0 && percent <= mostPercent && std::trunc(steps) == steps;

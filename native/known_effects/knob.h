@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much more work than usual each iteration does: an effect whose size is known exactly.
+/// The knob: how much more work each iteration does, so that the size of the effect is known exactly.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace known_effects {
 
-/// The number of items at the knob's 0 is a multiple of this, so that every setting makes whole items.
+/// The number of items at the knob's 0 is a multiple of this, so that every setting gives whole items.
 constexpr std::int64_t itemsGrain = 200;
 
-/// Takes a percentage from 0 to 100 in steps of 0.5. Throws std::invalid_argument, saying what is allowed.
+/// Sets the knob to a percentage from 0 to 100 in steps of 0.5. Throws std::invalid_argument, naming the allowed
+/// values.
 void setSlower(std::string_view percent);
 
-/// `baseItems`, a multiple of `itemsGrain`, and as many percent more as the knob says; 0 percent until it is set.
+/// Returns `baseItems`, a multiple of `itemsGrain`, raised by the knob's percentage, which is 0 until it is set.
 std::int64_t itemsPerIteration(std::int64_t baseItems);
 
 }  // namespace known_effects

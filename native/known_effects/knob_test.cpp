@@ -22,7 +22,7 @@ TEST_F(KnobTest, AHalfPercentOfTheSmallestNumberIsOneItem) {
     EXPECT_EQ(itemsPerIteration(itemsGrain), itemsGrain + 1);
 }
 
-TEST_F(KnobTest, AddsExactlyThePercentageThatIsAskedFor) {
+TEST_F(KnobTest, AddsExactlyTheGivenPercentage) {
     setSlower("2.5");
     EXPECT_EQ(itemsPerIteration(80'000), 82'000);
     setSlower("100");
@@ -38,7 +38,7 @@ TEST_F(KnobTest, EverySettingHasItsOwnNumberOfItems) {
     }
 }
 
-TEST_F(KnobTest, OfTwoSettingsTheLastCounts) {
+TEST_F(KnobTest, TheLastOfTwoSettingsCounts) {
     setSlower("10");
     setSlower("5");
     EXPECT_EQ(itemsPerIteration(200), 210);

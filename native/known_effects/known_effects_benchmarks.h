@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The benchmarks of this suite, by what they spend their time on.
+/// The registration of this suite's benchmarks, one function per source.
 #pragma once
 
 namespace known_effects {

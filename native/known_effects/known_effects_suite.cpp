@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The suite `known_effects`: work of differing noise, made slower by exactly as much as one asks for.
+/// The suite `known_effects`: work with different kinds of noise, slowed down by an exact percentage.
 #include "harness/suite.h"
 #include "known_effects/knob.h"
 #include "known_effects/known_effects_benchmarks.h"
 
 namespace {
 
-/// Those with threads come last: a program that has had some counts references to shared objects in a slower way.
+/// Benchmarks with threads come last, because shared_ptr counts references in a slower way once a program has started a
+/// thread.
 void registerBenchmarks() {
     known_effects::registerComputingBenchmarks();
     known_effects::registerMemoryBenchmarks();
@@ -20,10 +21,12 @@ void registerBenchmarks() {
 }  // namespace
 
 benchgate::Suite benchgate::describeSuite() {
-    return {.name = "known_effects",
-            .variant = "knob",
-            .registerBenchmarks = registerBenchmarks,
-            .options = {{.name = "slower",
-                         .set = known_effects::setSlower,
-                         .help = "percent more items per iteration, 0 to 100 in steps of 0.5, reported as if none"}}};
+    return {
+        .name = "known_effects",
+        .variant = "knob",
+        .registerBenchmarks = registerBenchmarks,
+        .options = {
+            {.name = "slower",
+             .set = known_effects::setSlower,
+             .help = "percent more work per iteration, 0 to 100 in steps of 0.5; the extra items are not counted"}}};
 }

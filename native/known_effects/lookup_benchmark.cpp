@@ -24,7 +24,7 @@ std::vector<std::uint64_t> makeKeys(std::uint32_t count) {
     return keys;
 }
 
-/// Random keys, each with its index as value; and the keys that are looked for, one after the other.
+/// A map of random keys, each with its index as value; and the keys to look up, in order.
 template <typename Map>
 struct Contents {
     explicit Contents(std::uint32_t size) {

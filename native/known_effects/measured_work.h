@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Turns work that comes in equal items into a benchmark whose iterations do as many items as the knob says.
+/// Benchmarks made of work in equal items; the knob sets how many items an iteration does.
 ///
 /// A `Work` is default-constructible and has `baseItems`, the items per iteration at the knob's 0; `doItems(n)`, which
-/// does exactly n more items and returns a sum over them; and `reference(n)`, what the first n items of a new `Work`
-/// add up to, computed in another way.
+/// does exactly n more items and returns a sum over them; and `reference(n)`, which computes the sum of the first n
+/// items of a new `Work` in another way.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -18,12 +18,12 @@
 
 namespace known_effects {
 
-/// Goes round a fixed number of places, from one iteration into the next.
+/// A position that cycles through a fixed number of places and is kept from one iteration to the next.
 class Turn {
    public:
     explicit Turn(std::size_t places) : places_{places} {}
 
-    /// 0, 1, … `places` - 1, and again.
+    /// Returns 0, 1, … `places` - 1, then starts again.
     std::size_t next() {
         const std::size_t current = next_;
         next_ = current + 1 < places_ ? current + 1 : 0;
@@ -45,7 +45,7 @@ struct WorkWorld {
 template <typename Work>
 inline constinit benchgate::WorldOwner<WorkWorld<Work>> workOwner;
 
-/// The items of an iteration that is timed add up to what the reference says.
+/// Checks that the items of a timed iteration add up to the reference.
 template <typename Work>
 benchgate::Mismatch checkWork(int /*threads*/) {
     const std::int64_t items = itemsPerIteration(Work::baseItems);
@@ -53,8 +53,8 @@ benchgate::Mismatch checkWork(int /*threads*/) {
     return benchgate::compare("sum over the items", Work::reference(items), work.doItems(items));
 }
 
-/// Reports the items at the knob's 0 as processed, whatever was done: items per second fall by the effect. `WorkItems`
-/// are those that each thread did in an iteration.
+/// Reports the items at the knob's 0 as processed, however many were done, so that items per second fall by the effect.
+/// `WorkItems` counts the items that each thread did in an iteration.
 template <typename Work>
 void measureWork(benchmark::State& state, WorkWorld<Work>& world) {
     static_assert(Work::baseItems % itemsGrain == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A cheap sequence of random numbers that is the same in every launch.
+/// Random numbers and orders that are the same in every launch, and cheap.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace known_effects {
 
-/// Xorshift with the shifts 13, 7 and 17 (Marsaglia, Xorshift RNGs, 2003): each number but 0 once per period.
+/// Xorshift with the shifts 13, 7 and 17 (Marsaglia, Xorshift RNGs, 2003): each number except 0 occurs once per period.
 class RandomNumbers {
    public:
     constexpr std::uint64_t next() {
@@ -17,7 +17,7 @@ class RandomNumbers {
         return state_;
     }
 
-    /// From 0 to `bound` - 1.
+    /// Returns a number from 0 to `bound` - 1.
     constexpr std::uint32_t below(std::uint32_t bound) {
         return static_cast<std::uint32_t>(((next() >> 32U) * bound) >> 32U);
     }
@@ -26,11 +26,11 @@ class RandomNumbers {
     std::uint64_t state_ = 0x9E3779B97F4A7C15U;
 };
 
-/// For each of `size` places the one after it, so that all of them form one cycle (Sattolo, An algorithm to generate a
-/// random cyclic permutation, 1986). The same in every launch.
+/// Returns for each of `size` places the next one, so that all of them form one cycle (Sattolo, An algorithm to
+/// generate a random cyclic permutation, 1986).
 std::vector<std::uint32_t> randomCycle(std::uint32_t size);
 
-/// `count` numbers below `bound`, the same in every launch.
+/// Returns `count` numbers below `bound`.
 std::vector<std::uint32_t> randomPicks(std::uint32_t count, std::uint32_t bound);
 
 }  // namespace known_effects

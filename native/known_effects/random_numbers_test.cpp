@@ -8,7 +8,7 @@
 namespace known_effects {
 namespace {
 
-/// Steps from place 0 until it is reached again.
+/// Returns the number of steps from place 0 until it is reached again.
 std::uint32_t lengthOfFirstCycle(const std::vector<std::uint32_t>& next) {
     std::uint32_t steps = 1;
     for (std::uint32_t place = next[0]; place != 0; place = next[place]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Work of entering the kernel and coming back.
+/// Work of entering the kernel and returning.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,12 +11,12 @@
 namespace known_effects {
 namespace {
 
-/// An item asks for the parent's id, which the C library never answers by itself.
+/// An item asks for the parent's id, which the C library never caches.
 class SystemCalls {
    public:
     static constexpr std::int64_t baseItems = 1'000;
 
-    // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as every other work
+    // NOLINTNEXTLINE(readability-convert-member-functions-to-static): like every other work
     std::uint64_t doItems(std::int64_t items) {
         std::uint64_t sum = 0;
         for (std::int64_t item = 0; item < items; ++item) {

@@ -21,7 +21,7 @@ std::uint64_t sumOfCharacters(std::string_view text) {
     return std::accumulate(text.begin(), text.end(), std::uint64_t{0});
 }
 
-/// An item writes a double with six digits behind the point and an exponent.
+/// An item writes a double with six digits after the point and an exponent.
 class FormatNumbers {
    public:
     static constexpr std::int64_t baseItems = 2'000;

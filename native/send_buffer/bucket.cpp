@@ -7,7 +7,8 @@
 namespace send_buffer {
 namespace {
 
-/// What a document takes, its key and the map's own memory roughly included, so that empty documents count too.
+/// Returns the memory of a document. It includes the key and roughly the map's own memory, so that empty documents
+/// count too.
 std::size_t footprint(const std::string& key, const Document& document) {
     constexpr std::size_t perDocument = 256;
     return std::accumulate(document.xattrs.begin(), document.xattrs.end(),
@@ -21,7 +22,7 @@ Status Bucket::setBody(const std::string& key, ByteView body, std::uint32_t flag
     const std::lock_guard lock{mutex_};
     const auto known = documents_.find(key);
     Xattrs xattrs = known == documents_.end() ? Xattrs{} : known->second.xattrs;
-    // Asked before the body is copied.
+    // Checked before the body is copied.
     if (!isWithin(limits_, body.size(), xattrs)) {
         return Status::TooBig;
     }

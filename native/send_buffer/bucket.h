@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The server's documents, kept within their limits.
+/// The server's documents, which are kept within their limits.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct Document {
     Bytes body;
     Xattrs xattrs;
     std::uint32_t flags = 0;
-    /// `raw` or `json`: bodies are kept uncompressed, and xattrs apart from them.
+    /// `raw` or `json`, because bodies are kept uncompressed and without xattrs.
     std::uint8_t datatype = datatype::raw;
 };
 
-/// May be used by any number of threads.
+/// A bucket that any number of threads may use.
 class Bucket {
    public:
     explicit Bucket(Limits limits) : limits_{limits} {}
 
-    /// Sets a document's body, and leaves its xattrs as they are. TooBig or OutOfMemory change nothing.
+    /// Sets a document's body and keeps its xattrs. If it returns TooBig or OutOfMemory, nothing has changed.
     Status setBody(const std::string& key, ByteView body, std::uint32_t flags, std::uint8_t datatype);
 
     /// Sets a whole document.
     Status set(const std::string& key, Document document);
 
-    /// Adds an xattr to a document or changes it. KeyNotFound if there is no such document.
+    /// Adds an xattr to a document, or changes it. Returns KeyNotFound if there is no such document.
     Status upsertXattr(const std::string& key, Xattr xattr);
 
     [[nodiscard]] std::optional<Document> find(const std::string& key) const;

@@ -21,7 +21,7 @@ class BucketTest : public testing::Test {
     Bucket bucket{smallBucket};
 };
 
-TEST_F(BucketTest, KeepsWhatItWasGiven) {
+TEST_F(BucketTest, KeepsADocument) {
     const Document document{.body = copyOf("body"), .xattrs = {{"a", bytes({1})}}, .flags = 7, .datatype = 1};
     ASSERT_EQ(bucket.set("key", document), Status::Success);
 
@@ -49,7 +49,7 @@ TEST_F(BucketTest, AWholeDocumentReplacesTheXattrs) {
 }
 
 TEST_F(BucketTest, ABodyTooManyForTheXattrsThatStayIsRefusedAndChangesNothing) {
-    // Takes 4 + 1 + 1 + 14 + 1 bytes.
+    // Its size is 4 + 1 + 1 + 14 + 1 bytes.
     ASSERT_EQ(bucket.set("key", {.body = {}, .xattrs = {{"a", Bytes(13)}}}), Status::Success);
 
     EXPECT_EQ(setBody("key", 981), Status::TooBig);
@@ -84,7 +84,7 @@ TEST_F(BucketTest, AllDocumentsTogetherAreLimited) {
     EXPECT_FALSE(bucket.find("three").has_value());
 }
 
-TEST_F(BucketTest, ReplacingADocumentGivesItsRoomBack) {
+TEST_F(BucketTest, ReplacingADocumentFreesItsRoom) {
     for (int round = 0; round < 10; ++round) {
         ASSERT_EQ(setBody("one", 1000), Status::Success);
     }

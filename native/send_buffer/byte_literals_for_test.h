@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Short ways for tests to write bytes down.
+/// Short forms for tests to write bytes.
 #pragma once
 
 #include <initializer_list>

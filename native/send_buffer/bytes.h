@@ -16,15 +16,15 @@ using ByteView = std::span<const std::byte>;
 
 inline ByteView viewOf(std::string_view text) { return std::as_bytes(std::span{text}); }
 
-/// The same bytes as characters, for functions that take those.
+/// Returns the same bytes as characters, for functions that take those.
 inline std::string_view textOf(ByteView bytes) {
     return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
 }
 
 inline void append(Bytes& to, ByteView more) { to.insert(to.end(), more.begin(), more.end()); }
 
-/// Room for many bytes that is not touched before something is put into it. Filling 20 MiB with zeros first would be a
-/// noticeable part of what the suite measures, most of all under a sanitizer.
+/// Uninitialised memory for many bytes. Filling 20 MiB with zeros first would be a noticeable part of what the suite
+/// measures, most of all under a sanitizer.
 class RawBuffer {
    public:
     RawBuffer() = default;

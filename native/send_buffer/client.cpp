@@ -27,7 +27,7 @@ Reply Client::receive() {
     const Header& header = reply.header;
     if (header.magic != static_cast<std::uint8_t>(Magic::Response) || header.bodyLength > Limits{}.packet ||
         std::size_t{header.extrasLength} + header.keyLength > header.bodyLength) {
-        throw std::runtime_error{"the server's answer is none"};
+        throw std::runtime_error{"the server's answer is malformed"};
     }
     reply.body.resize(header.bodyLength);
     if (!receiveAll(socket_, reply.body)) {

@@ -17,7 +17,7 @@
 
 namespace send_buffer {
 
-/// An answer, in a buffer of its own.
+/// An answer with a buffer of its own.
 struct Reply {
     Header header;
     Bytes body;
@@ -29,7 +29,7 @@ struct Reply {
     }
 };
 
-/// Throws std::runtime_error if the connection ends or speaks nonsense.
+/// A client that throws std::runtime_error if the connection ends or an answer is malformed.
 class Client {
    public:
     Client(Socket socket, std::unique_ptr<Sender> sender);
@@ -37,13 +37,13 @@ class Client {
     Reply exchange(const EncodedRequest& request);
     Reply receive();
 
-    /// The features that the server granted.
+    /// Negotiates features and returns those that the server granted.
     std::vector<Feature> hello(std::string_view agent, std::span<const Feature> features);
 
-    /// How often the server answered so, to anyone.
+    /// Returns how often the server answered with this status, to all clients together.
     std::uint64_t responseCount(Status status);
 
-    /// Nothing if there is no such document.
+    /// Returns the document, or nothing if there is none.
     std::optional<Bytes> get(std::string_view key);
 
    private:

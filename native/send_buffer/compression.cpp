@@ -27,7 +27,7 @@ Decompressed decompressWithin(std::size_t limit, ByteView compressed) {
     if (length > limit) {
         return {.status = Status::TooBig, .plain = {}};
     }
-    // Before anything is allocated: a few bytes may say to be many.
+    // Checked before memory is allocated, because a few bytes may claim to be many.
     if (!snappy::IsValidCompressedBuffer(text.data(), text.size())) {
         return {.status = Status::Invalid, .plain = {}};
     }

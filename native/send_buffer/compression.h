@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Snappy, as values of datatype `snappy` are compressed.
+/// Compression of values with snappy, for the datatype `snappy`.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace send_buffer {
 Bytes compress(ByteView plain);
 
 struct Decompressed {
-    /// Success, Invalid if it is not snappy, TooBig if it says to be longer than the limit: then nothing was allocated.
+    /// Success; Invalid if it is not snappy; TooBig if it claims to be longer than the limit, in which case nothing was
+    /// allocated.
     Status status = Status::Success;
     RawBuffer plain;
 };

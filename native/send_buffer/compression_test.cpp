@@ -30,8 +30,8 @@ TEST(CompressionTest, ExactlyTheLimitIsAllowed) {
     EXPECT_EQ(decompressWithin(999, compressed).status, Status::TooBig);
 }
 
-TEST(CompressionTest, ABombIsRefusedWithoutRoomForIt) {
-    // Says to be 4 GiB.
+TEST(CompressionTest, ABombIsRefusedBeforeMemoryIsAllocated) {
+    // Claims to be 4 GiB.
     const Bytes bomb = bytes({0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 'a'});
 
     const auto result = decompressWithin(1000, bomb);
@@ -40,15 +40,15 @@ TEST(CompressionTest, ABombIsRefusedWithoutRoomForIt) {
     EXPECT_EQ(result.plain.capacity(), 0U);
 }
 
-TEST(CompressionTest, WhatSaysToBeLongButIsNotGetsNoRoom) {
-    // Says to be 900 bytes and has one.
+TEST(CompressionTest, AFalseLengthAllocatesNothing) {
+    // Claims to be 900 bytes, but has one.
     const auto result = decompressWithin(1000, bytes({0x84, 0x07, 0x00, 'a'}));
 
     EXPECT_EQ(result.status, Status::Invalid);
     EXPECT_EQ(result.plain.capacity(), 0U);
 }
 
-TEST(CompressionTest, WhatIsNotCompressedIsRefused) {
+TEST(CompressionTest, UncompressedBytesAreRefused) {
     EXPECT_EQ(decompressWithin(1000, viewOf("plain text")).status, Status::Invalid);
     EXPECT_EQ(decompressWithin(1000, {}).status, Status::Invalid);
 }

@@ -13,7 +13,7 @@ void Connection::serve() {
         while (serveOne()) {
         }
     } catch (const std::system_error&) {
-        // The client left before it had its answer.
+        // The client disconnected before it had its answer.
     }
 }
 
@@ -29,8 +29,8 @@ bool Connection::serveOne() {
     if (header.bodyLength > buffer_.capacity()) {
         return refuse(header, Status::TooBig);
     }
-    // Even of a packet that will be refused the body is received: the client is still sending it, and the next packet
-    // begins behind it.
+    // The body is received even if the packet will be refused: the client is still sending it, and the next packet
+    // follows it.
     const auto body = buffer_.first(header.bodyLength);
     if (!receiveAll(socket_, body)) {
         return false;

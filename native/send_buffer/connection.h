@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Serves one client: receives packets whole, and sends what its session answers.
+/// The connection to one client: receives whole packets and sends the answers of its session.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace send_buffer {
 
-/// Sees the header and the body of each packet before it is answered.
+/// Called with the header and the body of each packet, before the packet is answered.
 using PacketObserver = std::function<void(ByteView header, ByteView body)>;
 
 class Connection {
    public:
-    /// All of it must outlive the connection.
+    /// The arguments must outlive the connection.
     Connection(const Socket& socket, const Limits& limits, Bucket& bucket, ResponseCounts& counts,
                const PacketObserver& observer)
         : socket_{socket},
@@ -27,13 +27,15 @@ class Connection {
           buffer_{limits.packet},
           session_{limits, bucket, counts} {}
 
-    /// Returns when the client went away, was shut down, or could not be understood any more.
+    /// Serves until the client disconnects, the connection is shut down, or the client's bytes cannot be parsed any
+    /// more.
     void serve();
 
    private:
-    /// False if the connection cannot go on.
+    /// Returns false if the connection cannot continue.
     bool serveOne();
-    /// For what is no packet or too long for one: the client hears why, and is left.
+    /// Answers bytes that are not a packet, or announce one that is too long. The client gets the reason, and the
+    /// connection ends.
     bool refuse(const Header& header, Status status);
     void sendResponse(const Header& header, const Response& response) const;
 

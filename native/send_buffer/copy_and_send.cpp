@@ -7,8 +7,8 @@
 namespace send_buffer {
 
 void CopyAndSend::send(const Wire& wire, const EncodedRequest& request) const {
-    // Byte by byte into a vector that grows as it must, with no reserve(): this is the system under benchmark. A
-    // sanitizer looks at each of these accesses, but at a whole block of memcpy() only once.
+    // Copies byte by byte into a vector that grows as needed, without reserve(), because this is the code under
+    // benchmark. A sanitizer checks each of these accesses, but a memcpy() of the whole block only once.
     Bytes frame;
     const auto end = std::back_inserter(frame);
     std::copy(request.head.begin(), request.head.end(), end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `copy_and_send`: all chunks are copied into one frame, which is sent.
+/// Variant `copy_and_send`: copies all chunks into one frame and sends that.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace send_buffer {
 
-/// One call as long as the socket has room, at the price of a copy of everything.
+/// Makes one call if the socket has room, at the price of a copy of everything.
 class CopyAndSend : public Sender {
    public:
     static constexpr std::string_view variant = "copy_and_send";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents beyond the limit are refused, whichever way they get there. The times that these tests print are a
-/// measurement: most of them is spent sending 20 MiB.
+/// Refusal of documents beyond the limit, whichever way they arrive. The times that these tests print are a
+/// measurement: the tests spend most of them on sending 20 MiB.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class GetSetTest : public testing::TestWithParam<JsonSupport> {
         ASSERT_EQ(client.hello("GetSetTest", features), features);
     }
 
-    /// Sends a SET of a body, or of a document that brings its xattrs, and returns the answer.
+    /// Sends a SET of a body, or of a document with its xattrs, and returns the answer.
     Status set(const std::string& body, Compression compression, const std::optional<Xattrs>& xattrs = std::nullopt) {
         const Bytes section = xattrs ? encodeXattrs(*xattrs) : Bytes{};
         std::uint8_t type = xattrs ? datatype::xattr : datatype::raw;
@@ -71,16 +71,16 @@ class GetSetTest : public testing::TestWithParam<JsonSupport> {
         const Xattr user{.name = "user", .value = Bytes(200, std::byte{'u'})};
         ASSERT_EQ(set(std::string(1024, 'a'), compression, Xattrs{user}), Status::Success);
 
-        // The user xattr stays, and counts towards the document's size.
+        // The user xattr remains, and counts towards the document's size.
         expectRefused(limits.document - 10, compression);
 
-        // A system xattr does not.
+        // A system xattr does not count.
         const Bytes small(100, std::byte{'s'});
         ASSERT_EQ(client.exchange(encodeXattrUpsert(key, "_sync", small)).status(), Status::Success);
         const std::string body(limits.document - 250, 'a');
         EXPECT_EQ(set(body, compression), Status::Success);
 
-        // What exceeds the system xattrs' own room does again.
+        // The part that exceeds the system xattrs' own room counts again.
         const Xattr large{.name = "_sync", .value = Bytes(limits.systemXattrs + 10, std::byte{'s'})};
         ASSERT_EQ(set(body, compression, Xattrs{large}), Status::Success);
         expectRefused(limits.document, compression);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much a client may ask of the server.
+/// Limits for the requests of a client.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,16 @@
 namespace send_buffer {
 
 struct Limits {
-    /// Of a document: its body, its user xattrs, and what its system xattrs need beyond their own room.
+    /// The size of a document: its body, its user xattrs, and the part of its system xattrs that exceeds their own
+    /// room.
     std::size_t document = std::size_t{20} << 20U;
-    /// The room that system xattrs have to themselves.
+    /// The room that is reserved for system xattrs.
     std::size_t systemXattrs = std::size_t{1} << 20U;
     std::size_t xattrsPerDocument = 64;
-    /// Of a packet without its header, and of a value when it is decompressed. A connection has room for both, and now
-    /// and then for copies of a document.
+    /// The size of a packet without its header, and of a decompressed value. A connection needs memory for both, and at
+    /// times for copies of a document.
     std::size_t packet = std::size_t{30} << 20U;
-    /// Of all documents together.
+    /// The size of all documents together.
     std::size_t bucket = std::size_t{128} << 20U;
     std::size_t connections = 16;
 };

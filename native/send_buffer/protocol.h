@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The memcached binary protocol, as far as this workload speaks it.
+/// The memcached binary protocol, as far as this workload uses it.
 ///
 /// A packet is a header of 24 bytes, then extras, key and value; integers are big endian.
 #pragma once
@@ -21,7 +21,7 @@ enum class Opcode : std::uint8_t {
     Set = 0x01,
     Stat = 0x10,
     Hello = 0x1f,
-    /// A SET whose value may begin with xattrs; it replaces those of the document.
+    /// A SET whose value may begin with xattrs, which replace those of the document.
     SetWithMeta = 0xa2,
     SubdocDictUpsert = 0xc8,
 };
@@ -37,10 +37,10 @@ enum class Status : std::uint16_t {
     OutOfMemory = 0x82,
 };
 
-/// What a client asks for with HELLO.
+/// A feature that a client requests with HELLO.
 enum class Feature : std::uint16_t { Xattr = 0x06, Snappy = 0x0a, Json = 0x0b };
 
-/// Bits that say how to read a value.
+/// Bits for the encoding of a value.
 namespace datatype {
 constexpr std::uint8_t raw = 0x00;
 constexpr std::uint8_t json = 0x01;
@@ -48,7 +48,7 @@ constexpr std::uint8_t snappy = 0x02;
 constexpr std::uint8_t xattr = 0x04;
 }  // namespace datatype
 
-/// The flag of a sub-document command whose path names an xattr.
+/// The flag of a sub-document command whose path is the name of an xattr.
 constexpr std::uint8_t subdocXattrPath = 0x04;
 
 constexpr std::size_t maxKeyLength = 250;
@@ -61,9 +61,9 @@ struct Header {
     std::uint16_t keyLength = 0;
     std::uint8_t extrasLength = 0;
     std::uint8_t datatype = datatype::raw;
-    /// A request's vbucket, a response's status.
+    /// A request's vbucket, or a response's status.
     std::uint16_t vbucketOrStatus = 0;
-    /// Extras, key and value together.
+    /// The length of extras, key and value together.
     std::uint32_t bodyLength = 0;
     std::uint32_t opaque = 0;
     std::uint64_t cas = 0;
@@ -75,7 +75,7 @@ struct Header {
 void appendHeader(Bytes& to, const Header& header);
 Header decodeHeader(std::span<const std::byte, Header::size> bytes);
 
-/// A whole packet, whose parts point into the buffer that it was received in.
+/// A whole packet, whose parts point into the buffer in which it was received.
 struct Packet {
     Header header;
     ByteView extras;
@@ -83,7 +83,7 @@ struct Packet {
     ByteView value;
 };
 
-/// Cuts a body of `header.bodyLength` bytes into its parts; nothing if they are longer than the whole.
+/// Splits a body of `header.bodyLength` bytes into its parts; returns nothing if they are longer than the whole.
 std::optional<Packet> splitBody(const Header& header, ByteView body);
 
 template <std::unsigned_integral Integer>
@@ -93,7 +93,7 @@ void appendInteger(Bytes& to, Integer value) {
     }
 }
 
-/// The first bytes as a number; there must be enough.
+/// Reads a number from the first bytes; there must be enough of them.
 template <std::unsigned_integral Integer>
 Integer readInteger(ByteView from) {
     Integer value = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Checks that what the selected sender sends is what the server receives, before it is timed.
+/// Reference checks that the selected sender must pass before it is timed.
 #pragma once
 
 #include "harness/checked_benchmark.h"
@@ -7,14 +7,14 @@
 
 namespace send_buffer {
 
-/// The packet as one block, which is what must arrive however it was sent.
+/// Returns the packet as one block, as it must arrive however it is sent.
 Bytes referencePacket(const EncodedRequest& request);
 
-/// Compares what arrived and what was answered with the reference.
+/// Compares the received bytes and the answer with the reference.
 benchgate::Mismatch compareWithReference(const EncodedRequest& request, ByteView received, Status expected,
                                          Status answered);
 
-/// Sends a SET of each measured size.
+/// Checks a SET of each measured size.
 template <typename Transport>
 benchgate::Mismatch checkSets(int /*threads*/) {
     for (const std::size_t size : measuredSizes) {
@@ -24,7 +24,7 @@ benchgate::Mismatch checkSets(int /*threads*/) {
                                       append(received, body);
                                   }};
         const Status answered = world.client.exchange(world.request).status();
-        // The server has received before it answers, and receives no more until it is asked again.
+        // The server has received everything before it answers, and receives nothing more until the next request.
         if (auto mismatch = compareWithReference(world.request, received, world.expected, answered)) {
             return mismatch;
         }

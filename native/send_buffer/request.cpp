@@ -12,7 +12,7 @@ std::size_t sizeOf(const std::vector<ByteView>& values) {
                            [](std::size_t sum, ByteView value) { return sum + value.size(); });
 }
 
-/// `ownValue` goes into the head, `values` stay where they are.
+/// Encodes a request: `ownValue` becomes part of the head, `values` stay where they are.
 EncodedRequest encode(Opcode opcode, std::uint8_t datatype, ByteView extras, std::string_view key,
                       std::vector<ByteView> values, ByteView ownValue = {}) {
     const std::size_t bodyLength = extras.size() + key.size() + ownValue.size() + sizeOf(values);

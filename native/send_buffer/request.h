@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Encodes a client's requests without copying their values.
+/// The encoding of a client's requests, without copies of their values.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@
 
 namespace send_buffer {
 
-/// A packet in chunks: its own bytes, then the value's, which stay where the caller has them.
+/// A packet in chunks: its own bytes, then the value's, which stay in the caller's memory.
 struct EncodedRequest {
-    /// Header, extras and key; of HELLO the list of features too.
+    /// Header, extras and key; for HELLO also the list of features.
     Bytes head;
     std::vector<ByteView> values;
 };
 
-/// The number of bytes on the wire.
+/// Returns the number of bytes on the wire.
 std::size_t encodedSize(const EncodedRequest& request);
 
 EncodedRequest encodeHello(std::string_view agent, std::span<const Feature> features);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Encodes the server's answers and counts them.
+/// The server's answers: their encoding, and how many there were of each status.
 #pragma once
 
 #include <array>
@@ -23,12 +23,12 @@ struct Response {
 
 Bytes encodeResponse(const Header& request, const Response& response);
 
-/// How often each status was answered. May be used by any number of threads.
+/// How often the server answered with each status. Any number of threads may use it.
 class ResponseCounts {
    public:
     void add(Status status);
     [[nodiscard]] std::uint64_t of(Status status) const;
-    /// Every status that can be answered, with its count.
+    /// Returns every status with its count.
     [[nodiscard]] std::vector<std::pair<Status, std::uint64_t>> all() const;
 
    private:

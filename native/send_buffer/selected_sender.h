@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which variant the suite measures: the one line to change.
+/// The variant that the suite measures: the one line to change.
 #pragma once
 
 #include "send_buffer/copy_and_send.h"

@@ -17,7 +17,7 @@ iovec chunkOf(ByteView bytes) {
     return chunk;
 }
 
-/// A list of our own, to be used up by partial sends.
+/// Builds a list that partial sends may change.
 std::vector<iovec> chunksOf(const EncodedRequest& request) {
     std::vector<iovec> chunks{chunkOf(request.head)};
     chunks.reserve(1 + request.values.size());
@@ -29,7 +29,8 @@ std::vector<iovec> chunksOf(const EncodedRequest& request) {
     return chunks;
 }
 
-/// What is left after `taken` bytes: without the chunks that went whole, the first one shortened.
+/// Returns the chunks that are left after `taken` bytes: without those that were sent whole, and with the first one
+/// shortened.
 std::span<iovec> skip(std::span<iovec> chunks, std::size_t taken) {
     while (!chunks.empty() && taken >= chunks.front().iov_len) {
         taken -= chunks.front().iov_len;
@@ -49,7 +50,7 @@ void SendMessage::send(const Wire& wire, const EncodedRequest& request) const {
     auto chunks = chunksOf(request);
     std::span<iovec> left{chunks};
     while (!left.empty()) {
-        // The system refuses longer lists.
+        // The system rejects longer lists.
         const auto now = left.first(std::min<std::size_t>(left.size(), IOV_MAX));
         left = skip(left, bytesTaken(wire, wire.sendMessage(now)));
     }

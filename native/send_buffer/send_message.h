@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `sendmsg`: the system gathers the chunks from where they are.
+/// Variant `sendmsg`: the system gathers the chunks from the caller's memory.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace send_buffer {
 
-/// One call as long as the socket has room, and no copy.
+/// Makes one call if the socket has room, and no copy.
 class SendMessage : public Sender {
    public:
     static constexpr std::string_view variant = "sendmsg";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Variant `send_per_chunk`: a call of send() for each chunk.
+/// Variant `send_per_chunk`: one call of send() for each chunk.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace send_buffer {
 
-/// Nothing is copied, but the peer gets the head alone, wakes up for it, and waits again.
+/// Copies nothing, but the peer receives the head alone, wakes up for it, and waits again.
 class SendPerChunk : public Sender {
    public:
     static constexpr std::string_view variant = "send_per_chunk";

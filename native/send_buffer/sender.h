@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How a client puts a request on the wire: the seam between the variants.
+/// The interface of the variants: how a client sends a request.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ class Sender {
     Sender(Sender&&) = delete;
     Sender& operator=(Sender&&) = delete;
 
-    /// Returns when the wire took every byte; throws std::system_error if it broke.
+    /// Sends the request. Returns when the wire has taken every byte; throws std::system_error if the wire broke.
     virtual void send(const Wire& wire, const EncodedRequest& request) const = 0;
 };
 
-/// Makes the selected variant without telling its type.
+/// Makes a sender of the selected variant. Only this function's source includes the selected type.
 std::unique_ptr<Sender> makeSender();
 
-/// The selected variant's name in results.
+/// Returns the selected variant's name in results.
 std::string_view senderVariant();
 
 }  // namespace send_buffer

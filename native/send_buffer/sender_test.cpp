@@ -23,7 +23,7 @@ namespace {
 /// Header, extras and a key of four characters.
 constexpr std::size_t headSize = 36;
 
-/// Takes at most some bytes per call, and fails in the way that was planned for each call.
+/// A wire that takes a limited number of bytes per call, and fails in the calls that are planned to fail.
 class NarrowWire {
    public:
     explicit NarrowWire(std::size_t most, std::deque<int> errors = {}) : most_{most}, errors_{std::move(errors)} {}

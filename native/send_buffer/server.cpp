@@ -16,7 +16,7 @@ Server::Server(ServerOptions options)
 Server::~Server() {
     listener_.shutDown();
     acceptor_.join();
-    // From here on nobody else touches the list.
+    // From here on no other thread uses the list.
     for (Served& served : served_) {
         served.socket.shutDown();
         served.thread.join();
@@ -49,7 +49,7 @@ void Server::startServing(Socket client) {
     try {
         served.thread = std::thread{[this, &served] { serve(served); }};
     } catch (const std::system_error&) {
-        served_.pop_back();  // no thread to be had: the client sees its connection end
+        served_.pop_back();  // no thread was available: the client's connection ends
     }
 }
 
@@ -58,9 +58,10 @@ void Server::serve(Served& served) {
         options_.prepareThread();
     }
     Connection{served.socket, options_.limits, bucket_, counts_, options_.observer}.serve();
-    // So that the client sees the end now, not when the socket is closed.
+    // Lets the client see the end now, and not only when the socket is closed.
     served.socket.finishSending();
-    // A client that still sends what was refused would wait for ever for someone to take it, and never read why.
+    // A client that is still sending a refused packet would otherwise wait for ever for the server to read it, and
+    // never read the answer.
     discardIncoming(served.socket);
     served.isOver = true;
 }

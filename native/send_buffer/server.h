@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A small memcached server within this process, for one test or benchmark.
+/// A small memcached server inside this process, for one test or benchmark.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,18 @@ namespace send_buffer {
 
 struct ServerOptions {
     Limits limits = {};
-    /// Called by the connection's thread.
+    /// Runs on the connection's thread.
     PacketObserver observer = {};
-    /// The first thing that each connection's thread does.
+    /// The first function that each connection's thread runs.
     std::function<void()> prepareThread = {};
 };
 
-/// Listens on IPv4 loopback from when it is made until it is destroyed. A thread accepts, and each connection has its
-/// own; a client too many is turned away.
+/// A server that listens on IPv4 loopback during its lifetime. One thread accepts clients, and each connection has its
+/// own thread. Clients beyond the limit are rejected.
 class Server {
    public:
     explicit Server(ServerOptions options = {});
-    /// Breaks off all connections and waits for their threads.
+    /// Ends all connections and waits for their threads.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -39,7 +39,7 @@ class Server {
 
     [[nodiscard]] std::uint16_t port() const { return port_; }
 
-    /// The other end of a socketpair that the server serves too.
+    /// Returns the other end of a socketpair that the server serves too.
     Socket connectPair();
 
    private:
@@ -67,7 +67,7 @@ class Server {
     std::thread acceptor_;
 };
 
-/// The ways to reach the server that are measured.
+/// The measured ways to connect to the server.
 struct Loopback {
     static Socket connect(Server& server) { return connectToLoopback(server.port()); }
 };

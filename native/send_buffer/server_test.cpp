@@ -108,9 +108,9 @@ TYPED_TEST(ServerTest, AnEndlessBodyIsAnsweredAndTheConnectionClosed) {
     EXPECT_TRUE(this->hasEnded(raw));
 }
 
-TYPED_TEST(ServerTest, AClientHearsThatItsPacketIsTooLongThoughItSendsAllOfItFirst) {
+TYPED_TEST(ServerTest, AClientThatSendsAllOfATooLongPacketGetsTheAnswer) {
     Client client = this->connect();
-    // More than sockets take while nobody reads.
+    // More than sockets can hold while nobody reads.
     const std::string value(std::size_t{20} << 20U, 'a');
 
     EXPECT_EQ(client.exchange(encodeSet("key", {viewOf(value)}, datatype::raw)).status(), Status::TooBig);
@@ -164,18 +164,18 @@ TYPED_TEST(ServerTest, ServesClientsAtTheSameTime) {
     EXPECT_EQ(this->connect().responseCount(Status::Success), std::uint64_t{2} * clients * rounds);
 }
 
-TYPED_TEST(ServerTest, AClientTooManyIsTurnedAway) {
+TYPED_TEST(ServerTest, AClientBeyondTheLimitIsRejected) {
     std::vector<Client> served;
     while (served.size() < smallServer.connections) {
         served.push_back(this->connect());
-        // Answered, hence counted.
+        // It was answered, so it is counted.
         served.back().get("key");
     }
 
     EXPECT_TRUE(this->hasEnded(this->connectRaw()));
 }
 
-TYPED_TEST(ServerTest, AClientThatLeftMakesRoom) {
+TYPED_TEST(ServerTest, ADisconnectedClientMakesRoom) {
     for (std::size_t past = 0; past < 3 * smallServer.connections; ++past) {
         const Socket raw = this->connectRaw();
         raw.finishSending();

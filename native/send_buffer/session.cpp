@@ -144,7 +144,7 @@ std::vector<Response> Session::stat(const Packet& request) const {
         responses.push_back({.key = bytesOf(std::to_string(static_cast<std::uint16_t>(status))),
                              .value = bytesOf(std::to_string(count))});
     }
-    // An empty one ends the list.
+    // An empty response ends the list.
     responses.emplace_back();
     return responses;
 }

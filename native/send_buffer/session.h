@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a client's requests do, without any socket: one session per connection.
+/// The processing of a client's requests, without any socket: one session per connection.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 
 namespace send_buffer {
 
-/// Knows what its client negotiated. Nothing that a client sends makes it fail, or take more than Limits::packet for a
-/// request's value.
+/// A session, which knows the features that its client negotiated. No request can make it fail, or use more than
+/// Limits::packet for the request's value.
 class Session {
    public:
     Session(const Limits& limits, Bucket& bucket, ResponseCounts& counts)
         : limits_{limits}, bucket_{bucket}, counts_{counts} {}
 
-    /// Answers a request, in one packet but for STAT, and counts what it answered.
+    /// Answers a request, with one packet except for STAT, and counts the answer's status.
     std::vector<Response> answer(const Packet& request);
 
    private:
-    /// A value as it was before it was compressed.
+    /// A decompressed value.
     struct PlainValue {
         Status status = Status::Success;
         RawBuffer decompressed;
@@ -42,7 +42,7 @@ class Session {
     Response upsertXattr(const Packet& request);
     [[nodiscard]] std::vector<Response> stat(const Packet& request) const;
 
-    /// Whether every bit of the datatype was negotiated.
+    /// Returns whether every bit of the datatype was negotiated.
     [[nodiscard]] bool understands(std::uint8_t datatype) const;
     [[nodiscard]] PlainValue plainValueOf(const Packet& request) const;
 

@@ -68,7 +68,7 @@ TEST_F(SessionTest, ADocumentIsReadBackWithItsFlagsAndDatatype) {
     EXPECT_EQ(response.datatype, datatype::json);
 }
 
-TEST_F(SessionTest, WhatIsNotThereIsNotFound) {
+TEST_F(SessionTest, AMissingDocumentIsNotFound) {
     EXPECT_EQ(ask(encodeGet("key")).status, Status::KeyNotFound);
     EXPECT_EQ(ask(encodeXattrUpsert("key", "a", viewOf("1"))).status, Status::KeyNotFound);
 }
@@ -104,15 +104,15 @@ TEST_F(SessionTest, ABombIsTooBig) {
     EXPECT_EQ(set(bytes({0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 'a'}), datatype::snappy), Status::TooBig);
 }
 
-TEST_F(SessionTest, AValueThatIsNotCompressedThoughItSaysSoIsInvalid) {
+TEST_F(SessionTest, AnUncompressedValueMarkedAsCompressedIsInvalid) {
     EXPECT_EQ(set(viewOf("plain text"), datatype::snappy), Status::Invalid);
 }
 
-TEST_F(SessionTest, APlainSetBringsNoXattrs) {
+TEST_F(SessionTest, APlainSetCannotSetXattrs) {
     EXPECT_EQ(set(encodeXattrs({{"a", bytes({1})}}), datatype::xattr), Status::Invalid);
 }
 
-TEST_F(SessionTest, ASetWithMetaBringsXattrsAndBody) {
+TEST_F(SessionTest, ASetWithMetaSetsXattrsAndBody) {
     const Bytes section = encodeXattrs({{"a", bytes({1})}});
     ASSERT_EQ(ask(encodeSetWithMeta("key", {section, viewOf(body)}, datatype::xattr)).status, Status::Success);
 
@@ -163,14 +163,14 @@ TEST_F(SessionTest, KeysHaveOneTo250Characters) {
     EXPECT_EQ(ask(encodeSet(std::string(251, 'k'), {}, datatype::raw)).status, Status::Invalid);
 }
 
-TEST_F(SessionTest, AnOpcodeThatNobodyKnowsIsAnswered) {
+TEST_F(SessionTest, AnUnknownOpcodeIsAnswered) {
     auto request = encodeGet("key");
     request.head[1] = std::byte{0x77};
 
     EXPECT_EQ(ask(request).status, Status::UnknownCommand);
 }
 
-TEST_F(SessionTest, StatTellsHowOftenEachStatusWasAnswered) {
+TEST_F(SessionTest, StatReportsHowOftenEachStatusWasAnswered) {
     set(viewOf(std::string(1001, 'a')), datatype::raw);
     const auto responses = askForAll(encodeStat("responses"));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The suite `send_buffer`: one client sends a SET and waits for the answer, over and over.
+/// The suite `send_buffer`: one client sends a SET and waits for the answer, again and again.
 #include <string>
 
 #include "harness/checked_benchmark.h"

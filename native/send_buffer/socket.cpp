@@ -34,7 +34,7 @@ Socket tcpSocket() {
     return Socket{successOf(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "cannot make a socket")};
 }
 
-/// The same for every variant: what is sent leaves at once.
+/// Sends each packet at once, for every variant.
 void sendWithoutDelay(const Socket& socket) {
     const int on = 1;
     successOf(::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "cannot set TCP_NODELAY");
@@ -42,7 +42,7 @@ void sendWithoutDelay(const Socket& socket) {
 
 void shutDownIfOpen(int descriptor, int direction) {
     if (descriptor >= 0) {
-        // Fails only if it is not connected any more.
+        // Fails only if the socket is not connected any more.
         ::shutdown(descriptor, direction);
     }
 }

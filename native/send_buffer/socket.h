@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sockets of this machine, closed when they go out of scope.
+/// Sockets within this machine, which are closed when they go out of scope.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ class Socket {
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
-    /// Ends both directions: whoever reads or accepts on it, in whichever thread, returns.
+    /// Ends both directions: calls that read from it or accept on it return, in all threads.
     void shutDown() const;
 
-    /// Ends our direction: the peer reads what was sent, then the end.
+    /// Ends the sending direction: the peer reads the sent bytes, then the end.
     void finishSending() const;
 
    private:
     int descriptor_ = -1;
 };
 
-/// Two connected ends within this process.
+/// Returns two connected ends within this process.
 std::pair<Socket, Socket> socketPair();
 
 /// Listens on 127.0.0.1, on a port that the system chooses.
@@ -40,15 +40,15 @@ Socket listenOnLoopback();
 
 std::uint16_t portOf(const Socket& listener);
 
-/// The next client; an empty socket once the listener was shut down.
+/// Returns the next client, or an empty socket after the listener was shut down.
 Socket acceptOn(const Socket& listener);
 
 Socket connectToLoopback(std::uint16_t port);
 
-/// Fills all of `bytes`; false if the peer ended or broke the connection before.
+/// Fills all of `bytes`. Returns false if the peer ended or broke the connection before that.
 bool receiveAll(const Socket& socket, std::span<std::byte> bytes);
 
-/// Receives until the peer ended or broke the connection, and keeps nothing.
+/// Receives and discards bytes until the peer ends or breaks the connection.
 void discardIncoming(const Socket& socket);
 
 }  // namespace send_buffer

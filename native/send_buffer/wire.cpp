@@ -13,7 +13,7 @@ Wire wireOf(int socket) {
     return {.send = [socket](ByteView bytes) { return ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL); },
             .sendMessage =
                 [socket](std::span<iovec> chunks) {
-                    // By name: systems differ in the order of the members.
+                    // Set by name, because the order of the members differs between systems.
                     msghdr message{};
                     message.msg_iov = chunks.data();
                     message.msg_iovlen = chunks.size();
@@ -22,7 +22,7 @@ Wire wireOf(int socket) {
             .waitUntilWritable =
                 [socket] {
                     pollfd writable{.fd = socket, .events = POLLOUT, .revents = 0};
-                    // Whatever it says, the next call finds out more.
+                    // Its result does not matter: the next call reports any error.
                     ::poll(&writable, 1, -1);
                 }};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A server, and a client of it with a SET ready to be sent by the selected sender.
+/// The worlds of this suite: a server, and a client of it with a SET for the selected sender.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@
 
 namespace send_buffer {
 
-/// A small value, a large one, and the smallest that is refused.
+/// A small value, a large one, and the smallest one that is refused.
 constexpr std::array<std::size_t, 3> measuredSizes{1024, std::size_t{1} << 20U, Limits{}.document + 1};
 
 template <typename Transport>

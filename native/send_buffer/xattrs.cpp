@@ -17,7 +17,7 @@ auto findByName(Xattrs& xattrs, std::string_view name) {
     return std::find_if(xattrs.begin(), xattrs.end(), [name](const Xattr& xattr) { return xattr.name == name; });
 }
 
-/// Takes what the length in front says; nothing if there is less.
+/// Removes the part whose length stands at the front and returns it; nothing if there are fewer bytes.
 std::optional<ByteView> takeCounted(ByteView& from) {
     if (from.size() < lengthSize) {
         return std::nullopt;

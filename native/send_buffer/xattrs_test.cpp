@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most = 3;
 constexpr Limits smallDocument{.document = 1000, .systemXattrs = 100};
 
-/// One that takes `size` bytes in a section.
+/// Returns an xattr that has `size` bytes in a section.
 Xattr xattrOfSize(const std::string& name, std::size_t size) {
     return {.name = name, .value = Bytes(size - 4 - name.size() - 2, std::byte{'x'})};
 }
@@ -98,7 +98,7 @@ TEST(XattrsTest, SystemXattrsHaveRoomOfTheirOwn) {
     EXPECT_TRUE(isWithin(smallDocument, 1000, {xattrOfSize("_sync", 100)}));
 }
 
-TEST(XattrsTest, WhatExceedsTheSystemXattrsRoomCountsTowardsTheDocument) {
+TEST(XattrsTest, TheExcessOfSystemXattrsCountsTowardsTheDocument) {
     const Xattrs system{xattrOfSize("_sync", 60), xattrOfSize("_other", 50)};
 
     EXPECT_TRUE(isWithin(smallDocument, 990, system));
