@@ -1,11 +1,11 @@
-# Declares benchmark suites and unit tests with one call each, so that every target gets the same warnings and paths.
+# Functions that declare benchmark suites and unit tests, so that every target gets the same warnings and paths.
 
 include_guard(GLOBAL)
 
 set(_BENCHGATE_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 get_filename_component(_BENCHGATE_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 
-# What every target of this tree is compiled with.
+# The options that every target of this tree is compiled with.
 add_library(benchgate_compile_options INTERFACE)
 target_compile_features(benchgate_compile_options INTERFACE cxx_std_20)
 target_compile_options(
@@ -27,9 +27,9 @@ endfunction()
 
 # benchgate_suite(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [SMOKE_FILTER <regex>])
 #
-# A Google Benchmark program `<name>_benchmark` with the harness's main(), put directly into the build directory,
-# and the test `<name>_smoke`: every benchmark, or those that SMOKE_FILTER chooses, runs for an instant, none may report an
-# error.
+# A Google Benchmark program `<name>_benchmark` with the harness's main(), placed directly in the build directory, and
+# the test `<name>_smoke`. The test runs every benchmark that SMOKE_FILTER selects (by default all) for an instant, and
+# fails if one of them reports an error.
 function(benchgate_suite)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SMOKE_FILTER" "SOURCES;LIBRARIES")
   if(NOT arg_SMOKE_FILTER)
@@ -51,7 +51,7 @@ endfunction()
 
 # benchgate_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [TIMEOUT <seconds>] [RUN_SERIAL])
 #
-# A GoogleTest program `<name>_test`, one ctest; RUN_SERIAL if it wants the machine for itself.
+# A GoogleTest program `<name>_test`, which is one ctest. RUN_SERIAL makes ctest run it alone.
 function(benchgate_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES")
   if(NOT BUILD_TESTING)

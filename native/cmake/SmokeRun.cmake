@@ -1,5 +1,5 @@
-# Runs the benchmarks of PROGRAM that FILTER chooses for an instant, its stdout thrown away, and fails on a bad exit or on
-# an error row in RESULT.
+# Runs for an instant the benchmarks of PROGRAM that FILTER selects, and discards their stdout. Fails if the program
+# fails, or if RESULT has an error row.
 
 execute_process(
   COMMAND "${PROGRAM}" "--benchmark_filter=${FILTER}" --benchmark_min_time=0.001 "--benchmark_out=${RESULT}"
