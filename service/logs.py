@@ -1,4 +1,4 @@
-"""Logs as one JSON object a line: events with their facts, never text that could forge another line."""
+"""Logs: one JSON object per line, with an event and its values, so that no text can forge a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import structlog
 
 
 def log_as_json() -> None:
-    """Configure this process; called once by whoever starts it."""
+    """Configure the logs of this process; call it once at the start."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

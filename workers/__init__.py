@@ -1,1 +1,1 @@
-"""The Celery app, its tasks and the schedule: ways in that carry only ids."""
+"""The Celery app, its tasks and the schedule. Each task carries only an ID."""

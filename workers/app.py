@@ -1,4 +1,4 @@
-"""The Celery app; `benchgate worker --pool NAME` starts it for the control plane or a pool of machines."""
+"""The Celery app, which `benchgate worker --pool NAME` starts for the control plane or a pool of machines."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from service.config import MachineSettings
 from service.logs import log_as_json
 
 log_as_json()
-# Only what both planes share is read here: a machine worker has no other settings.
+# Only the settings that both planes share: a machine worker has no others.
 app = Celery("benchgate", broker=MachineSettings().redis_url or None)
 app.conf.update(
     task_default_queue=CONTROL_QUEUE,
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
-    task_acks_late=False,  # PostgreSQL decides what is to be repeated; a hint is spent once it is read
-    worker_prefetch_multiplier=1,  # a hint held back by a busy worker helps nobody
+    task_acks_late=False,  # PostgreSQL decides about repetitions, so a task message is used only once
+    worker_prefetch_multiplier=1,  # a busy worker must not hold tasks that another one could run
     worker_send_task_events=False,
-    worker_enable_remote_control=False,  # nothing but tasks reaches a worker through the broker
+    worker_enable_remote_control=False,  # the broker can send only tasks to a worker
     worker_hijack_root_logger=False,
-    worker_redirect_stdouts=False,  # our own lines stay as they are
+    worker_redirect_stdouts=False,  # Celery must not change Benchgate's log lines
     broker_connection_retry_on_startup=True,
-    broker_connection_max_retries=None,  # the broker may be away for long; work is in the database
+    broker_connection_max_retries=None,  # an outage of the broker may be long; the database has the work
     broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 30},
 )

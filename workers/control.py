@@ -1,4 +1,4 @@
-"""Control tasks: each takes one id and does what is due there, if anything."""
+"""The tasks of the control plane. Each takes the ID of an entity, and does nothing if no work is due."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ log = structlog.get_logger()
 
 @cache
 def control() -> Control:
-    """This process's control plane, made at its first use: never shared over a fork."""
+    """Build this process's control plane at its first use, because a fork must not share it."""
     return build_control(ControlSettings())
 
 
 def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
-    """Run a step unless it is being run; a failure is noted in the database, which decides what follows."""
+    """Run a step unless it is already running, and store a failure: the database decides about retries."""
     plane = control()
     try:
-        # A hint is sent again while a long step runs; it must not take a second worker.
+        # The schedule may publish a task again during a long step; it must not occupy a second worker.
         with plane.store.exclusive(f"{task}/{entity}") as is_ours:
             if not is_ours:
                 return
@@ -55,7 +55,7 @@ def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
 
 @app.task(name=Task.HANDLE_EVENT.celery_name)
 def handle_event_task(entity: int) -> None:
-    """Look at the change that an event hints at."""
+    """Look at the change that an event names."""
     plane = control()
     _step(Task.HANDLE_EVENT, entity, lambda: handle_event(plane.store, plane.server, entity))
 
@@ -86,8 +86,8 @@ def vote_task(entity: int) -> None:
 
 
 @app.task(name=Task.RUN_COMMENT_COMMANDS.celery_name)
-def obey_task(entity: int) -> None:
-    """Obey the commands of a message."""
+def run_comment_commands_task(entity: int) -> None:
+    """Run the commands of a comment."""
     plane = control()
     _step(
         Task.RUN_COMMENT_COMMANDS,
@@ -105,19 +105,19 @@ def deliver_task(entity: int) -> None:
 
 @app.task(name=Task.RECONCILE.celery_name)
 def reconcile_task(entity: int) -> None:
-    """Look which changes moved; 1: at every open one."""
+    """Reconcile updated changes; with ID 1, also all open changes."""
     plane = control()
 
     def work() -> None:
-        seen = reconcile(plane.store, plane.server, is_full=entity == 1)
-        if seen is not None:
-            plane.upkeep.beat("reconcile", f"{seen} changes")
+        queued = reconcile(plane.store, plane.server, is_full=entity == 1)
+        if queued is not None:
+            plane.upkeep.beat("reconcile", f"{queued} changes")
 
     _step(Task.RECONCILE, entity, work)
 
 
 @app.task(name=Task.CALIBRATE.celery_name)
 def calibrate_task(entity: int) -> None:
-    """Give idle pools a branch to measure against itself."""
+    """Start calibrations in idle pools."""
     plane = control()
     _step(Task.CALIBRATE, entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))

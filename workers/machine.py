@@ -1,4 +1,4 @@
-"""Machine tasks: claim a build and work on it, or report that the machine is alive."""
+"""The tasks of a machine: claim and execute a build, or send a heartbeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workers.app import app
 
 log = structlog.get_logger()
 _draining = threading.Event()
-# Set once this process has reported that nothing hinders the machine; an earlier one may differ.
+# Set after this process has reported a machine without an obstacle; an earlier process may have reported one.
 _is_free = threading.Event()
 
 
@@ -26,8 +26,8 @@ def machine() -> Machine:
     return build_machine(MachineSettings())
 
 
-def _look(plane: Machine) -> str:
-    """Look what hinders this machine now, and say so."""
+def _report_obstacle(plane: Machine) -> str:
+    """Check for an obstacle to measuring now, report it in a heartbeat, and return it."""
     obstacle = plane.obstacle()
     plane.worklist.heartbeat(obstacle)
     (_is_free.clear if obstacle else _is_free.set)()
@@ -36,10 +36,10 @@ def _look(plane: Machine) -> str:
 
 @app.task(name=Task.EXECUTE.celery_name)
 def execute_task(entity: int) -> None:
-    """Claim the next build of the pool and work on it; the id is the one that was queued."""
+    """Claim and execute the next build of the pool, which may be another one than the task's."""
     plane = machine()
-    if obstacle := _look(plane):
-        # The build stays queued, and its hint is sent again.
+    if obstacle := _report_obstacle(plane):
+        # The build stays queued, and the schedule publishes its task again.
         log.warning("machine.waits", reason=obstacle, hint=entity)
         return
     claimed = plane.worklist.claim()
@@ -48,22 +48,20 @@ def execute_task(entity: int) -> None:
     log.info("build.claimed", build=claimed.name, hint=entity, attempt=claimed.attempt)
     try:
         execution = execute_build(claimed, plane.host, plane.progress, _draining.is_set)
-        log.info(
-            "build.executed", build=claimed.name, outcome=execution.outcome if execution else "handed back"
-        )
+        log.info("build.executed", build=claimed.name, outcome=execution.outcome if execution else "returned")
     finally:
         claimed.close()
 
 
 @app.task(name=Task.HEARTBEAT.celery_name)
 def heartbeat_task(entity: int) -> None:  # noqa: ARG001 - every task takes an id
-    """Leave a sign of life: this machine hears what is sent to its pool, and what hindered it may be over."""
+    """Send a heartbeat, which proves that tasks of the pool reach this machine; check an earlier obstacle."""
     plane = machine()
     if _is_free.is_set():
-        # Many wait for the end of a long build: looking at each would keep the machine from the next one.
+        # After a long build many of these tasks are waiting, and a check for each would delay the next build.
         plane.worklist.heartbeat()
     else:
-        _look(plane)
+        _report_obstacle(plane)
 
 
 @worker_shutting_down.connect

@@ -1,6 +1,6 @@
-"""The schedule: relays hints as they are committed and wakes what nothing woke.
+"""The schedule: it publishes tasks as they are stored, and runs periodic jobs.
 
-It talks to the database directly, so that it works however long the broker is away.
+It reads the tasks from the database, so that no outage of the broker loses one.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def main() -> None:
         for job in jobs:
             job.run_if_due(time.monotonic())
         try:
-            # Woken by the commit of something that leaves; at the latest after a second.
+            # Returns when a transaction with new tasks commits, or after a second.
             plane.listener.wait(1.0)
         except Transient as error:
-            log.warning("schedule.deaf", error=str(error))
+            log.warning("schedule.no_notifications", error=str(error))
             stop.wait(1.0)
     plane.close()
 
 
 class PeriodicJob:
-    """Something done again and again; one that fails does not keep the others from being done."""
+    """A job that runs periodically; its failure does not affect other jobs."""
 
     def __init__(self, name: str, every: float, work: Callable[[], object]) -> None:
         self._name = name
@@ -67,16 +67,16 @@ class PeriodicJob:
         self._due = 0.0
 
     def run_if_due(self, now: float) -> None:
-        """Do it when its time has come."""
+        """Run the job if it is due."""
         if now < self._due:
             return
         self._due = now + self._every
         try:
             self._work()
         except Transient as error:
-            log.warning("chore.postponed", job=self._name, error=str(error))
+            log.warning("job.postponed", job=self._name, error=str(error))
         except Exception:
-            log.exception("chore.failed", job=self._name)
+            log.exception("job.failed", job=self._name)
 
 
 def _relay(plane: Control) -> None:

@@ -1,1 +1,1 @@
-"""The composition roots: the only modules that name concrete adapters."""
+"""The composition roots: the only modules that choose concrete adapters."""

@@ -1,4 +1,4 @@
-"""The control plane's composition root: here, and only here, its ports get their adapters."""
+"""The composition root of the control plane: the only module that chooses adapters for its ports."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from service.ports.reviewing import ReviewServer
 
 
-_WITHOUT_STREAM: Final = "without a stream of events the webhook and the look at what moved tell of changes"
-_WITHOUT_ACCOUNT: Final = "Gerrit knows nobody else"
+_WITHOUT_STREAM: Final = "without an event stream, Benchgate learns of changes by webhooks and by polling"
+_WITHOUT_ACCOUNT: Final = "set it to the name of Benchgate's account on Gerrit"
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The control plane: it holds the review server's credentials and the owner's database role."""
+    """The control plane, with the review server's credentials and the owner's database role."""
 
     store: PostgresStore
     upkeep: PostgresUpkeep
@@ -54,22 +54,22 @@ class Control:
         """The console review server.
 
         Raises:
-            BadInput: a Gerrit is reviewed on.
+            BadInput: the review server is a Gerrit.
         """
         if not isinstance(self.server, ConsoleReview):
             raise BadInput(
-                "this needs the console review server, and BENCHGATE_GERRIT_URL is set", "settings"
+                "this command needs the console review server, but BENCHGATE_GERRIT_URL is set", "settings"
             )
         return self.server
 
     def close(self) -> None:
-        """Give every connection back."""
+        """Close all connections."""
         self.listener.close()
         self.engine.dispose()
 
 
 def build_control(settings: ControlSettings) -> Control:
-    """The control plane of these settings.
+    """Build the control plane from its settings.
 
     Raises:
         BadInput: the database or the broker is not set.
@@ -92,17 +92,17 @@ def build_control(settings: ControlSettings) -> Control:
 
 
 def build_stream(settings: ControlSettings) -> GerritStream:
-    """Where Gerrit's events come from.
+    """Build the source of Gerrit's events from the settings.
 
     Raises:
-        BadInput: it is not said where, or with what.
+        BadInput: the stream's host, user or key is not set.
     """
     require(settings.gerrit_ssh_host, "BENCHGATE_GERRIT_SSH_HOST", _WITHOUT_STREAM)
     user = settings.gerrit_ssh_user or settings.gerrit_user
     require(user, "BENCHGATE_GERRIT_SSH_USER", _WITHOUT_STREAM)
     key, known_hosts = settings.gerrit_ssh_key, settings.gerrit_known_hosts
     if key is None or known_hosts is None:
-        raise BadInput("BENCHGATE_GERRIT_SSH_KEY and BENCHGATE_GERRIT_KNOWN_HOSTS are needed", "settings")
+        raise BadInput("BENCHGATE_GERRIT_SSH_KEY or BENCHGATE_GERRIT_KNOWN_HOSTS is not set", "settings")
     host, port = settings.gerrit_ssh_host, settings.gerrit_ssh_port
     return GerritStream(host, port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES)))
 

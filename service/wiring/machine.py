@@ -1,4 +1,4 @@
-"""The machine plane's composition root: what builds and measures, and nothing that could vote."""
+"""The composition root of the machine plane, which builds and measures but cannot vote."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine plane: a worklist and a build host, and nothing that could vote."""
+    """The machine plane: a worklist and a build host, without access to votes."""
 
     worklist: MachineWorklist
     host: BuildHost
     progress: Progress
     register: Callable[[], None]
-    obstacle: Callable[[], str]  # what keeps it from measuring now; takes a moment
+    obstacle: Callable[[], str]  # the current obstacle to measuring, empty if none; takes a moment
 
 
 class LoggedProgress:
-    """Progress for a worker's log."""
+    """Progress in a worker's log."""
 
     def say(self, text: str, done: float | None = None) -> None:
-        """Log it."""
+        """Log the current activity."""
         structlog.get_logger().info("build.progress", text=text, done=done)
 
 
 def build_machine(settings: MachineSettings) -> Machine:
-    """The machine plane of these settings.
+    """Build the machine plane from its settings.
 
     Raises:
         BadInput: the database is not set.
@@ -92,7 +92,7 @@ def make_build_host(
     is_sandboxed: bool,
     artifacts: Artifacts | None = None,
 ) -> BuildHost:
-    """What one machine, or one desk, builds and measures with; its files are kept below ``home``.
+    """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
     Raises:
         Unfit: this host cannot isolate programs; there is no silent fallback.
@@ -102,7 +102,7 @@ def make_build_host(
     scratch = home.absolute() / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     fingerprint, _ = toolchain_fingerprint(sandbox)
-    # A worker keeps off the measured CPUs; they belong to the machine all the same.
+    # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return BuildHost(
         source=GitSource(home.absolute() / "git", remote),

@@ -1,4 +1,4 @@
-"""Checks of settings that have no default."""
+"""Checks of settings without a default."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Final
 
 from service.domain.errors import BadInput
 
-_EMBEDDED: Final = "`benchgate up` starts a server of its own and sets it"
+_EMBEDDED: Final = "`benchgate up` starts a server and sets it"
 
 
 def require(value: str, name: str, otherwise: str = _EMBEDDED) -> None:
-    """Raise BadInput unless a setting has a value; ``otherwise`` says how people get one."""
+    """Raise BadInput if a setting has no value; ``otherwise`` is the advice in the message."""
     if not value:
         raise BadInput(f"{name} is not set; {otherwise}", "settings")

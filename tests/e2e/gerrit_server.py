@@ -1,4 +1,4 @@
-"""A real Gerrit for a test: started by `tools/gerrit-dev`, and spoken to as any of its people."""
+"""A real Gerrit for tests, started by `tools/gerrit-dev`, and requests as any of its accounts."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class Proposal:
 
 
 class GerritServer:
-    """A started server, its project, and what its people can do there."""
+    """A started server with its project, and the actions of its people."""
 
-    def __init__(self, said: Mapping[str, Any], scratch: Path) -> None:
-        self.url: str = said["url"]
-        self.project: str = said["project"]
-        self.branch: str = said["branch"]
-        self.reviewers: str = said["reviewers"]
-        self.said = said
+    def __init__(self, description: Mapping[str, Any], scratch: Path) -> None:
+        self.url: str = description["url"]
+        self.project: str = description["project"]
+        self.branch: str = description["branch"]
+        self.reviewers: str = description["reviewers"]
+        self.description = description
         self._clone = scratch
         self._people = {
             user: httpx.Client(
                 base_url=f"{self.url}/a", auth=(user, who["password"]), timeout=60, trust_env=False
             )
-            for user, who in said["accounts"].items()
+            for user, who in description["accounts"].items()
         }
 
     def __enter__(self) -> Self:
@@ -66,26 +66,26 @@ class GerritServer:
 
     @property
     def pid(self) -> int:
-        """Its process."""
-        return int(self.said["pid"])
+        """The ID of its process."""
+        return int(self.description["pid"])
 
     def stop(self) -> None:
-        """End the process; everything else stays."""
-        done = gerrit_dev("down", self.said["directory"])
+        """Stop the process; keep everything else."""
+        done = gerrit_dev("down", self.description["directory"])
         assert done.returncode == 0, done.stderr
 
     def start(self) -> None:
         """Start it again, at the same addresses."""
-        done = gerrit_dev("up", self.said["directory"])
+        done = gerrit_dev("up", self.description["directory"])
         assert done.returncode == 0, done.stderr
-        self.said = json.loads(done.stdout)
+        self.description = json.loads(done.stdout)
 
     def ask(self, user: str, method: str, path: str, body: object = None) -> httpx.Response:
-        """Whatever the server answers to an account."""
+        """Send a request as an account, and return the response."""
         return self._people[user].request(method, path, json=body)
 
     def rest(self, user: str, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
-        """What the server answers to an account that may do this."""
+        """Send a request as an account that has permission, and return the parsed response."""
         answer = self.ask(user, method, path, body)
         assert answer.is_success, f"{method} {path} as {user}: {answer.status_code} {answer.text}"
         text = answer.text.removeprefix(GUARD)
@@ -123,26 +123,34 @@ class GerritServer:
         return self.ask(user, "POST", path, {"labels": labels, "message": message})
 
     def votes(self, number: int, label: str) -> dict[str, int]:
-        """Who voted what on the current patch set; no vote is left out."""
-        found = self.rest("admin", "GET", f"/changes/{number}/detail")["labels"][label]
-        return {each["username"]: each["value"] for each in found.get("all", []) if each.get("value")}
+        """Read all votes on the current patch set, by user."""
+        fields = self.rest("admin", "GET", f"/changes/{number}/detail")["labels"][label]
+        return {vote["username"]: vote["value"] for vote in fields.get("all", []) if vote.get("value")}
 
     def ssh(self, user: str, *words: str) -> list[str]:
-        """What runs a Gerrit command over SSH."""
-        ssh = self.said["ssh"]
+        """Make the command line of a Gerrit command over SSH."""
+        ssh = self.description["ssh"]
         options = {
             "BatchMode": "yes",
             "IdentitiesOnly": "yes",
             "StrictHostKeyChecking": "yes",
             "UserKnownHostsFile": ssh["known_hosts"],
         }
-        argv = ["ssh", "-F", os.devnull, "-p", str(ssh["port"]), "-i", self.said["accounts"][user]["key"]]
+        argv = [
+            "ssh",
+            "-F",
+            os.devnull,
+            "-p",
+            str(ssh["port"]),
+            "-i",
+            self.description["accounts"][user]["key"],
+        ]
         argv += [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         return [*argv, f"{user}@{ssh['host']}", "gerrit", *words]
 
     def git_url(self, user: str) -> str:
-        """Where an account fetches from and pushes to."""
-        password = self.said["accounts"][user]["password"]
+        """Make the URL for fetches and pushes of an account."""
+        password = self.description["accounts"][user]["password"]
         return f"{self.url.replace('://', f'://{user}:{password}@')}/a/{self.project}"
 
     def _fetch(self, user: str, ref: str) -> None:
@@ -154,7 +162,7 @@ class GerritServer:
             (self._clone / name).parent.mkdir(parents=True, exist_ok=True)
             (self._clone / name).write_text(text, encoding="utf-8")
         self._git("add", "-A")
-        who = self.said["accounts"][user]
+        who = self.description["accounts"][user]
         identity = ("-c", f"user.name={who['name']}", "-c", f"user.email={who['email']}")
         self._git(*identity, "commit", "-q", "--allow-empty", *words, "-m", message)
 
@@ -179,7 +187,7 @@ class GerritServer:
 def gerrit_dev(
     *words: str | Path, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the tool as a person would."""
+    """Run the tool like a user."""
     argv = [sys.executable, str(TOOL), *(str(word) for word in words)]
     passed = {**os.environ, **(environment or {})}
     return subprocess.run(argv, env=passed, capture_output=True, text=True, check=False)
@@ -187,21 +195,21 @@ def gerrit_dev(
 
 @contextmanager
 def running_gerrit(directory: Path, *words: str | Path) -> Iterator[GerritServer]:
-    """A server in a new directory, which is gone with its process at the end."""
+    """Run a server in a new directory, and delete the directory at the end."""
     try:
         done = gerrit_dev("up", directory, *words)
         assert done.returncode == 0, done.stderr
         with GerritServer(json.loads(done.stdout), directory / "clone") as server:
             yield server
     finally:
-        gone = gerrit_dev("down", directory, "--wipe")
-        assert gone.returncode == 0, gone.stderr
+        done = gerrit_dev("down", directory, "--wipe")
+        assert done.returncode == 0, done.stderr
 
 
-def what_is_missing() -> str:
-    """What a Gerrit needs and is not here; empty if all is."""
+def missing_requirement() -> str:
+    """Name a missing requirement of Gerrit; empty if there is none."""
     if shutil.which("mvn") is None:
-        return "Gerrit is fetched by Maven, and no mvn is on PATH"
+        return "downloading Gerrit needs Maven, and mvn is not on PATH"
     if installed(OLDEST_JAVA) is None:
         return f"Gerrit needs Java {OLDEST_JAVA} or later, and there is none on PATH or at JAVA_HOME"
     return ""
@@ -209,11 +217,11 @@ def what_is_missing() -> str:
 
 @pytest.fixture(scope="session")
 def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
-    """A server for all tests; what they make there stays, so each works on changes of its own.
+    """A server for all tests, each of which uses its own changes.
 
     Its project is the tiny one, whose reviewers may rerun and override.
     """
-    if missing := what_is_missing():
+    if missing := missing_requirement():
         pytest.skip(missing)
     root = tmp_path_factory.mktemp("gerrit")
     tiny = TinyProject(root / "tiny", "commands: {rerun: tiny-reviewers, override: tiny-reviewers}\n")

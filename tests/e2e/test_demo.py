@@ -1,4 +1,4 @@
-"""What a newcomer sees first: `make demo ONCE=1`, with a real C++ suite."""
+"""`make demo ONCE=1` with a real C++ suite."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 from tools.demo.scenario import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
-# One of four, for the time it takes. In the others bytes, sockets and threads that contend are measured.
+# One of four, to save time.
 PLAYED = ("executor",)
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(1500)
-def test_every_change_that_helps_gets_a_plus_one_and_every_one_that_takes_it_back_a_minus_one(
+def test_each_speed_up_gets_a_plus_one_and_each_revert_a_minus_one(
     tmp_path: Path,
 ) -> None:
     home = tmp_path / "demo"

@@ -1,4 +1,4 @@
-"""From a push on a real Gerrit to a vote on it, whatever happens in between."""
+"""From a push to a real Gerrit to a vote on it, also with faults in between."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class GerritSite(RunningSite):
 
     gerrit: GerritServer
 
-    def said(self, number: int) -> list[dict[str, Any]]:
-        """What the service wrote on a change, oldest first."""
+    def posted(self, number: int) -> list[dict[str, Any]]:
+        """Benchgate's messages on a change, oldest first."""
         messages = self.gerrit.rest("admin", "GET", f"/changes/{number}/messages")
-        return [each for each in messages if each.get("author", {}).get("username") == "buildbot"]
+        return [message for message in messages if message.get("author", {}).get("username") == "buildbot"]
 
     def remarks(self, number: int) -> dict[str, list[tuple[str, int, bool]]]:
-        """Text and line of the comments on a change's files, and whether they are still to be seen to."""
-        found = self.gerrit.rest("admin", "GET", f"/changes/{number}/comments")
+        """Text, line and resolution of the comments on a change's files."""
+        by_path = self.gerrit.rest("admin", "GET", f"/changes/{number}/comments")
         return {
-            path: [(each["message"], each["line"], each["unresolved"]) for each in several]
-            for path, several in found.items()
+            path: [(comment["message"], comment["line"], comment["unresolved"]) for comment in comments]
+            for path, comments in by_path.items()
         }
 
     def vote_on(self, proposal: Proposal) -> int | None:
@@ -52,23 +52,23 @@ class GerritSite(RunningSite):
         return self.gerrit.votes(proposal.number, "Verified").get("buildbot")
 
     def wait_for(self, vote: int | None, proposal: Proposal) -> str:
-        """Until the service has voted so; its last message."""
+        """Wait for a vote, and return the last message."""
         self.wait(lambda: self.vote_on(proposal) == vote, f"Verified {vote} on change {proposal.number}")
-        return str(self.said(proposal.number)[-1]["message"])
+        return str(self.posted(proposal.number)[-1]["message"])
 
     def builds_of(self, number: int) -> int:
-        """How many builds a change has had."""
+        """Count the builds of a change."""
         return int(self.value(_BUILDS, number=number))
 
-    def value(self, query: str, **values: object) -> Any:  # noqa: ANN401 - whatever the query gives
-        """One value from the database."""
+    def value(self, query: str, **values: object) -> Any:  # noqa: ANN401 - any result of a query
+        """Read one value from the database."""
         with self.plane.engine.begin() as connection:
             return connection.execute(text(query), values).scalar_one()
 
 
 def settings_for(gerrit: GerritServer) -> dict[str, str]:
-    """The BENCHGATE_ variables of a site that votes there and listens to its events."""
-    bot, ssh = gerrit.said["accounts"]["buildbot"], gerrit.said["ssh"]
+    """Make the BENCHGATE_ variables of a site that votes on a server and listens to its events."""
+    bot, ssh = gerrit.description["accounts"]["buildbot"], gerrit.description["ssh"]
     return {
         "BENCHGATE_GIT_URL": f"{gerrit.url}/{{project}}",
         "BENCHGATE_GERRIT_URL": gerrit.url,
@@ -85,7 +85,7 @@ def settings_for(gerrit: GerritServer) -> dict[str, str]:
 def site(gerrit: GerritServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritSite]:
     """One Benchgate for the tests of this module."""
     root = tmp_path_factory.mktemp("votes")
-    project = TinyProject(root / "tiny")  # as the server was seeded; what it is asked for is Gerrit's
+    project = TinyProject(root / "tiny")  # equal to the server's seed; Benchgate fetches from Gerrit
     settings = {**start_settings(project), **settings_for(gerrit)}
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -93,20 +93,20 @@ def site(gerrit: GerritServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ):
         for name, value in settings.items():
             patch.setenv(name, value)
-        found = GerritSite(running, supervisor, project)
-        found.gerrit = gerrit
-        found.wait(lambda: found.value("SELECT count(*) FROM server") == 1, "the first contact")
-        yield found
-        found.plane.close()
+        site = GerritSite(running, supervisor, project)
+        site.gerrit = gerrit
+        site.wait(lambda: site.value("SELECT count(*) FROM server") == 1, "the first contact")
+        yield site
+        site.plane.close()
 
 
-def test_the_story_of_a_change(site: GerritSite) -> None:
+def test_a_change_from_its_upload_to_its_override(site: GerritSite) -> None:
     gerrit = site.gerrit
     first = gerrit.propose({"time.txt": "60"})
     message = site.wait_for(1, first)
     assert message.startswith("Patch Set 1: Verified+1\n\nBuild Successful \n\n")
     assert "1 of 1 result is faster; best: BM_Work CPU time −40.0 %" in message
-    assert site.said(first.number)[-1]["tag"] == "autogenerated:benchgate"
+    assert site.posted(first.number)[-1]["tag"] == "autogenerated:benchgate"
 
     slower = gerrit.amend(first, {"time.txt": "150"})
     assert gerrit.votes(first.number, "Verified") == {}, "new code has no vote yet"
@@ -114,8 +114,8 @@ def test_the_story_of_a_change(site: GerritSite) -> None:
     assert "1 of 1 result is slower; worst: BM_Work CPU time +50.0 %" in message
 
     gerrit.review("mallory", slower, {}, "override MB-1 it is fine")
-    site.wait(lambda: "refused" in site.said(first.number)[-1]["message"], "the refusal")
-    assert "Mallory" in site.said(first.number)[-1]["message"]
+    site.wait(lambda: "refused" in site.posted(first.number)[-1]["message"], "the refusal")
+    assert "Mallory" in site.posted(first.number)[-1]["message"]
     assert site.vote_on(slower) == -1
 
     gerrit.review("bob", slower, {}, "override MB-1 the price of safety")
@@ -129,19 +129,19 @@ def test_the_story_of_a_change(site: GerritSite) -> None:
     assert site.builds_of(first.number) == before, "nothing was measured again"
 
 
-def test_a_patch_that_does_not_compile_is_told_on_its_line_once(site: GerritSite) -> None:
-    """It names a line of tiny.cc. On a file that a patch set leaves alone Gerrit takes no comment."""
+def test_a_compile_error_is_posted_once_on_its_line(site: GerritSite) -> None:
+    """The error is in tiny.cc. Gerrit accepts no comment on a file that the patch set does not change."""
     elsewhere = site.gerrit.propose({"broken.txt": "1"})
     site.wait_for(-1, elsewhere)
     assert site.remarks(elsewhere.number) == {}
 
     broken = site.gerrit.propose({"broken.txt": "1", "tiny.cc": "int a;\n" * 9})
     assert "compile failed: exit code 2" in site.wait_for(-1, broken)
-    told = ("tiny-perf: error: no such thing", 7, True)
-    assert site.remarks(broken.number) == {"tiny.cc": [told]}
+    comment = ("tiny-perf: error: no such thing", 7, True)
+    assert site.remarks(broken.number) == {"tiny.cc": [comment]}
 
     site.wait_for(-1, site.gerrit.amend(broken, {"tiny.cc": "int a;\n" * 10}))
-    assert site.remarks(broken.number) == {"tiny.cc": [told]}
+    assert site.remarks(broken.number) == {"tiny.cc": [comment]}
 
 
 def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:
@@ -163,29 +163,29 @@ def test_an_abandoned_change_is_stopped(site: GerritSite) -> None:
     site.wait(lambda: bool(sleepers("27.1829")), "the compile")
     site.gerrit.rest("alice", "POST", f"/changes/{change.number}/abandon", {})
     site.wait(lambda: not sleepers("27.1829"), "the end of the compile")
-    assert site.said(change.number) == []
+    assert site.posted(change.number) == []
 
 
-def test_a_vote_that_was_due_while_gerrit_was_away_is_cast_once_when_it_is_back(
+def test_a_vote_that_is_due_during_an_outage_is_cast_once_afterwards(
     site: GerritSite,
 ) -> None:
     change = site.gerrit.propose({"time.txt": "140", "slow.txt": "3"})
     site.wait(lambda: _has_run(site, change.number), "the run")
     site.gerrit.stop()
-    site.wait(lambda: site.value(_FAILED_TRIES) == 1, "a try that failed")
+    site.wait(lambda: site.value(_FAILED_TRIES) == 1, "a failed attempt")
     site.gerrit.start()
     site.wait_for(-1, change)
-    assert len(site.said(change.number)) == 1
+    assert len(site.posted(change.number)) == 1
 
 
-def test_without_any_event_the_vote_comes_within_ninety_seconds(site: GerritSite) -> None:
+def test_without_events_the_vote_comes_within_ninety_seconds(site: GerritSite) -> None:
     listener = site.pid("listen")
     os.kill(listener, signal.SIGSTOP)
     try:
-        comment = site.value(_EVENTS)
+        events = site.value(_EVENTS)
         change = site.gerrit.propose({"time.txt": "150"})
         assert "slower" in site.wait_for(-1, change)
-        assert site.value(_EVENTS) == comment
+        assert site.value(_EVENTS) == events
     finally:
         os.kill(listener, signal.SIGCONT)
 

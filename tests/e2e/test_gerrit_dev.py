@@ -1,4 +1,4 @@
-"""`tools/gerrit-dev`: a real server whose people may do what they should, and that leaves nothing behind."""
+"""`tools/gerrit-dev`: a real server, the permissions of its accounts, and its complete removal."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ PATIENCE = 30.0  # seconds; an event takes a tenth of one
 
 
 def test_up_again_keeps_the_server(gerrit: GerritServer) -> None:
-    done = gerrit_dev("up", gerrit.said["directory"])
+    done = gerrit_dev("up", gerrit.description["directory"])
     assert done.returncode == 0, done.stderr
     again = json.loads(done.stdout)
     kept = ("pid", "url", "ssh", "project", "accounts")
-    assert {key: again[key] for key in kept} == {key: gerrit.said[key] for key in kept}
+    assert {key: again[key] for key in kept} == {key: gerrit.description[key] for key in kept}
 
 
-def test_a_port_that_is_taken_is_told_and_the_server_goes_on(gerrit: GerritServer) -> None:
+def test_a_port_in_use_is_reported_and_the_server_goes_on(gerrit: GerritServer) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        done = gerrit_dev("up", gerrit.said["directory"], "--http", str(port))
+        done = gerrit_dev("up", gerrit.description["directory"], "--http", str(port))
     assert done.returncode == 1
     assert f"port {port}: Address already in use" in done.stderr
-    assert json.loads(gerrit_dev("status", gerrit.said["directory"]).stdout)["pid"] == gerrit.pid
+    assert json.loads(gerrit_dev("status", gerrit.description["directory"]).stdout)["pid"] == gerrit.pid
 
 
-def test_a_server_keeps_to_half_a_gigabyte(gerrit: GerritServer) -> None:
-    found = json.loads(gerrit_dev("status", gerrit.said["directory"]).stdout)
-    assert found["running"]
-    assert found["resident_megabytes"] < 640
+def test_a_server_needs_about_half_a_gigabyte(gerrit: GerritServer) -> None:
+    status = json.loads(gerrit_dev("status", gerrit.description["directory"]).stdout)
+    assert status["running"]
+    assert status["resident_megabytes"] < 640
 
 
-def test_it_says_which_version_it_is(gerrit: GerritServer) -> None:
-    assert gerrit.rest("mallory", "GET", "/config/server/version") == gerrit.said["version"]
+def test_the_server_reports_its_version(gerrit: GerritServer) -> None:
+    assert gerrit.rest("mallory", "GET", "/config/server/version") == gerrit.description["version"]
 
 
-def test_the_build_bot_votes_and_the_author_and_a_stranger_may_not(gerrit: GerritServer) -> None:
+def test_the_build_bot_may_vote_and_the_author_and_a_stranger_may_not(gerrit: GerritServer) -> None:
     proposal = gerrit.propose({"a.txt": "1\n"})
     assert gerrit.review("buildbot", proposal, {"Verified": -1}, "Build Failed").is_success
     assert gerrit.review("alice", proposal, {"Verified": 1}).status_code == HTTPStatus.FORBIDDEN
@@ -63,7 +63,7 @@ def test_the_build_bot_votes_and_the_author_and_a_stranger_may_not(gerrit: Gerri
     assert gerrit.votes(proposal.number, "Verified") == {"buildbot": -1}
 
 
-def test_a_reviewer_removes_a_vote_and_a_stranger_may_not(gerrit: GerritServer) -> None:
+def test_a_reviewer_may_remove_a_vote_and_a_stranger_may_not(gerrit: GerritServer) -> None:
     proposal = gerrit.propose({"b.txt": "1\n"})
     gerrit.review("buildbot", proposal, {"Verified": -1})
     vote = f"/changes/{proposal.number}/reviewers/buildbot/votes/Verified"
@@ -73,17 +73,17 @@ def test_a_reviewer_removes_a_vote_and_a_stranger_may_not(gerrit: GerritServer) 
     assert gerrit.votes(proposal.number, "Verified") == {"bob": 1}
 
 
-def test_a_vote_survives_a_new_message_and_no_new_code(gerrit: GerritServer) -> None:
+def test_a_vote_survives_a_new_message_but_not_new_code(gerrit: GerritServer) -> None:
     first = gerrit.propose({"c.txt": "1\n"})
     gerrit.review("buildbot", first, {"Verified": 1})
-    second = gerrit.amend(first, {}, message="Said better")
+    second = gerrit.amend(first, {}, message="A better message")
     assert gerrit.votes(second.number, "Verified") == {"buildbot": 1}
     third = gerrit.amend(second, {"c.txt": "2\n"})
     assert (third.number, third.patch_set, third.parent) == (first.number, 3, first.parent)
     assert gerrit.votes(third.number, "Verified") == {}
 
 
-def test_only_what_is_verified_can_be_submitted(gerrit: GerritServer) -> None:
+def test_only_a_verified_change_can_be_submitted(gerrit: GerritServer) -> None:
     proposal = gerrit.propose({"d.txt": "1\n"})
     submit = f"/changes/{proposal.number}/submit"
     gerrit.review("bob", proposal, {"Code-Review": 2})
@@ -92,12 +92,12 @@ def test_only_what_is_verified_can_be_submitted(gerrit: GerritServer) -> None:
     assert gerrit.rest("bob", "POST", submit)["status"] == "MERGED"
 
 
-def test_the_build_bot_sees_who_reviews(gerrit: GerritServer) -> None:
+def test_the_build_bot_sees_the_reviewers(gerrit: GerritServer) -> None:
     members = gerrit.rest("buildbot", "GET", f"/groups/{gerrit.reviewers}/members/")
     assert [member["username"] for member in members] == ["bob"]
 
 
-def test_the_build_bot_hears_events_and_a_stranger_may_not(gerrit: GerritServer) -> None:
+def test_the_build_bot_may_stream_events_and_a_stranger_may_not(gerrit: GerritServer) -> None:
     refused = subprocess.run(
         gerrit.ssh("mallory", "stream-events"), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
@@ -112,7 +112,7 @@ def test_the_build_bot_hears_events_and_a_stranger_may_not(gerrit: GerritServer)
 
 
 def first_comment(gerrit: GerritServer, proposal: Proposal) -> dict[str, object]:
-    """The event of a comment by alice; she repeats it, for a stream does not say when it has begun."""
+    """Return the event of a comment by alice; repeat the comment, because the stream's start is unknown."""
     argv = gerrit.ssh("buildbot", "stream-events", "-s", "comment-added")
     deadline = time.monotonic() + PATIENCE
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as stream:
@@ -121,13 +121,13 @@ def first_comment(gerrit: GerritServer, proposal: Proposal) -> dict[str, object]
             while not select.select([stream.stdout], [], [], 0.5)[0]:
                 assert time.monotonic() < deadline, "no event came"
                 gerrit.review("alice", proposal, {}, "Look at this")
-            found: dict[str, object] = json.loads(stream.stdout.readline())
+            event: dict[str, object] = json.loads(stream.stdout.readline())
         finally:
             stream.terminate()
-    return found
+    return event
 
 
-def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     for words in (("up",), ("down", "--wipe")):
         done = gerrit_dev(words[0], tmp_path, *words[1:])
@@ -136,7 +136,7 @@ def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_down_leaves_a_process_alone_that_only_has_the_number_of_the_server(tmp_path: Path) -> None:
+def test_down_does_not_stop_another_process_with_the_servers_id(tmp_path: Path) -> None:
     (tmp_path / "gerrit-dev.json").write_text("{}")
     with subprocess.Popen(["sleep", "60"]) as other:
         (tmp_path / "gerrit.pid").write_text(f"{other.pid}\n")
@@ -144,12 +144,12 @@ def test_down_leaves_a_process_alone_that_only_has_the_number_of_the_server(tmp_
         done = gerrit_dev("down", tmp_path, "--wipe")
         still_runs = other.poll() is None
         other.terminate()
-    assert (done.returncode, done.stderr) == (0, "gerrit-dev: it was not running\n")
+    assert (done.returncode, done.stderr) == (0, "gerrit-dev: the server was not running\n")
     assert still_runs
     assert not tmp_path.exists()
 
 
-def test_a_seed_that_is_not_there_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_missing_seed_is_reported_before_the_directory_is_created(tmp_path: Path) -> None:
     done = gerrit_dev("up", tmp_path / "new", "--seed", f"{tmp_path}/nothing:main")
     assert done.returncode == 1
     assert f"{tmp_path}/nothing" in done.stderr
@@ -165,11 +165,11 @@ def test_a_jar_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("cache/**/*.jar"))
 
 
-def test_a_machine_with_nothing_newer_than_java_17_gets_the_older_release(tmp_path: Path) -> None:
+def test_a_machine_with_java_17_gets_the_older_release(tmp_path: Path) -> None:
     environment = machine(tmp_path, java=17, mvn="echo no network; exit 1")
     done = gerrit_dev("up", tmp_path / "new", environment=environment)
     assert done.returncode == 1
-    assert "fetching Gerrit 3.10.2 by Maven" in done.stderr
+    assert "downloading Gerrit 3.10.2 by Maven" in done.stderr
     assert "no network" in done.stderr
 
 

@@ -1,1 +1,1 @@
-"""The demo: four real C++ systems, reviewed and voted on by Benchgate on this machine."""
+"""The demo: changes to four real C++ systems that Benchgate measures and votes on, on this machine."""

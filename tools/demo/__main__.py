@@ -1,4 +1,4 @@
-"""``make demo``: real changes, reviewed and voted on by Benchgate on this machine."""
+"""``make demo``: real changes that Benchgate builds, measures and votes on, on this machine."""
 
 from __future__ import annotations
 
@@ -38,69 +38,69 @@ _INSTANCE: Final = "demo"
 @click.option(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free port."
 )
-@click.option("--once", is_flag=True, help="End after the votes.")
+@click.option("--once", is_flag=True, help="Exit after the votes.")
 @click.option(
     "--only",
     "names",
     multiple=True,
     type=click.Choice(list(SCENARIOS)),
-    help="Play this story alone; may be given more than once.",
+    help="Run only this scenario; repeatable.",
 )
-@click.option("--gerrit", "is_on_gerrit", is_flag=True, help="Review on a real Gerrit, started below --home.")
+@click.option("--gerrit", "is_on_gerrit", is_flag=True, help="Use a real Gerrit, started below --home.")
 @click.pass_context
 def command(
     ctx: click.Context, home: Path, port: int, names: tuple[str, ...], *, once: bool, is_on_gerrit: bool
 ) -> None:
-    """Show the whole of Benchgate on this machine.
+    """Show all of Benchgate on this machine.
 
-    Makes a small repository with four real C++ systems and their benchmarks. For each, uploads a change
-    that makes it better and another that takes it back, and prints each message and vote as Gerrit would
-    show them: the first two after a few minutes, all nine after about ten. Then the dashboard stays up
-    until Ctrl-C. --home is emptied first.
+    Creates a small repository with four real C++ systems and their benchmarks. For each system, uploads one
+    change that speeds it up and one that reverts it. Prints each message and vote as on Gerrit: the first two
+    after a few minutes, all nine after about ten. The dashboard then stays up until Ctrl-C. Deletes the
+    content of --home first.
 
-    With --gerrit it is a real Gerrit, without its pages, that people push to and Benchgate votes on. It needs
-    Maven and Java 17 or later, and is stopped at the end.
+    With --gerrit, the changes go to a real Gerrit without its web pages. It needs Maven and Java 17 or later,
+    and is stopped at the end.
     """
     uploads = [
-        upload for name, story in SCENARIOS.items() if name in (names or SCENARIOS) for upload in story
+        upload for name, scenario in SCENARIOS.items() if name in (names or SCENARIOS) for upload in scenario
     ]
-    check_host(port, {})  # before an earlier demo is removed
+    check_host(port, {})  # before deleting an earlier demo
     if is_on_gerrit:
-        click.echo("starting a Gerrit; the first time it is fetched, which takes minutes", err=True)
+        click.echo("starting Gerrit; the first time, the download takes minutes", err=True)
         fetch_gerrit()
     _empty(home)
     common = {
         "BENCHGATE_INSTANCE": _INSTANCE,
-        # It is to end on a busy machine too.
+        # The demo must also end on a busy machine.
         "BENCHGATE_WAITS_FOR_QUIET": "false",
     }
     with (
         stop_on_signals() as stop,
-        (on_gerrit if is_on_gerrit else on_console)(home, _NATIVE) as venue,
+        (on_gerrit if is_on_gerrit else on_console)(home, _NATIVE) as backend,
         StatusLines() as lines,
-        running_site(home, port, "perf", lines, {**common, **venue.settings}) as (site, supervisor),
+        running_site(home, port, "perf", lines, {**common, **backend.settings}) as (site, supervisor),
         closing(_plane_of(site)) as plane,
     ):
-        stage = venue.stage(plane)
-        for line in (f"the dashboard is at {site.base_url}", *stage.invitation(None)):
+        review_site = backend.connect(plane)
+        for line in (f"the dashboard is at {site.base_url}", *review_site.instructions(None)):
             lines.say(line)
-        play = Runner(stage, plane.server, plane.reading, supervisor.run, stop, lines.say)
-        voted = play.votes_on(uploads)
+        runner = Runner(review_site, plane.server, plane.reading, supervisor.run, stop, lines.say)
+        voted = runner.votes_on(uploads)
         if not once and not stop.is_set():
             slower = [uploaded for uploaded, vote in voted if vote == -1]
-            for line in stage.invitation(slower[-1] if slower else None):
+            for line in review_site.instructions(slower[-1] if slower else None):
                 lines.say(line)
             lines.say(f"done; the dashboard stays at {site.base_url} until Ctrl-C")
-            play.watch()
+            runner.watch()
     ctx.exit(EXIT_OK if [vote for _, vote in voted] == [upload.vote for upload in uploads] else EXIT_CANNOT)
 
 
 def _empty(home: Path) -> None:
-    """Remove an earlier demo, and nothing that is not one."""
+    """Delete an earlier demo; refuse to delete anything else."""
     marker = home / _MARKER
     if home.exists() and any(home.iterdir()) and not marker.exists():
-        raise BadInput("is not empty and holds no earlier demo; name another directory", f"--home {home}")
-    if (home / "gerrit").exists():  # and may run, where the demo was killed
+        raise BadInput("is not empty and has no earlier demo; choose another directory", f"--home {home}")
+    if (home / "gerrit").exists():  # it may still run if the demo was killed
         stop_gerrit(home.absolute() / "gerrit")
     shutil.rmtree(home, ignore_errors=True)
     make_home(home)
@@ -108,7 +108,7 @@ def _empty(home: Path) -> None:
 
 
 def _plane_of(site: Site) -> Control:
-    """The control plane as the parts of the site see it."""
+    """Build a control plane with the settings of the site."""
     return build_control(
         ControlSettings(
             home=site.home,

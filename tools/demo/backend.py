@@ -1,4 +1,4 @@
-"""Where the stories are played: what differs between one review server and another."""
+"""The interface between the demo and its review server: the console's, or a real Gerrit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """An upload as the review server numbers it, which need not be as the story does."""
+    """An upload with the review server's numbers, which may differ from those in the scenario."""
 
     change: int
     patch_set: int
@@ -23,33 +23,33 @@ class Uploaded:
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """The upload's name in a sentence."""
         change = f"change {self.change}"
         return change if self.patch_set == 1 else f"patch set {self.patch_set} of {change}"
 
 
 class ReviewSite(Protocol):
-    """A review server with the people of the stories."""
+    """A review server with the people of the scenarios."""
 
     def upload(self, upload: Upload) -> Uploaded:
-        """Its author pushes it for review."""
+        """Push an upload for review, as its author."""
 
     def merge(self, uploaded: Uploaded) -> None:
-        """A reviewer submits it."""
+        """Submit an upload, as a reviewer."""
 
     def news(self) -> Sequence[str]:
-        """What the service has posted since the last call, oldest first.
+        """Return the messages that Benchgate posted since the last call, oldest first.
 
-        Each begins with ``Change N:`` and is harmless on a terminal.
+        Each begins with ``Change N:`` and has no control characters.
         """
 
-    def invitation(self, slower: Uploaded | None) -> Sequence[str]:
-        """Lines that tell what a person can try now; ``slower`` is an open change with a −1."""
+    def instructions(self, slower: Uploaded | None) -> Sequence[str]:
+        """Make lines that explain what the user can try now; ``slower`` is an open change with a −1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A review server that is there: its BENCHGATE_ variables for a site, and the stage once that runs."""
+    """A running review server: its BENCHGATE_ variables, and its connection to a running site."""
 
     settings: Mapping[str, str]
-    stage: Callable[[Control], ReviewSite]
+    connect: Callable[[Control], ReviewSite]

@@ -1,4 +1,4 @@
-"""The stories on the console review server: who does something there feeds the event that it causes."""
+"""The demo on the console review server: each action feeds the event that it would cause on Gerrit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def on_console(home: Path, native: Path) -> Iterator[Backend]:
-    """The console review server, whose repository holds ``native``."""
+    """Prepare the console review server, with ``native`` in its repository."""
     path = home.absolute() / "repository"
     repository = DemoRepository(path)
     repository.create(native)
     settings = {
         "BENCHGATE_GIT_URL": str(path),
-        # Whoever tries this may have set up a Gerrit of their own: nothing is to be said there.
+        # The user may have configured a Gerrit of their own; the demo must not post there.
         "BENCHGATE_GERRIT_URL": "",
         "BENCHGATE_GERRIT_SSH_HOST": "",
     }
@@ -35,7 +35,7 @@ def on_console(home: Path, native: Path) -> Iterator[Backend]:
 
 
 class ConsoleSite:
-    """Changes keep the numbers of the stories."""
+    """The console review server; its changes have the numbers of the scenarios."""
 
     def __init__(self, repository: DemoRepository, plane: Control) -> None:
         self._repository = repository
@@ -43,22 +43,22 @@ class ConsoleSite:
         self._shown = 0
 
     def upload(self, upload: Upload) -> Uploaded:
-        """Commit it and feed the event of a push."""
+        """Commit the upload, and feed the event of a push."""
         commit = self._repository.propose(upload)
         feed(self._plane, self._plane.server.instance, patchset_created(commit, int(time.time())))
         return Uploaded(upload.change, upload.patch_set, commit)
 
     def merge(self, uploaded: Uploaded) -> None:
-        """Move the branch and feed the event of a submit."""
+        """Move the branch, and feed the event of a submit."""
         self._repository.merge(uploaded.commit)
         feed(self._plane, self._plane.server.instance, change_merged(uploaded.commit, int(time.time())))
 
     def news(self) -> Sequence[str]:
-        """What was posted since the last call."""
+        """Return the messages since the last call."""
         messages = self._plane.console.rendered(self._shown)
         self._shown = max([self._shown, *(number for number, _ in messages)])
         return [text for _, text in messages]
 
-    def invitation(self, slower: Uploaded | None) -> Sequence[str]:  # noqa: ARG002 - nobody signs in here
-        """Nothing beyond the dashboard."""
+    def instructions(self, slower: Uploaded | None) -> Sequence[str]:  # noqa: ARG002 - there is no sign-in
+        """Return no lines: there is only the dashboard."""
         return ()

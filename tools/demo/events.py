@@ -1,4 +1,4 @@
-"""The Gerrit events that uploading and submitting a change of the demo cause."""
+"""The Gerrit events of an upload and of a submit in the demo."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def patchset_created(commit: Commit, moment: int) -> bytes:
-    """The event that a push for review makes, as ``stream-events`` prints it."""
+    """Make the event of a push for review, as ``stream-events`` prints it."""
     return _event("patchset-created", commit, moment, uploader=_account(commit.upload.author))
 
 
 def change_merged(commit: Commit, moment: int) -> bytes:
-    """The event that a submit makes."""
+    """Make the event of a submit."""
     return _event(
         "change-merged", commit, moment, submitter=_account(KIM), newRev=commit.revision, status="MERGED"
     )

@@ -1,4 +1,4 @@
-"""The stories on a real Gerrit: people push and submit, and the service hears of it as it would anywhere."""
+"""The demo on a real Gerrit: people push and submit, and Benchgate gets the events as usual."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 PUSHED_TO: Final = f"refs/for/{BRANCH}"
 OVERRIDE: Final = "override DEMO-1 known"
-_LOOK_SECONDS: Final = 2.0  # between two looks at the messages: what is measured meanwhile is not to notice
+_POLL_SECONDS: Final = 2.0  # between two requests for messages, so that they do not disturb measurements
 
 
 @contextmanager
 def on_gerrit(home: Path, native: Path) -> Iterator[Backend]:
-    """A Gerrit of its own, whose project begins with ``native`` and lets its reviewers override.
+    """Run a new Gerrit, with ``native`` in its project, and with reviewers who may override.
 
     Raises:
-        Unfit: it cannot be started; says why.
+        Unfit: Gerrit cannot be started; the message has the reason.
     """
     path = home.absolute() / "repository"
     repository = DemoRepository(path)
@@ -50,13 +50,13 @@ def on_gerrit(home: Path, native: Path) -> Iterator[Backend]:
 
 
 class GerritSite:
-    """Alice uploads for all authors, bob reviews; changes have the numbers that Gerrit gives them.
+    """A real Gerrit: alice uploads for all authors, bob reviews, and Gerrit numbers the changes.
 
     Args:
-        repository: its branch is the project's.
-        server: the Gerrit.
-        review: the same, as the service sees it.
-        transport: what carries bob's requests, in place of the network.
+        repository: the demo's repository, with the project's branch.
+        server: the running Gerrit.
+        review: Benchgate's adapter for this Gerrit.
+        transport: a replacement of the network for bob's requests.
     """
 
     def __init__(
@@ -73,22 +73,22 @@ class GerritSite:
         self._bob = Connection(server.url, bob, transport=transport)
         self._changes: set[ChangeKey] = set()
         self._seen: set[str] = set()
-        self._next_look = 0.0
+        self._next_poll = 0.0
 
     def upload(self, upload: Upload) -> Uploaded:
-        """Push it for review."""
+        """Push the upload for review."""
         alice = self._server.alice
         commit = self._repository.propose(upload, Author(alice.name, alice.email))
         self._repository.push(commit, self._server.git_url(alice), PUSHED_TO)
         number = number_in(self._bob.get(f"changes/{triplet(upload)}"))
         if number is None:
-            raise Permanent(f"Gerrit shows no number of {change_id(upload.change)}")
+            raise Permanent(f"Gerrit sends no number of {change_id(upload.change)}")
         key = ChangeKey(self._review.instance, number)
         self._changes.add(key)
         return Uploaded(number, self._review.change(key).current.number, commit)
 
     def merge(self, uploaded: Uploaded) -> None:
-        """Bob reviews the code and submits; the commit stays the same, since it is on the branch's tip."""
+        """Review and submit as bob; the commit does not change, because its parent is the branch's tip."""
         path = f"changes/{uploaded.change}"
         review = f"{path}/revisions/{uploaded.commit.revision}/review"
         self._bob.post(review, {"labels": {"Code-Review": 2}})
@@ -96,47 +96,47 @@ class GerritSite:
         self._repository.merge(uploaded.commit)
 
     def news(self) -> Sequence[str]:
-        """What the service has posted since the last look; nothing if that was a moment ago."""
+        """Return Benchgate's messages since the last call; no lines if that was a moment ago."""
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_poll:
             return []
-        self._next_look = now + _LOOK_SECONDS
-        with suppress(Transient):  # the next look makes up for it
+        self._next_poll = now + _POLL_SECONDS
+        with suppress(Transient):  # the next call returns the messages
             return self._fresh()
         return []
 
-    def invitation(self, slower: Uploaded | None) -> Sequence[str]:
-        """Where the server is, and how to be bob."""
+    def instructions(self, slower: Uploaded | None) -> Sequence[str]:
+        """Name the server's address, and show how to override as bob."""
         url = self._server.url
-        lines = [f"Gerrit is at {url} (REST, git and SSH; its pages are not part of it)"]
+        lines = [f"Gerrit is at {url} (REST, git and SSH, without its web pages)"]
         if slower is not None:
             bob = self._server.bob
             lines += [
-                f"{bob.name} may override the −1 on {slower.name}; this says it in his name:",
+                f"{bob.name} may override the −1 on {slower.name}; this command does so in his name:",
                 overriding(url, bob, slower),
             ]
         return lines
 
     def _fresh(self) -> list[str]:
-        found = [(key, message) for key in self._changes for message in self._posted_on(key)]
-        found.sort(key=lambda each: each[1].written)
-        told = [rendered(self._review.change(key), message) for key, message in found]
-        self._seen.update(message.id for _, message in found)
-        return told
+        fresh = [(key, message) for key in self._changes for message in self._posted_on(key)]
+        fresh.sort(key=lambda pair: pair[1].written)
+        texts = [rendered(self._review.change(key), message) for key, message in fresh]
+        self._seen.update(message.id for _, message in fresh)
+        return texts
 
     def _posted_on(self, key: ChangeKey) -> list[PostedMessage]:
         messages = self._review.messages(key)
         account = self._review.account
-        return [each for each in messages if each.author.account == account and each.id not in self._seen]
+        return [m for m in messages if m.author.account == account and m.id not in self._seen]
 
 
 def triplet(upload: Upload) -> str:
-    """How REST names a change whose number is not known yet."""
+    """Make the REST name of a change whose number is unknown."""
     return "~".join(quote(part, safe="") for part in (PROJECT, BRANCH, change_id(upload.change)))
 
 
 def overriding(url: str, person: Account, uploaded: Uploaded) -> str:
-    """The line for a shell that posts the override as that person."""
+    """Make the shell command that posts the override as that person."""
     words = ["curl", "-fsS", "-o", "/dev/null", "--noproxy", "*", "-u", f"{person.user}:{person.password}"]
     words += ["-H", "Content-Type: application/json", "-d", json.dumps({"message": OVERRIDE})]
     path = f"changes/{uploaded.change}/revisions/{uploaded.commit.revision}/review"
@@ -144,6 +144,6 @@ def overriding(url: str, person: Account, uploaded: Uploaded) -> str:
 
 
 def rendered(change: Change, message: PostedMessage) -> str:
-    """A message as the console review server shows it."""
+    """Format a message like the console review server."""
     place = (change.key.number, change.subject, change.project, change.branch)
     return shown(*place, message.author.shown, message.written, message.text)

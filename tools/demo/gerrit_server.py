@@ -1,4 +1,4 @@
-"""A real Gerrit on this machine, brought up and taken down by ``tools/gerrit-dev``."""
+"""A real Gerrit on this machine, started and stopped by ``tools/gerrit-dev``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tools.demo.repository import BRANCH, PROJECT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-REVIEWERS: Final = f"{PROJECT}-reviewers"  # the group that the tool makes for the project
+REVIEWERS: Final = f"{PROJECT}-reviewers"  # the group that the tool creates for the project
 _TOOL: Final = Path(__file__).resolve().parents[2] / "tools" / "gerrit-dev"
-_SAYS: Final = "gerrit-dev: "
+_PREFIX: Final = "gerrit-dev: "
 _INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who signs in there; the commits of an account name its address."""
+    """An account on the server; its email address is in its commits."""
 
     user: str
     name: str
@@ -37,7 +37,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class GerritServer:
-    """A running server with one project: alice uploads, bob reviews, buildbot is the service."""
+    """A running server with one project: alice uploads, bob reviews, buildbot is Benchgate's account."""
 
     url: str
     ssh_host: str
@@ -49,7 +49,7 @@ class GerritServer:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The BENCHGATE_ variables of a site that votes here and hears of events; every one about Gerrit."""
+        """All BENCHGATE_ variables about Gerrit for a site that votes on this server."""
         return {
             "BENCHGATE_GIT_URL": f"{self.url}/{{project}}",
             "BENCHGATE_GERRIT_URL": self.url,
@@ -65,50 +65,54 @@ class GerritServer:
         }
 
     def git_url(self, account: Account) -> str:
-        """Where an account pushes to."""
+        """Make the URL to which an account pushes."""
         scheme, _, place = self.url.partition("://")
         sign_in = f"{quote(account.user, safe='')}:{quote(account.password, safe='')}"
         return f"{scheme}://{sign_in}@{place}/a/{PROJECT}"
 
 
 def described(answer: str) -> GerritServer:
-    """The server that the tool describes.
+    """Parse the tool's description of a server.
 
     Raises:
-        Permanent: the description lacks something.
+        Permanent: the description is incomplete.
     """
     try:
-        found = json.loads(answer)
+        description = json.loads(answer)
         alice, bob, buildbot = (
-            Account(user, *(found["accounts"][user][part] for part in ("name", "email", "password", "key")))
+            Account(
+                user,
+                *(description["accounts"][user][part] for part in ("name", "email", "password", "key")),
+            )
             for user in ("alice", "bob", "buildbot")
         )
-        ssh = found["ssh"]
+        ssh = description["ssh"]
         host, port, known_hosts = ssh["host"], int(ssh["port"]), ssh["known_hosts"]
-        return GerritServer(found["url"], host, port, known_hosts, alice, bob, buildbot)
+        return GerritServer(description["url"], host, port, known_hosts, alice, bob, buildbot)
     except (ValueError, KeyError, TypeError) as error:
-        raise Permanent(f"{_TOOL} does not describe a server: {error!r}") from error
+        raise Permanent(f"{_TOOL} did not describe a server: {error!r}") from error
 
 
 def fetch_gerrit() -> None:
-    """See that a server can be started here; what it consists of is fetched the first time.
+    """Check that a server can be started here, and download its parts the first time.
 
     Raises:
-        Unfit: something that it needs is missing.
+        Unfit: a required program is missing.
     """
     if not _TOOL.exists():
-        raise Unfit(f"a Gerrit is started by the repository's tools/gerrit-dev, and there is no {_TOOL}")
+        raise Unfit(f"the repository's tools/gerrit-dev starts Gerrit, but {_TOOL} does not exist")
     _gerrit_dev("fetch")
 
 
 @contextmanager
 def running_gerrit(directory: Path, repository: Path) -> Iterator[GerritServer]:
-    """A server with its data in ``directory`` and the repository's branch as its project; stopped at the end.
+    """Run a server with its data in ``directory`` and the repository's branch in its project.
 
-    This process then reaches it, and so do those that it starts, whatever proxy the environment names.
+    This process and its children connect to it directly, even if the environment names a proxy. The server is
+    stopped at the end.
 
     Raises:
-        Unfit: it cannot be started; says why.
+        Unfit: the server cannot be started; the message has the reason.
     """
     wanted = ("--project", PROJECT, "--branch", BRANCH, "--seed", f"{repository}:{BRANCH}")
     try:
@@ -124,42 +128,42 @@ def stop_gerrit(directory: Path) -> None:
     """Stop the server in a directory.
 
     Raises:
-        Unfit: it cannot be stopped; says why.
+        Unfit: the server cannot be stopped; the message has the reason.
     """
-    with subprocess.Popen(  # noqa: S603 - our own words
+    with subprocess.Popen(  # noqa: S603 - fixed arguments
         _words("down", str(directory)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        # A second Ctrl-C ends this process, and must not keep Gerrit alive.
+        # A second Ctrl-C ends this process; Gerrit must stop nevertheless.
         start_new_session=True,
     ) as process:
-        _, said = process.communicate()
+        _, errors = process.communicate()
     if process.returncode != 0:
-        raise Unfit(log_tail(said))
+        raise Unfit(last_message(errors))
 
 
 def _gerrit_dev(*words: str) -> str:
-    """Its answer.
+    """Run the tool, and return its output.
 
     Raises:
-        Unfit: it failed; in its last words.
+        Unfit: it failed, with its last message.
         KeyboardInterrupt: Ctrl-C ended it.
     """
-    done = subprocess.run(  # noqa: S603 - our own words
+    done = subprocess.run(  # noqa: S603 - fixed arguments
         _words(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode == _INTERRUPTED:
         raise KeyboardInterrupt
     if done.returncode != 0:
-        raise Unfit(log_tail(done.stderr))
+        raise Unfit(last_message(done.stderr))
     return done.stdout
 
 
-def log_tail(said: str) -> str:
-    """The last thing that the tool said, which may have lines below its first."""
-    return said.rpartition(_SAYS)[2].strip()
+def last_message(errors: str) -> str:
+    """Extract the tool's last message, which may have several lines."""
+    return errors.rpartition(_PREFIX)[2].strip()
 
 
 def _words(*words: str) -> list[str]:

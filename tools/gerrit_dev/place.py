@@ -1,4 +1,4 @@
-"""Says what lies where in the directory of a server, and which directories are ours."""
+"""The directory of a server: the paths in it, and its record."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ class Place:
 
     @property
     def site(self) -> Path:
-        """What Gerrit calls its site."""
+        """Gerrit's own directory, which Gerrit calls its site."""
         return self.directory / "site"
 
     @property
     def keys(self) -> Path:
-        """A private SSH key for each account."""
+        """The directory of the accounts' private SSH keys."""
         return self.directory / "keys"
 
     @property
     def known_hosts(self) -> Path:
-        """The server's SSH keys."""
+        """The file with the server's SSH keys."""
         return self.directory / "known_hosts"
 
     @property
     def log(self) -> Path:
-        """What the server prints."""
+        """The file with the server's output."""
         return self.directory / "gerrit.log"
 
     @property
     def pid_file(self) -> Path:
-        """The process of the server, as long as it is to run."""
+        """The file with the server's process ID, until the server is stopped."""
         return self.directory / "gerrit.pid"
 
     @property
     def lock(self) -> Path:
-        """Held while a server is brought up or taken down."""
+        """The lock file, locked while the server is started or stopped."""
         return self.directory / "lock"
 
     @property
     def record(self) -> Path:
-        """What `up` said about the server; also the mark of a directory that is ours."""
+        """The file with the output of `up`, which also marks a directory of this tool."""
         return self.directory / "gerrit-dev.json"
 
     def read(self) -> dict[str, Any]:
-        """The record; empty for a directory that is not ours."""
+        """Read the record; empty if the directory does not belong to this tool."""
         try:
-            found: dict[str, Any] = json.loads(self.record.read_bytes())
+            record: dict[str, Any] = json.loads(self.record.read_bytes())
         except FileNotFoundError:
             return {}
-        return found
+        return record
 
     def write(self, record: dict[str, Any]) -> None:
         """Replace the record."""
@@ -67,26 +67,26 @@ class Place:
         new.replace(self.record)
 
     def wipe(self) -> None:
-        """Remove the directory with everything in it."""
+        """Delete the directory and its content."""
         shutil.rmtree(self.directory)
 
 
 def place_at(path: str) -> Place:
-    """The server's directory by its absolute name, under which its process is recognised."""
+    """Return the server's directory by its absolute path, which also identifies its process."""
     return Place(Path(path).resolve())
 
 
-def made_place(path: str) -> Place:
-    """A directory that is ours, made if there is none.
+def make_place(path: str) -> Place:
+    """Return a directory of this tool; create it if it is missing.
 
     Raises:
-        CannotServe: something else is in it.
+        CannotServe: the directory contains other files.
     """
     place = place_at(path)
     place.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     others = [entry.name for entry in place.directory.iterdir() if entry != place.lock]
     if others and not place.record.exists():
-        raise CannotServe(f"{place.directory} holds other things ({others[0]}); name a new directory")
+        raise CannotServe(f"{place.directory} contains other files ({others[0]}); choose a new directory")
     if not others:
         place.write({})
     return place

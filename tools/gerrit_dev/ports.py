@@ -1,4 +1,4 @@
-"""Chooses the loopback ports of a server."""
+"""The choice of a server's loopback ports."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ HOST: Final = "127.0.0.1"
 Ports = tuple[int, int]
 
 
-def chosen_ports(wanted: Ports, before: Ports, *, are_held: bool) -> Ports:
-    """The ports for HTTP and SSH: those asked for, else those of before, else free ones (0: none).
+def choose_ports(wanted: Ports, before: Ports, *, are_held: bool) -> Ports:
+    """Choose the ports for HTTP and SSH: the requested ones, else the last ones, else free ones (0: none).
 
     Args:
-        wanted: what was asked for.
-        before: what the server had when it ran last.
-        are_held: whether it runs still, and gives them back before it is started anew.
+        wanted: the requested ports.
+        before: the ports of the server's last run.
+        are_held: whether the server still runs; it will release them before its restart.
 
     Raises:
-        CannotServe: a port that was asked for cannot be had.
+        CannotServe: a requested port is not available.
     """
     ours = before if are_held else (0, 0)
     for port in wanted:
         if port not in {0, *ours} and (problem := _problem_with(port)):
             raise CannotServe(f"port {port}: {problem}")
-    again = [port if port in ours or not _problem_with(port) else 0 for port in before]
-    choices = zip(wanted, again, _free_ports(), strict=True)
-    http, ssh = (ask or old or new for ask, old, new in choices)
+    usable = [port if port in ours or not _problem_with(port) else 0 for port in before]
+    choices = zip(wanted, usable, _free_ports(), strict=True)
+    http, ssh = (requested or old or new for requested, old, new in choices)
     return http, ssh
 
 
@@ -43,7 +43,7 @@ def _problem_with(port: int) -> str:
 
 
 def _free_ports() -> Ports:
-    # Both are open at once, or the second could be given the number of the first.
+    # Both sockets are open at the same time, so that their ports differ.
     with socket.socket() as http, socket.socket() as ssh:
         http.bind((HOST, 0))
         ssh.bind((HOST, 0))
@@ -51,7 +51,7 @@ def _free_ports() -> Ports:
 
 
 def is_open(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Whether a program listens on the port."""
     with socket.socket() as probe:
         probe.settimeout(2)
         return probe.connect_ex((HOST, port)) == 0

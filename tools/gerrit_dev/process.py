@@ -1,4 +1,4 @@
-"""Starts, recognises and stops the process of a server."""
+"""The process of a server: its start, its identification and its end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tools.gerrit_dev.place import Place
 
 MAIN_CLASS: Final = "com.google.gerrit.launcher.GerritLauncher"
-# It lets requests end and writes out its search index, which takes two or three seconds.
+# Gerrit finishes requests and writes its search index, which takes two or three seconds.
 STOP_SECONDS: Final = 30.0
 
 
 def start(place: Place, words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Run the server in a session of its own, so that no terminal ends it."""
+    """Start the server in a new session, so that no terminal stops it."""
     with place.log.open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603  # words of our own
+        process = subprocess.Popen(  # noqa: S603  # fixed arguments
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     place.pid_file.write_text(f"{process.pid}\n", encoding="ascii")
@@ -31,13 +31,13 @@ def start(place: Place, words: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def running(place: Place) -> int | None:
-    """The server's process, if it runs."""
+    """Return the server's process ID; None if it does not run."""
     with _held(place) as held:
         return held[0] if held else None
 
 
 def stop(place: Place) -> int | None:
-    """End the server and wait for its end; the process that it was, None if it did not run."""
+    """Stop the server, and return its process ID; None if it did not run."""
     with _held(place) as held:
         if held:
             pid, handle = held
@@ -50,7 +50,7 @@ def stop(place: Place) -> int | None:
 
 
 def resident_megabytes(pid: int) -> int:
-    """The memory that a process holds now."""
+    """Read the resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(kilobytes) // 1024
@@ -58,9 +58,9 @@ def resident_megabytes(pid: int) -> int:
 
 @contextmanager
 def _held(place: Place) -> Iterator[tuple[int, int] | None]:
-    """The process and a handle on it; None if it is not this server any more.
+    """Open a handle on the process; yield its ID and the handle, or None if it is not this server.
 
-    The handle comes first and the look second: a number may have gone to another process, a handle cannot.
+    The check comes after the handle is open: the ID may pass to another process, the handle cannot.
     """
     handle = None
     try:

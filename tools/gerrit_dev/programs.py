@@ -1,4 +1,4 @@
-"""Runs another program to its end."""
+"""Calls of other programs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def output_of(*words: str, environment: Mapping[str, str] | None = None) -> str:
-    """What the program prints, with these variables beside those that are set.
+    """Run a program with additional environment variables, and return its output.
 
     Raises:
-        CannotServe: it is not there or failed; holds what it said about that.
+        CannotServe: the program is missing or failed; the message has its output.
     """
     try:
-        done = subprocess.run(  # noqa: S603  # words of our own and of the person who runs this
+        done = subprocess.run(  # noqa: S603  # fixed arguments, and those of the user
             words,
             env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
@@ -30,6 +30,6 @@ def output_of(*words: str, environment: Mapping[str, str] | None = None) -> str:
     except OSError as error:
         raise CannotServe(f"{words[0]}: {error.strerror}") from error
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip()).replace("\n", "\n  ")
-        raise CannotServe(f"{' '.join(words)} ended with {done.returncode}:\n  {said}")
+        output = (done.stderr.strip() or done.stdout.strip()).replace("\n", "\n  ")
+        raise CannotServe(f"{' '.join(words)} ended with {done.returncode}:\n  {output}")
     return done.stdout.strip()

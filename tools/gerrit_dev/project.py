@@ -1,4 +1,4 @@
-"""Makes the project: its label, who may do what, and its first commit."""
+"""The project: its label, its permissions and its first commit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tools.gerrit_dev.people import ADMIN, SERVICE_USERS
 from tools.gerrit_dev.programs import output_of
-from tools.gerrit_dev.reporting import say
+from tools.gerrit_dev.reporting import report
 from tools.gerrit_dev.rest import one
 
 if TYPE_CHECKING:
     from tools.gerrit_dev.rest import Rest
 
 LABEL: Final = "Verified"
-# A vote stays when neither the files nor the parent changed; even a rebase without conflict is new code.
+# A vote is copied if neither the files nor the parent changed; even a rebase without conflicts is new code.
 LABEL_DEFINITION: Final = {
     "function": "NoBlock",
     "default_value": 0,
@@ -30,27 +30,27 @@ REQUIREMENT: Final = {
     "submittability_expression": f"label:{LABEL}=MAX AND -label:{LABEL}=MIN",
     "allow_override_in_child_projects": True,
 }
-# One and the same commit wherever it is made.
+# A fixed date, so that the first commit always has the same ID.
 DATE: Final = "1700000000 +0000"
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A revision of a git repository, which becomes the branch."""
+    """A revision of a git repository, with which the branch starts."""
 
     repository: Path
     revision: str
 
     @classmethod
     def parsed(cls, text: str) -> Seed:
-        """From ``REPO`` or ``REPO:REV``; a repository with a colon in its name is not cut."""
+        """Parse ``REPO`` or ``REPO:REV``; an existing path may contain a colon."""
         repository, colon, revision = text.rpartition(":")
         if not colon or Path(text).exists():
             repository, revision = text, "HEAD"
         return cls(Path(repository).resolve(), revision)
 
     def commit(self) -> str:
-        """The commit that it is."""
+        """Resolve the revision to a commit ID."""
         return _git(self.repository, "rev-parse", "--verify", f"{self.revision}^{{commit}}")
 
 
@@ -68,16 +68,16 @@ class Project:
 
     @property
     def path(self) -> str:
-        """Where it is in the REST interface."""
+        """The project's path in the REST API."""
         return f"/projects/{one(self.name)}"
 
 
 def make_project(admin: Rest, project: Project, git_url: str, seed: Seed | None) -> None:
-    """See to it that the project is there, with its label, its rights and its branch."""
+    """Create the project, its label, its permissions and its branch, if they are missing."""
     if not admin.has(project.path):
-        say(f"making project {project.name}")
+        report(f"creating project {project.name}")
         admin.put(project.path, {"branches": [project.branch], "create_empty_commit": False})
-    # Comes last, so that what an interruption left out is made up for.
+    # The requirement is created last, so that its existence proves the other steps.
     if not admin.has(f"{project.path}/submit_requirements/{LABEL}"):
         if not admin.has(f"{project.path}/labels/{LABEL}"):
             admin.put(f"{project.path}/labels/{LABEL}", LABEL_DEFINITION)
@@ -117,7 +117,8 @@ def _range(lowest: int, highest: int, *groups: str) -> dict[str, Any]:
 def _push(seed: Seed | None, url: str, branch: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         source = seed or _first_commit(Path(scratch), url.rpartition("/")[2])
-        say(f"pushing {source.revision} of {source.repository} as {branch}" if seed else f"pushing {branch}")
+        what = f"{source.revision} of {source.repository} as {branch}" if seed else branch
+        report(f"pushing {what}")
         _git(source.repository, "push", "-q", url, f"{source.commit()}:refs/heads/{branch}")
 
 
@@ -130,7 +131,7 @@ def _first_commit(repository: Path, name: str) -> Seed:
 
 
 def _git(repository: Path, *words: str) -> str:
-    """Run git as the administrator, with nothing of what the person who runs this has configured."""
+    """Run git as the administrator, without the user's own configuration."""
     who = {
         f"GIT_{role}_{key}": value
         for role in ("AUTHOR", "COMMITTER")

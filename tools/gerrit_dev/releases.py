@@ -1,4 +1,4 @@
-"""Names the releases of Gerrit that can be started, with the jars that make up each."""
+"""The releases of Gerrit that can be started, each with its jars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.gerrit_dev.reporting import CannotServe
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """A published jar and the digest it must have."""
+    """A published jar with its required digest."""
 
     group: str
     artifact: str
@@ -19,7 +19,7 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """What Maven calls its file."""
+        """Maven's name for the file."""
         return f"{self.artifact}-{self.version}.jar"
 
 
@@ -33,8 +33,8 @@ class Release:
 
 
 def _gerrit(version: str, java: int, api: str, framework: str) -> Release:
-    # The complete server is not published as one file, but in two: the plug-in API carries the server
-    # itself, the acceptance framework the programs `init` and `daemon`, the web server and the database.
+    # The server is published in two files: the plug-in API contains the server itself, the acceptance
+    # framework contains the programs `init` and `daemon`, the web server and the database.
     return Release(
         version,
         java,
@@ -66,7 +66,7 @@ _CRYPTOGRAPHY: Final = (
         "4f4ba6a92617ea19dc183f0fa5db492eee426fdde2a0a2d6c94777ffd1af6413",
     ),
 )
-# The newest first. The older one is there for machines that have nothing newer than Java 17.
+# The newest first. The older release is for machines with Java 17.
 RELEASES: Final = (
     _gerrit(
         "3.13.5",
@@ -84,12 +84,12 @@ RELEASES: Final = (
 
 
 def named(version: str) -> Release:
-    """The release of that version.
+    """Find the release of a version.
 
     Raises:
-        CannotServe: there is none any more.
+        CannotServe: this tool no longer has the release.
     """
     for release in RELEASES:
         if release.version == version:
             return release
-    raise CannotServe(f"Gerrit {version} cannot be started any more; name a new directory")
+    raise CannotServe(f"this tool no longer supports Gerrit {version}; choose a new directory")

@@ -1,14 +1,14 @@
-"""Reports to the person who runs the tool: progress, and what makes the tool give up."""
+"""Reports to the user of the tool: progress and errors."""
 
 from __future__ import annotations
 
 import sys
 
 
-def say(what: str) -> None:
-    """A line on standard error."""
-    print(f"gerrit-dev: {what}", file=sys.stderr, flush=True)
+def report(message: str) -> None:
+    """Print a line on standard error."""
+    print(f"gerrit-dev: {message}", file=sys.stderr, flush=True)
 
 
 class CannotServe(Exception):
-    """No server can be brought up or taken down as asked; the message is for the person who asked."""
+    """The server cannot be started or stopped as requested; the message is for the user."""

@@ -1,4 +1,4 @@
-"""Calls Gerrit's REST interface as one account."""
+"""Gerrit's REST API for one account."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from urllib.parse import quote
 from tools.gerrit_dev.reporting import CannotServe
 
 TIMEOUT_SECONDS: Final = 60
-# In front of every answer, so that no page of another site can take it for a script.
+# The first bytes of every response, so that a page of another site cannot run it as a script.
 GUARD: Final = b")]}'"
 
 
 class NotThere(CannotServe):
-    """The server knows no such thing."""
+    """The server has no such resource."""
 
 
 class Rest:
-    """An account's view of a server."""
+    """The REST API of a server, for one account."""
 
     def __init__(self, url: str, user: str, password: str) -> None:
         self._url = url
         word = base64.b64encode(f"{user}:{password}".encode()).decode()
         self._authorization = f"Basic {word}"
-        # The server is on this machine: no proxy of the environment is asked.
+        # The server is on this machine, so a proxy of the environment is not used.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str) -> Any:  # noqa: ANN401  # JSON
-        """What is at a path."""
+        """Read a resource."""
         return self._call("GET", path, None, "")
 
     def has(self, path: str) -> bool:
-        """Whether something is at a path."""
+        """Whether a resource exists."""
         try:
             self.get(path)
         except NotThere:
@@ -44,15 +44,15 @@ class Rest:
         return True
 
     def put(self, path: str, body: object) -> None:
-        """Make something."""
+        """Create a resource."""
         self._call("PUT", path, json.dumps(body).encode(), "application/json")
 
     def post(self, path: str, body: object) -> None:
-        """Change something."""
+        """Change a resource."""
         self._call("POST", path, json.dumps(body).encode(), "application/json")
 
     def post_text(self, path: str, text: str) -> None:
-        """Add a plain text."""
+        """Post plain text to a resource."""
         self._call("POST", path, text.encode(), "text/plain")
 
     def _call(self, method: str, path: str, body: bytes | None, kind: str) -> Any:  # noqa: ANN401
@@ -65,13 +65,13 @@ class Rest:
                 text: bytes = answer.read().removeprefix(GUARD)
         except urllib.error.HTTPError as error:
             kind_of = NotThere if error.code == HTTPStatus.NOT_FOUND else CannotServe
-            said = error.read().decode(errors="replace").strip()
-            raise kind_of(f"{method} {path}: {error.code} {said}") from error
+            message = error.read().decode(errors="replace").strip()
+            raise kind_of(f"{method} {path}: {error.code} {message}") from error
         except OSError as error:
             raise CannotServe(f"{method} {path}: {error}") from error
         return json.loads(text) if text.strip() else None
 
 
 def one(name: str) -> str:
-    """A name as one segment of a path."""
+    """Quote a name as one segment of a path."""
     return quote(name, safe="")

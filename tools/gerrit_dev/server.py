@@ -1,4 +1,4 @@
-"""Brings one server up, step by step, and leaves out what is there already."""
+"""The start of one server, step by step, without the steps that are already done."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tools.gerrit_dev.cache import cache_directory
 from tools.gerrit_dev.jars import class_path
 from tools.gerrit_dev.java import choose
 from tools.gerrit_dev.people import ADMIN, described, make_accounts, make_reviewers
-from tools.gerrit_dev.ports import HOST, Ports, chosen_ports, is_open
+from tools.gerrit_dev.ports import HOST, Ports, choose_ports, is_open
 from tools.gerrit_dev.project import LABEL, Project, Seed, make_project
 from tools.gerrit_dev.releases import RELEASES, named
-from tools.gerrit_dev.reporting import CannotServe, say
+from tools.gerrit_dev.reporting import CannotServe, report
 from tools.gerrit_dev.rest import Rest
 from tools.gerrit_dev.site import configure, make_site
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from tools.gerrit_dev.place import Place
 
-# Enough for some hundred changes; the first compiler alone suits a server that lives for minutes.
+# Enough memory for some hundred changes; Java's first compiler is enough for a server that runs for minutes.
 JAVA_OPTIONS: Final = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
-# It takes 7 to 19 seconds on two cores; a machine that is busy gets ten times as long.
+# A start takes 7 to 19 seconds on two cores; a busy machine may need ten times as long.
 START_SECONDS: Final = 180.0
-LOOK_SECONDS: Final = 0.2
+POLL_SECONDS: Final = 0.2
 LOG_LINES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for; 0 and None: as before, else as it comes."""
+class Request:
+    """The requested properties of a server; 0 and None: the last value, or a default."""
 
     ports: Ports
     project: str | None
@@ -45,42 +45,42 @@ class Wish:
     version: str | None
 
 
-def bring_up(place: Place, wish: Wish) -> dict[str, Any]:
-    """A running server as it was asked for, described.
+def bring_up(place: Place, request: Request) -> dict[str, Any]:
+    """Start a server as requested, and describe it.
 
     Raises:
-        CannotServe: something that is needed is missing, or Gerrit does not start.
+        CannotServe: a requirement is missing, or Gerrit does not start.
     """
-    made_by = place.read().get("version")
-    if made_by and wish.version not in {None, made_by}:
-        raise CannotServe(f"{place.directory} was made by Gerrit {made_by}; name a new directory")
-    if not _is_as_wished(place, wish.ports):
-        _start(place, wish)
+    version = place.read().get("version")
+    if version and request.version not in {None, version}:
+        raise CannotServe(f"Gerrit {version} created {place.directory}; choose a new directory")
+    if not _is_as_requested(place, request.ports):
+        _start(place, request)
     record = place.read()
     project = Project(
-        wish.project or record.get("project", "demo"), wish.branch or record.get("branch", "main")
+        request.project or record.get("project", "demo"), request.branch or record.get("branch", "main")
     )
     url = record["url"]
     admin = Rest(url, ADMIN.user, ADMIN.password)
     make_accounts(admin, place)
     make_reviewers(admin, project.reviewers)
     signed_in = f"{url.replace('://', f'://{ADMIN.user}:{ADMIN.password}@')}/a"
-    make_project(admin, project, signed_in, wish.seed)
+    make_project(admin, project, signed_in, request.seed)
     place.write(record | _description(place, project))
     return state(place)
 
 
 def fetch() -> None:
-    """See to it that a new server can be started without downloading anything.
+    """Download everything that a new server needs.
 
     Raises:
-        CannotServe: something that is needed is missing and cannot be had.
+        CannotServe: a requirement is missing and cannot be downloaded.
     """
     _gerrit(None)
 
 
 def state(place: Place) -> dict[str, Any]:
-    """What `up` said about the server, and what its process does now."""
+    """Read the record of a server, and add the state of its process."""
     pid = process.running(place)
     if pid is None:
         return {**place.read(), "running": False}
@@ -88,9 +88,9 @@ def state(place: Place) -> dict[str, Any]:
     return {**place.read(), "running": True, "pid": pid, "resident_megabytes": memory}
 
 
-def _is_as_wished(place: Place, wanted: Ports) -> bool:
+def _is_as_requested(place: Place, wanted: Ports) -> bool:
     ports = _ports_of(place.read())
-    same = all(ask in (0, has) for ask, has in zip(wanted, ports, strict=True))
+    same = all(requested in (0, port) for requested, port in zip(wanted, ports, strict=True))
     return same and process.running(place) is not None and _answers(ports)
 
 
@@ -100,28 +100,28 @@ def _ports_of(record: dict[str, Any]) -> Ports:
     return urlsplit(record["url"]).port or 0, record["ssh"]["port"]
 
 
-def _start(place: Place, wish: Wish) -> None:
-    """Start the server, also instead of one that does not answer or has other ports.
+def _start(place: Place, request: Request) -> None:
+    """Start the server, and replace one that does not answer or has other ports.
 
-    That one is stopped last: while something is missing it had better go on.
+    The old server is stopped only when all requirements of the new one are met.
     """
     record = place.read()
-    # A site belongs to the version that made it.
-    version, gerrit = _gerrit(record.get("version") or wish.version)
+    # A site needs the version that created it.
+    version, gerrit = _gerrit(record.get("version") or request.version)
     make_site(place, gerrit)
     record |= {"version": version}
     place.write(record)
     is_running = process.running(place) is not None
-    ports = chosen_ports(wish.ports, _ports_of(record), are_held=is_running)
+    ports = choose_ports(request.ports, _ports_of(record), are_held=is_running)
     process.stop(place)
     configure(place, ports)
     place.write(record | _address(place, ports))
-    say(f"starting Gerrit {version} on ports {ports[0]} (HTTP) and {ports[1]} (SSH)")
+    report(f"starting Gerrit {version} on ports {ports[0]} (HTTP) and {ports[1]} (SSH)")
     _run(place, [*gerrit, "daemon", "--console-log", "-d", str(place.site)], lambda: _answers(ports))
 
 
 def _gerrit(version: str | None) -> tuple[str, list[str]]:
-    """A version that can be run here, and what runs its programs."""
+    """Choose a version that can run here, and make the command for its programs."""
     cache = cache_directory()
     release, java = choose([named(version)] if version else RELEASES, cache)
     words = [str(java), *JAVA_OPTIONS, "-cp", class_path(release, java, cache), process.MAIN_CLASS]
@@ -136,15 +136,15 @@ def _address(place: Place, ports: Ports) -> dict[str, Any]:
 
 def _run(place: Place, words: list[str], is_ready: Callable[[], bool]) -> None:
     server = process.start(place, words)
-    began = time.monotonic()
+    started = time.monotonic()
     while not is_ready():
         if server.poll() is not None:
-            raise CannotServe(f"Gerrit ended at once:\n{_last_lines(place)}")
-        if time.monotonic() - began > START_SECONDS:
+            raise CannotServe(f"Gerrit exited during its start:\n{_last_lines(place)}")
+        if time.monotonic() - started > START_SECONDS:
             process.stop(place)
             raise CannotServe(f"Gerrit does not answer after {START_SECONDS:.0f} s; its log is {place.log}")
-        time.sleep(LOOK_SECONDS)
-    say(f"it answers after {time.monotonic() - began:.0f} s")
+        time.sleep(POLL_SECONDS)
+    report(f"Gerrit answered after {time.monotonic() - started:.0f} s")
 
 
 def _answers(ports: Ports) -> bool:

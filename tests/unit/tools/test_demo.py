@@ -1,4 +1,4 @@
-"""The demo's stories hold together with the C++ they are about."""
+"""The demo's scenarios match the C++ files that they change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.demo.repository import DemoRepository, select
 from tools.demo.scenario import SCENARIOS, Upload
 
 NATIVE = Path(__file__).parents[3] / "native"
-UPLOADS = [upload for story in SCENARIOS.values() for upload in story]
+UPLOADS = [upload for uploads in SCENARIOS.values() for upload in uploads]
 
 
 def _name(upload: Upload) -> str:
@@ -66,13 +66,13 @@ def test_patch_sets_of_a_change_share_its_id() -> None:
 
 
 @pytest.mark.parametrize("upload", UPLOADS, ids=_name)
-def test_messages_are_shaped_for_git(upload: Upload) -> None:
+def test_commit_messages_have_gits_format(upload: Upload) -> None:
     subject, blank, *_ = upload.text.splitlines()
     assert len(subject) <= 72
     assert blank == ""
 
 
-def test_events_hint_at_their_change(repository: tuple[Path, DemoRepository]) -> None:
+def test_events_name_their_change(repository: tuple[Path, DemoRepository]) -> None:
     _, made = repository
     commit = made.propose(SCENARIOS["flush_vbucket"][0])
     created = parse_event(patchset_created(commit, 1_700_000_000))
@@ -82,10 +82,10 @@ def test_events_hint_at_their_change(repository: tuple[Path, DemoRepository]) ->
     assert json.loads(change_merged(commit, 0))["change"]["status"] == "MERGED"
 
 
-def test_a_variant_that_is_selected_already_is_refused(tmp_path: Path) -> None:
+def test_a_variant_that_is_already_selected_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "selected.h"
     file.write_text("using SelectedThing = This;\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="selected already"):
+    with pytest.raises(ValueError, match="already selected"):
         select(file, "This")
 
 

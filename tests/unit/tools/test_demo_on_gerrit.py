@@ -1,4 +1,4 @@
-"""The demo on a Gerrit: people of the stories become accounts, and what they do becomes git and REST."""
+"""The demo on a Gerrit: uploads and merges of the scenarios become git pushes and REST requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tools.demo.gerrit_server import (
     GerritServer,
     described,
     fetch_gerrit,
-    log_tail,
+    last_message,
 )
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
 from tools.demo.runner import Runner
@@ -49,7 +49,7 @@ FASTER, SLOWER = SCENARIOS["send_buffer"]
 
 
 class People:
-    """A model Gerrit whose people act as they would on a real one."""
+    """A model Gerrit that accepts pushes and submits."""
 
     def __init__(self) -> None:
         self.model = GerritModel()
@@ -59,11 +59,11 @@ class People:
 
     @property
     def transport(self) -> httpx.BaseTransport:
-        """What a model does not know: changes by their Change-Id, and submitting."""
+        """The model's transport, which also finds changes by their Change-Id and submits them."""
         return httpx.MockTransport(self._answer)
 
     def push(self, commit: Commit, url: str, ref: str) -> None:
-        """Take a pushed commit."""
+        """Receive a pushed commit."""
         self.pushed.append((url, ref))
         number = self.numbers.setdefault(change_id(commit.upload.change), len(self.numbers) + 41)
         words = {"message": commit.upload.text, "project": PROJECT, "branch": BRANCH}
@@ -82,7 +82,7 @@ class People:
 
 
 class PushedRepository(DemoRepository):
-    """A repository whose pushes arrive at a model."""
+    """A repository that pushes to the model."""
 
     def __init__(self, path: Path, people: People) -> None:
         super().__init__(path)
@@ -92,8 +92,8 @@ class PushedRepository(DemoRepository):
         self._people.push(commit, url, ref)
 
 
-class Hall:
-    """A stage on a model Gerrit, with its repository."""
+class ModelSite:
+    """A review site on a model Gerrit, with its repository."""
 
     def __init__(self, root: Path) -> None:
         self.people = People()
@@ -102,19 +102,19 @@ class Hall:
         self.repository = PushedRepository(self.path, self.people)
         self.repository.create(few_files(root / "native"), REVIEWERS)
         self.review = GerritReview("demo", URL, Password("buildbot", SECRET), transport=self.model.transport)
-        self.stage = GerritSite(self.repository, server_at(root), self.review, self.people.transport)
+        self.site = GerritSite(self.repository, server_at(root), self.review, self.people.transport)
 
     def git(self, *words: str) -> str:
         done = subprocess.run(["git", *words], cwd=self.path, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
     def answer(self, number: int, vote: int, text: str = "Build Successful") -> None:
-        """Say and vote what the service would."""
+        """Post a message and a vote as Benchgate."""
         self.model.vote(number, "buildbot", "Verified", vote)
         self.model.say(number, "buildbot", text)
 
-    def play(self, votes: dict[int, int]) -> Runner:
-        """A play in which the service votes so as soon as it is run."""
+    def runner(self, votes: dict[int, int]) -> Runner:
+        """Make a runner for which Benchgate votes at once."""
 
         def run(until: Callable[[], bool]) -> None:
             for number, vote in votes.items():
@@ -122,19 +122,19 @@ class Hall:
                     self.answer(number, vote)
             assert until()
 
-        return Runner(self.stage, self.review, FakeReading(), run, threading.Event(), lambda _: None)
+        return Runner(self.site, self.review, FakeReading(), run, threading.Event(), lambda _: None)
 
 
 def few_files(place: Path) -> Path:
-    """Those of the real ones that the stories are about."""
-    for name in ("benchgate.yaml", *(upload.file for story in SCENARIOS.values() for upload in story)):
+    """Copy only the real files that the scenarios change."""
+    for name in ("benchgate.yaml", *(upload.file for uploads in SCENARIOS.values() for upload in uploads)):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes((NATIVE / name).read_bytes())
     return place
 
 
 def server_at(root: Path) -> GerritServer:
-    """What `gerrit-dev up` says, in its own words, of a server where the model is."""
+    """Parse the output of `gerrit-dev up` for a server at the model's address."""
     accounts = described_people(Place(root / "gerrit"), REVIEWERS)
     for account in accounts.values():
         account["password"] = SECRET
@@ -143,8 +143,8 @@ def server_at(root: Path) -> GerritServer:
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Hall:
-    return Hall(tmp_path)
+def model_site(tmp_path: Path) -> ModelSite:
+    return ModelSite(tmp_path)
 
 
 def test_the_tool_describes_the_server_with_its_people(tmp_path: Path) -> None:
@@ -157,12 +157,12 @@ def test_the_tool_describes_the_server_with_its_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["", "[]", '{"url": "http://127.0.0.1:1"}', '{"accounts": {"alice": {}}}'])
-def test_a_description_that_lacks_something_is_told(answer: str) -> None:
-    with pytest.raises(Permanent, match="does not describe a server"):
+def test_an_incomplete_description_is_refused(answer: str) -> None:
+    with pytest.raises(Permanent, match="did not describe a server"):
         described(answer)
 
 
-def test_no_setting_of_a_persons_own_gerrit_is_left(tmp_path: Path) -> None:
+def test_all_settings_of_the_users_own_gerrit_are_replaced(tmp_path: Path) -> None:
     of_gerrit = {f"BENCHGATE_{name.upper()}" for name in ControlSettings.model_fields if "gerrit" in name}
     settings = server_at(tmp_path).settings
     assert of_gerrit < set(settings)
@@ -170,58 +170,64 @@ def test_no_setting_of_a_persons_own_gerrit_is_left(tmp_path: Path) -> None:
     assert settings["BENCHGATE_GERRIT_BEARER"] == ""
 
 
-def test_a_password_does_not_end_the_address_that_is_pushed_to(tmp_path: Path) -> None:
+def test_special_characters_of_a_password_are_quoted_in_the_url(tmp_path: Path) -> None:
     server = server_at(tmp_path)
     assert server.git_url(server.alice) == f"https://alice:{SECRET}@gerrit.example.com/r/a/kv"
 
 
-def test_the_last_words_of_the_tool_are_why_it_failed() -> None:
-    said = "gerrit-dev: fetching Gerrit 3.13.5 by Maven\ngerrit-dev: mvn ended with 1:\n  no network\n"
-    assert log_tail(said) == "mvn ended with 1:\n  no network"
+def test_the_last_message_of_the_tool_is_the_reason_of_its_failure() -> None:
+    errors = "gerrit-dev: downloading Gerrit 3.13.5 by Maven\ngerrit-dev: mvn ended with 1:\n  no network\n"
+    assert last_message(errors) == "mvn ended with 1:\n  no network"
 
 
-def test_the_reviewers_of_the_project_may_override(hall: Hall) -> None:
+def test_the_reviewers_of_the_project_may_override(model_site: ModelSite) -> None:
     assert Project(PROJECT, BRANCH).reviewers == REVIEWERS
-    jobs = parse_project_file(hall.git("show", "main:benchgate.yaml"))
-    assert jobs.commands == Commands(rerun=REVIEWERS, override=REVIEWERS)
+    project_file = parse_project_file(model_site.git("show", "main:benchgate.yaml"))
+    assert project_file.commands == Commands(rerun=REVIEWERS, override=REVIEWERS)
 
 
-def test_an_upload_is_pushed_for_review_by_the_account_that_committed_it(hall: Hall) -> None:
-    uploaded = hall.stage.upload(FASTER)
-    assert hall.people.pushed == [(server_at(hall.path).git_url(server_at(hall.path).alice), "refs/for/main")]
+def test_an_upload_is_pushed_for_review_by_the_account_that_committed_it(model_site: ModelSite) -> None:
+    uploaded = model_site.site.upload(FASTER)
+    assert model_site.people.pushed == [
+        (server_at(model_site.path).git_url(server_at(model_site.path).alice), "refs/for/main")
+    ]
     assert (uploaded.change, uploaded.patch_set) == (41, 1), "the numbers are Gerrit's"
-    who = hall.git("log", "-1", "--format=%an <%ae>, %cn <%ce>", uploaded.commit.revision)
+    who = model_site.git("log", "-1", "--format=%an <%ae>, %cn <%ce>", uploaded.commit.revision)
     assert who == "Alice Author <alice@example.com>, Alice Author <alice@example.com>"
-    message = hall.git("log", "-1", "--format=%B", uploaded.commit.revision)
+    message = model_site.git("log", "-1", "--format=%B", uploaded.commit.revision)
     assert message.splitlines()[-1] == f"Change-Id: {change_id(FASTER.change)}"
 
 
-def test_the_next_patch_set_goes_to_the_same_change(hall: Hall) -> None:
-    first, second, back = (hall.stage.upload(upload) for upload in SCENARIOS["hash_table"])
-    assert [(each.change, each.patch_set) for each in (first, second, back)] == [(41, 1), (41, 2), (42, 1)]
+def test_the_next_patch_set_goes_to_the_same_change(model_site: ModelSite) -> None:
+    first, second, back = (model_site.site.upload(upload) for upload in SCENARIOS["hash_table"])
+    assert [(uploaded.change, uploaded.patch_set) for uploaded in (first, second, back)] == [
+        (41, 1),
+        (41, 2),
+        (42, 1),
+    ]
     assert back.commit.parent == second.commit.revision
 
 
-def test_bob_reviews_and_submits_and_the_next_change_begins_there(hall: Hall) -> None:
-    uploaded = hall.stage.upload(FASTER)
-    hall.people.asked.clear()
-    hall.stage.merge(uploaded)
+def test_a_merge_is_reviewed_and_submitted_by_bob_and_moves_the_branch(model_site: ModelSite) -> None:
+    uploaded = model_site.site.upload(FASTER)
+    model_site.people.asked.clear()
+    model_site.site.merge(uploaded)
     review = f"changes/41/revisions/{uploaded.commit.revision}/review"
-    assert hall.people.asked == [("POST", review), ("POST", "changes/41/submit")]
-    assert hall.model.changes[41].votes == {(1, "Code-Review", "bob"): 2}
-    assert hall.git("rev-parse", "main") == uploaded.commit.revision
+    assert model_site.people.asked == [("POST", review), ("POST", "changes/41/submit")]
+    assert model_site.model.changes[41].votes == {(1, "Code-Review", "bob"): 2}
+    assert model_site.git("rev-parse", "main") == uploaded.commit.revision
 
 
-def test_what_the_service_says_is_shown_once_and_what_people_say_is_not(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+def test_only_messages_of_the_service_are_shown_and_only_once(
+    model_site: ModelSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.demo.gerrit._LOOK_SECONDS", 0.0)
-    hall.stage.upload(FASTER)
-    hall.stage.upload(SLOWER)
-    hall.model.say(41, "bob", "Looks good")
-    hall.answer(42, -1, "Build Failed\n\n\x1b[2Jworse")
-    hall.answer(41, +1)
-    news = hall.stage.news()
+    monkeypatch.setattr("tools.demo.gerrit._POLL_SECONDS", 0.0)
+    model_site.site.upload(FASTER)
+    model_site.site.upload(SLOWER)
+    model_site.model.say(41, "bob", "Looks good")
+    model_site.answer(42, -1, "Build Failed\n\n\x1b[2Jworse")
+    model_site.answer(41, +1)
+    news = model_site.site.news()
     assert [text.splitlines()[0] for text in news] == [
         "Change 42: send_buffer: Send requests from one contiguous buffer",
         "Change 42: send_buffer: Send requests from one contiguous buffer",
@@ -230,57 +236,57 @@ def test_what_the_service_says_is_shown_once_and_what_people_say_is_not(
     ]
     assert news[1].splitlines()[1].startswith("kv (main) · Build Bot · 2026-11-21 00:14:")
     assert news[1].endswith("Patch Set 1:\n\nBuild Failed\n\n[2Jworse")
-    assert hall.stage.news() == []
+    assert model_site.site.news() == []
 
 
-def test_a_gerrit_that_does_not_answer_is_asked_again(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools.demo.gerrit._LOOK_SECONDS", 0.0)
-    hall.stage.upload(FASTER)
-    hall.answer(41, +1)
-    hall.model.faults = [httpx.ConnectError("away")]
-    assert hall.stage.news() == []
-    assert len(hall.stage.news()) == 2
+def test_messages_are_shown_after_an_outage(model_site: ModelSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.demo.gerrit._POLL_SECONDS", 0.0)
+    model_site.site.upload(FASTER)
+    model_site.answer(41, +1)
+    model_site.model.faults = [httpx.ConnectError("away")]
+    assert model_site.site.news() == []
+    assert len(model_site.site.news()) == 2
 
 
-def test_gerrit_is_not_asked_all_the_time(hall: Hall) -> None:
-    hall.stage.upload(FASTER)
-    hall.stage.news()
-    asked = len(hall.model.requests)
-    hall.stage.news()
-    assert len(hall.model.requests) == asked
+def test_gerrit_is_not_polled_at_every_call(model_site: ModelSite) -> None:
+    model_site.site.upload(FASTER)
+    model_site.site.news()
+    asked = len(model_site.model.requests)
+    model_site.site.news()
+    assert len(model_site.model.requests) == asked
 
 
-def test_the_votes_are_those_of_the_service(hall: Hall) -> None:
-    voted = hall.play({41: 1, 42: -1}).votes_on([FASTER])
+def test_the_votes_are_those_of_the_service(model_site: ModelSite) -> None:
+    voted = model_site.runner({41: 1, 42: -1}).votes_on([FASTER])
     assert [(uploaded.name, vote) for uploaded, vote in voted] == [("change 41", 1)]
 
 
-def test_what_has_no_plus_one_is_not_merged(hall: Hall) -> None:
+def test_a_change_without_a_plus_one_is_not_merged(model_site: ModelSite) -> None:
     merged = SCENARIOS["executor"][0]
     assert merged.is_merged
-    ((_, vote),) = hall.play({41: -1}).votes_on([merged])
+    ((_, vote),) = model_site.runner({41: -1}).votes_on([merged])
     assert vote == -1
-    assert hall.model.changes[41].status == "NEW"
+    assert model_site.model.changes[41].status == "NEW"
 
 
-def test_the_line_for_a_shell_posts_a_command_as_bob(hall: Hall) -> None:
-    slower = hall.stage.upload(FASTER)
-    lines = hall.stage.invitation(slower)
+def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> None:
+    slower = model_site.site.upload(FASTER)
+    lines = model_site.site.instructions(slower)
     assert URL in lines[0]
     words = shlex.split(lines[-1])
     assert words[0] == "curl"
     assert words[words.index("-u") + 1] == f"bob:{SECRET}"
     assert words[-1] == f"{URL}/a/changes/41/revisions/{slower.commit.revision}/review"
-    said = json.loads(words[words.index("-d") + 1])["message"]
-    assert commands_in(said, []) == (OverrideCommand("DEMO-1", "known"),)
+    message = json.loads(words[words.index("-d") + 1])["message"]
+    assert commands_in(message, []) == (OverrideCommand("DEMO-1", "known"),)
 
 
-def test_without_a_minus_one_there_is_nothing_to_override(hall: Hall) -> None:
-    (line,) = hall.stage.invitation(None)
+def test_without_a_minus_one_there_is_nothing_to_override(model_site: ModelSite) -> None:
+    (line,) = model_site.site.instructions(None)
     assert URL in line
 
 
-def test_a_demo_that_cannot_have_a_gerrit_keeps_the_earlier_demo(
+def test_the_demo_keeps_the_previous_demo_if_gerrit_cannot_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / ".benchgate-demo").touch()
@@ -296,7 +302,7 @@ def test_a_demo_that_cannot_have_a_gerrit_keeps_the_earlier_demo(
     assert (tmp_path / "review.sqlite").exists()
 
 
-def test_a_maven_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_output_of_a_failed_maven_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, script in (("java", "echo openjdk 21.0.1"), ("mvn", "echo no network; exit 1")):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
@@ -309,7 +315,7 @@ def test_a_maven_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path:
         fetch_gerrit()
 
 
-def test_the_console_demo_says_nothing_to_a_persons_own_gerrit(tmp_path: Path) -> None:
-    with on_console(tmp_path / "demo", few_files(tmp_path / "native")) as venue:
-        assert venue.settings["BENCHGATE_GERRIT_URL"] == ""
-        assert venue.settings["BENCHGATE_GERRIT_SSH_HOST"] == ""
+def test_the_console_demo_does_not_use_the_users_own_gerrit(tmp_path: Path) -> None:
+    with on_console(tmp_path / "demo", few_files(tmp_path / "native")) as backend:
+        assert backend.settings["BENCHGATE_GERRIT_URL"] == ""
+        assert backend.settings["BENCHGATE_GERRIT_SSH_HOST"] == ""

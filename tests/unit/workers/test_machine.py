@@ -12,7 +12,7 @@ STOLEN = "30% of its CPU time is stolen by its host"
 
 @dataclass
 class HinderedMachine:
-    """A machine, and its worklist, that other work hinders now and then."""
+    """A machine and its worklist, with an obstacle now and then."""
 
     hindered_by: str = ""
     seen: list[str | None] = field(default_factory=list)
@@ -43,7 +43,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> HinderedMachine:
     return machine
 
 
-def test_a_machine_that_shows_itself_says_whether_it_is_hindered_still(machine: HinderedMachine) -> None:
+def test_a_heartbeat_reports_whether_an_obstacle_is_still_there(machine: HinderedMachine) -> None:
     machine.hindered_by = STOLEN
     tasks.execute_task(1)
     tasks.heartbeat_task(0)
@@ -54,8 +54,8 @@ def test_a_machine_that_shows_itself_says_whether_it_is_hindered_still(machine: 
     assert machine.claims == 0
 
 
-def test_one_that_is_free_does_not_look_again_for_each_hint(machine: HinderedMachine) -> None:
-    """Those that came during a long build are all read at its end, before the next one."""
+def test_a_machine_without_an_obstacle_does_not_check_again_for_each_task(machine: HinderedMachine) -> None:
+    """Tasks that arrive during a long build are all read at its end, before the next build."""
     for _ in range(3):
         tasks.heartbeat_task(0)
 
@@ -63,7 +63,7 @@ def test_one_that_is_free_does_not_look_again_for_each_hint(machine: HinderedMac
     assert machine.looks == 1
 
 
-def test_one_that_was_free_is_asked_again_before_it_takes_a_build(machine: HinderedMachine) -> None:
+def test_a_machine_checks_for_obstacles_before_it_claims_a_build(machine: HinderedMachine) -> None:
     tasks.execute_task(1)
     machine.hindered_by = STOLEN
     tasks.execute_task(2)
