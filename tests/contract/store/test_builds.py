@@ -16,7 +16,7 @@ from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.records import StoredComparison, StoredPair, StoredResult
 from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
 
@@ -45,7 +45,7 @@ class TestBuilds:
     def test_a_build_is_queued_as_it_was_planned(self, store: Store) -> None:
         [build_id] = queue(store)
         build = locked(store, build_id)
-        assert (build.job, build.number, build.kind) == ("cv-perf", 1, JobKind.BENCHMARK)
+        assert (build.job, build.number, build.kind) == ("cv-perf", 1, JobKind("benchmark"))
         assert (build.state, build.attempt, build.outcome) == (BuildState.QUEUED, 0, None)
         assert (build.is_voting, build.spec, build.machine) == (True, BUILD.spec, "")
         assert (build.external_number, build.url, build.findings) == (None, "", ())
@@ -63,7 +63,7 @@ class TestBuilds:
         assert (build.state, build.outcome, build.causes) == (BuildState.FINISHED, Outcome.NOT_BUILT, causes)
 
     def test_a_build_of_another_ci_runs_from_the_beginning_and_shares_nothing(self, store: Store) -> None:
-        [build_id] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        [build_id] = queue(store, named("linux", kind=JobKind("external"), sequence=""))
         build = locked(store, build_id)
         assert (build.state, build.is_external, build.sequence_id) == (BuildState.RUNNING, True, None)
 
@@ -86,7 +86,7 @@ class TestBuilds:
             tx.lock_build(number)
 
     def test_a_build_has_the_number_and_the_page_of_another_ci(self, store: Store) -> None:
-        [build_id] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        [build_id] = queue(store, named("linux", kind=JobKind("external"), sequence=""))
         with store.transaction() as tx:
             for number in (5, 6):
                 tx.name_build(build_id, number, f"http://ci/{number}")

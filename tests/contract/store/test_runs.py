@@ -12,7 +12,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.ports.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
@@ -234,7 +234,7 @@ class TestReruns:
         assert again.sequence_id not in {None, first.sequence_id}
 
     def test_a_repeated_build_of_another_ci_is_not_queued(self, store: Store) -> None:
-        [build] = queue(store, named("linux", kind=JobKind.EXTERNAL, sequence=""))
+        [build] = queue(store, named("linux", kind=JobKind("external"), sequence=""))
         with store.transaction() as tx:
             again = tx.lock_build(tx.repeat_build(tx.lock_build(build), None, 60.0))
         assert again.state is BuildState.RUNNING

@@ -10,7 +10,7 @@ from service.domain.calibration.schedule import ASKED_WITHIN
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Person, PostedMessage
-from service.domain.project.job import JobKind
+from service.domain.project.kinds import JobKind
 from service.ports.queue import Task
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start
@@ -82,7 +82,7 @@ class TestLostBuilds:
         late, external, _ = queue(
             site.store,
             named("late", deadline_seconds=60.0),
-            named("external", kind=JobKind.EXTERNAL, sequence="", deadline_seconds=60.0),
+            named("external", kind=JobKind("external"), sequence="", deadline_seconds=60.0),
             named("in time", deadline_seconds=120.0),
         )
         assert site.upkeep.overdue_builds() == []
