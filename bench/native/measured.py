@@ -89,8 +89,7 @@ def read_benchmarks(data: bytes, source: str) -> Launch:
         if row.error is not None:
             raise NotMeasured(f"{source}: {row.name}: {row.error}")
         if row.is_measured:
-            found = {REAL: row.real_time, CPU: row.cpu_time, **row.counters}
-            values |= {(row.name, metric): value for metric, value in found.items()}
+            values |= {(row.name, metric): value for metric, value in row.values.items()}
     if not values:
         raise NotMeasured(f"{source}: it measured nothing")
     return Launch(values, run.context)

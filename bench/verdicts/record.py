@@ -140,7 +140,10 @@ def _run(
     by_name = {row.name: [each for each in rows if each.name == row.name] for row in rows}
     return _Launch(
         times={name: [_own_time(row) for row in found] for name, found in by_name.items()},
-        spent={name: sum(row.real_time * row.iterations for row in found) for name, found in by_name.items()},
+        spent={
+            name: sum(row.values["real_time"] * row.iterations for row in found)
+            for name, found in by_name.items()
+        },
         steal=dict.fromkeys(by_name, around.steal_share),
         foreign=dict.fromkeys(by_name, around.foreign_share or 0.0),
         elsewhere=dict.fromkeys(by_name, elsewhere.foreign_share or 0.0),
@@ -149,7 +152,7 @@ def _run(
 
 
 def _own_time(row: ResultRow) -> float:
-    return row.real_time if own_clock(row.name) == "real_time" else row.cpu_time
+    return row.values[own_clock(row.name)]
 
 
 def main() -> None:

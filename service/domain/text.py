@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
 ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
-_DIRECTION_MARKS: Final = frozenset("\u200e\u200f\u061c")
+_NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})
+_LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+# Beside the control characters proper: the marks that turn the direction of the text after them, so that a
+# name could be shown as another one.
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_BRIEF: Final = 61  # characters, the ellipsis included
+
+
+def clean(text: str) -> str:
+    """One line without control characters, whole: a name to be stored and compared.
+
+    Tabs and line ends become one space, and a lone surrogate becomes U+FFFD. The result can be encoded as
+    UTF-8 and holds no NUL. :func:`plain` is for a text that is only shown.
+    """
+    if text.isprintable():  # the usual case, and quick
+        return text
+    text = _LONE_SURROGATES.sub("\ufffd", text)
+    text = _LINE_ENDS.sub(" ", text)
+    return _CONTROLS.sub("", text)
+
+
+def brief(text: str) -> str:
+    """The start of a foreign text in quotes, for a message."""
+    return repr(plain(text, _BRIEF))
 
 
 def plain(text: str, limit: int = 200) -> str:
@@ -28,9 +53,7 @@ def padded(text: str, limit: int = 200) -> str:
 
 def _is_plain(character: str) -> bool:
     # Cf holds the bidirectional overrides that make a text read as another.
-    return character in " \t\n" or (
-        unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"} and character not in _DIRECTION_MARKS
-    )
+    return character in " \t\n" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"}
 
 
 def change(ratio: float) -> str:
@@ -48,10 +71,8 @@ def factor(ratio: float) -> str:
 def signed_percent(ratio: float) -> str:
     """``−12.3 %`` with a true minus sign."""
     percent = (ratio - 1) * 100
-    digits = 2 if abs(percent) < 1 else 1
-    text = f"{abs(percent):.{digits}f} %"
-    sign = "±" if float(f"{abs(percent):.{digits}f}") == 0 else "−" if percent < 0 else "+"
-    return sign + text
+    text = f"{percent:+.2f} %" if -1 < percent < 1 else f"{percent:+.1f} %"
+    return "±0.00 %" if text in _NO_CHANGE else text.replace("-", "−")
 
 
 def duration(seconds: float) -> str:

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -31,61 +32,57 @@ _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
 _HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
 _NAMED: Final = 3  # more names than these, and the reason after them is not found
 _TO_THE_RIGHT: Final = frozenset({"change", "95 % interval", "pairs"})
+_shown = lru_cache(maxsize=16)(plain)  # for labels of metrics, which most rows share
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """A table on stdout, as wide as it needs."""
-    cells = [_cells(each) for each in comparisons]
-    widths = [max(map(len, column)) for column in zip(_HEAD, *cells, strict=True)]
-    is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    lines = [_line(_HEAD, widths, {"bold": True} if is_coloured else {}, are_all_styled=True)]
-    for each, row in zip(comparisons, cells, strict=True):
-        lines.append(_line(row, widths, _STYLE.get(each.verdict, {}) if is_coloured else {}))
+    """Print a table to stdout, as wide as it needs."""
+    rows = [_HEAD, *map(_cells, comparisons)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    line = "  ".join(
+        f"%{width}s" if name in _TO_THE_RIGHT else f"%-{width}s"
+        for name, width in zip(_HEAD, widths, strict=True)
+    )
+    lines = [(line % row).rstrip() for row in rows]
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        lines[0] = click.style(lines[0], bold=True)
+        for k, each in enumerate(comparisons, start=1):
+            if style := _STYLE.get(each.verdict):
+                lines[k] = click.style(lines[k][: widths[0]], **style) + lines[k][widths[0] :]
     click.echo("\n".join(lines))
 
 
 def _cells(each: Comparison) -> tuple[str, ...]:
     return (
-        str(each.verdict),
+        each.verdict,
         change(each.ratio) if each.ratio is not None else "",
         interval(*each.interval, each.ratio) if each.interval and each.ratio else "",
         str(each.pairs) if each.pairs else "",
-        plain(each.row.metric.label),
+        _shown(each.row.metric.label),
         plain(each.row.benchmark),
     )
 
 
-def _line(
-    cells: Sequence[str], widths: Sequence[int], style: dict[str, Any], *, are_all_styled: bool = False
-) -> str:
-    padded = [
-        cell.rjust(width) if name in _TO_THE_RIGHT else cell.ljust(width)
-        for name, cell, width in zip(_HEAD, cells, widths, strict=True)
-    ]
-    if style and are_all_styled:
-        return click.style("  ".join(padded).rstrip(), **style)
-    first = click.style(padded[0], **style) if style else padded[0]
-    return "  ".join((first, *padded[1:])).rstrip()
-
-
 def print_reasons(comparisons: Sequence[Comparison]) -> None:
-    """What the verdicts leave open, on stderr; what is open for many benchmarks alike is said once.
+    """Print to stderr why verdicts are open; a reason that several benchmarks share is printed once.
 
-    Of those that more pairs would decide the worst are told one by one.
+    Of the benchmarks that more pairs would decide, only the worst are printed one by one.
     """
     short = [each for each in comparisons if each.more_pairs is not None]
     worst = sorted(short, key=lambda each: each.worsening, reverse=True)[:_NAMED]
-    untold = {id(each) for each in short}.difference(id(each) for each in worst)
-    rest = [each for each in short if id(each) in untold]
-    rows = Counter(each.row.benchmark for each in comparisons)
-    alike: dict[tuple[Verdict, tuple[Reason, ...]], list[str]] = {}
+    unlisted = {id(each) for each in short}.difference(id(each) for each in worst)
+    # By identity first: thousands of rows may share the tuple of their reasons, which is slow to hash.
+    sharing: defaultdict[tuple[Verdict, int], list[Comparison]] = defaultdict(list)
     for each in comparisons:
-        if each.reasons and id(each) not in untold:
-            name = _name_of(each) if rows[each.row.benchmark] > 1 else plain(each.row.benchmark)
-            alike.setdefault((each.verdict, each.reasons), []).append(name)
-    for (verdict, reasons), names in alike.items():
-        click.echo(f"{_subject(names, of=len(comparisons))} {verdict}: {plain(text_of(reasons))}", err=True)
-    if rest:
+        if each.reasons and id(each) not in unlisted:
+            sharing[each.verdict, id(each.reasons)].append(each)
+    alike: defaultdict[tuple[Verdict, tuple[Reason, ...]], list[Comparison]] = defaultdict(list)
+    for found in sharing.values():
+        alike[found[0].verdict, found[0].reasons] += found
+    rows = Counter(each.row.benchmark for each in comparisons)
+    for (verdict, reasons), found in alike.items():
+        click.echo(f"{_subject(found, rows)} {verdict}: {plain(text_of(reasons))}", err=True)
+    if rest := [each for each in short if id(each) in unlisted]:
         are = "is" if len(rest) == 1 else "are"
         click.echo(f"{len(rest)} more {are} undecided: {_missing_pairs(rest)}", err=True)
 
@@ -103,20 +100,23 @@ def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
     return f"about {least if least == most else f'{least} to {most}'} more pairs would decide {whom}"
 
 
-def _name_of(each: Comparison) -> str:
-    """A row's name where its benchmark has several: in other suites, or by other metrics."""
-    places = filter(None, (plain(each.row.suite), plain(each.row.metric.label)))
-    return f"{plain(each.row.benchmark)} ({', '.join(places)})"
-
-
-def _subject(names: Sequence[str], of: int) -> str:
-    if len(names) == 1:
+def _subject(found: Sequence[Comparison], rows: Counter[str]) -> str:
+    names = [_name_of(each, rows) for each in found[:_NAMED]]
+    if len(found) == 1:
         return f"{names[0]} is"
-    if len(names) == of:
-        return f"All {of} are"
-    if len(names) <= _NAMED:
+    if len(found) == rows.total():
+        return f"All {len(found)} are"
+    if len(found) <= _NAMED:
         return f"{', '.join(names[:-1])} and {names[-1]} are"
-    return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others are"
+    return f"{', '.join(names[: _NAMED - 1])} and {len(found) - _NAMED + 1} others are"
+
+
+def _name_of(each: Comparison, rows: Counter[str]) -> str:
+    """The name of a row, with suite and metric if its benchmark has several rows."""
+    name = plain(each.row.benchmark)
+    if rows[each.row.benchmark] == 1:
+        return name
+    return f"{name} ({', '.join(filter(None, (plain(each.row.suite), plain(each.row.metric.label))))})"
 
 
 def to_json(comparisons: Sequence[Comparison], **more: object) -> str:

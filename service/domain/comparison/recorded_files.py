@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
+from itertools import repeat
 from typing import TYPE_CHECKING
 
+from service.domain.comparison.work_rate import RATES, is_same_work
+from service.domain.inference.estimate import ratio_of
+from service.domain.inference.metric import metric_named, own_clock
 from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Comparison, Verdict
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
+    from service.domain.gbench.columns import Columns
     from service.domain.gbench.reader import GBenchRun
 
 
@@ -35,6 +41,36 @@ def date_of(run: GBenchRun) -> datetime | None:
         return datetime.fromisoformat(str(run.context.get("date")))
     except ValueError:
         return None
+
+
+def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, Comparison]:
+    """By name, the benchmarks of both files by their own clocks: one pair leaves all of them undecided.
+
+    Those that did other work are left to :func:`service.domain.comparison.suite.compare_suites`.
+    """
+    metrics = {name: metric_named(name) for name in ("cpu_time", "real_time")}
+    reasons = (Reason(ReasonKind.ONE_LAUNCH),)
+    in_base = dict(zip(base.names, _times_and_rate(base), strict=True))
+    found: dict[str, Comparison] = {}
+    for name, after in zip(patch.names, _times_and_rate(patch), strict=True):
+        before = in_base.get(name)
+        if before is None:
+            continue
+        clock = own_clock(name)
+        one, other = (before[0], after[0]) if clock == "cpu_time" else (before[1], after[1])
+        if before[2] and after[2] and not is_same_work(before[2] * one, after[2] * other):
+            continue
+        ratio = ratio_of(math.log(other) - math.log(one))
+        row = ComparedRow("", name, metrics[clock])
+        found[name] = Comparison(row, Verdict.UNDECIDED, 1, ratio, None, one, other, reasons)
+    return found
+
+
+def _times_and_rate(columns: Columns) -> Iterable[tuple[float, float, float]]:
+    """Of each row the CPU time, the real time and the rate that shows its work, 0 without one."""
+    values = columns.values
+    rates = values.get(RATES[0], repeat(0.0, len(columns.names)))
+    return zip(values["cpu_time"], values["real_time"], rates, strict=True)
 
 
 def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:

@@ -11,7 +11,6 @@ from service.domain.comparison.benchmark import Benchmark, Rule
 from service.domain.comparison.clock import JOIN_SHARE, may_join, real_per_cpu
 from service.domain.comparison.launch import Launch
 from service.domain.comparison.work_rate import RATES, canonical_metrics
-from service.domain.gbench.reader import value_in
 from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
 from service.domain.inference.looks import looks
@@ -102,28 +101,19 @@ def looks_of(
     return tuple(sorted({*usual, *(n for n in early if n <= usual[-1])}))
 
 
-def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
+def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True) -> Launch:
     """One robust value per benchmark and metric: the best repetition of the launch.
 
     Both times and the rates are read beside what is compared: they tell what a clock cannot see, and
-    whether an iteration does the same work.
+    whether an iteration does the same work. ``joins``: whether real time may join a benchmark whose clock is
+    CPU time.
     """
-    names = tuple(dict.fromkeys((*_ALWAYS_READ, *suite.metrics)))
-    metrics = [(metric_named(name, suite.higher_is_better), value_in(name)) for name in names]
-    rows: defaultdict[str, list[ResultRow]] = defaultdict(list)
-    for row in run.rows:
-        if row.is_measured:
-            rows[row.name].append(row)
-    found = {
-        name: {
-            metric.name: repetitions
-            for metric, value_of in metrics
-            if (repetitions := [value for row in group if (value := value_of(row)) is not None])
-        }
-        for name, group in rows.items()
-    }
-    best = {metric.name: metric.best for metric, _ in metrics}
-    values = {name: {key: best[key](each) for key, each in by.items()} for name, by in found.items()}
+    measured = [row for row in run.rows if row.is_measured]
+    values: Mapping[str, Mapping[str, float]] = {row.name: row.values for row in measured}
+    varying: frozenset[tuple[str, str]] = frozenset()
+    if len(values) < len(measured):
+        values, varying = _best_repetitions(measured, suite)
+    threads = {row.name: row.threads for row in measured if joins and may_join(row.name)}
     return Launch(
         pair=pair,
         side=side,
@@ -132,15 +122,35 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun) -> Launch:
         errors={row.name: row.error for row in run.rows if row.error is not None},
         warnings=tuple(map(str, run.warnings[:_WARNINGS])),
         real_per_cpu={
-            name: real_per_cpu(name, rows[name][0].threads, by["real_time"], by["cpu_time"], run.context)
-            for name, by in values.items()
-            if may_join(name)
+            name: real_per_cpu(name, count, values[name]["real_time"], values[name]["cpu_time"], run.context)
+            for name, count in threads.items()
         },
-        varying=frozenset(
-            (name, key) for name, by in found.items() for key, each in by.items() if len(set(each)) > 1
-        ),
+        varying=varying,
         lost=run.lost,
     )
+
+
+def _best_repetitions(
+    rows: Iterable[ResultRow], suite: Suite
+) -> tuple[Mapping[str, Mapping[str, float]], frozenset[tuple[str, str]]]:
+    """By benchmark and metric the best value; and the benchmarks and metrics whose repetitions differ."""
+    repetitions: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
+    for row in rows:
+        repetitions[row.name].append(row.values)
+    metrics = [
+        metric_named(name, suite.higher_is_better) for name in dict.fromkeys((*_ALWAYS_READ, *suite.metrics))
+    ]
+    best: dict[str, dict[str, float]] = {}
+    varying: list[tuple[str, str]] = []
+    for name, found in repetitions.items():
+        best[name] = {}
+        for metric in metrics:
+            values = {each[metric.name] for each in found if metric.name in each}
+            if values:
+                best[name][metric.name] = metric.best(values)
+            if len(values) > 1:
+                varying.append((name, metric.name))
+    return best, frozenset(varying)
 
 
 def compare_suites(
@@ -184,7 +194,8 @@ def _comparisons_of(
 ) -> Iterator[Comparison]:
     in_base, in_patch = set(listing.base), set(listing.patch)
     failures = {side: _failures(launches, side) for side in Side}
-    sides = {side: _by_benchmark(launches, side) for side in Side}
+    in_order = sorted(launches, key=attrgetter("pair"))
+    sides = [[launch for launch in in_order if launch.side is side] for side in Side]
     for name in dict.fromkeys((*listing.patch, *listing.base)):
         metrics = metrics_of(suite, name)
         rows = [ComparedRow(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
@@ -196,7 +207,10 @@ def _comparisons_of(
             verdict, reason = failed
             yield from (Comparison(row, verdict, reasons=(reason,)) for row in rows)
         else:
-            base, patch = (sides[side].get(name, {}) for side in Side)
+            base, patch = (
+                {each.pair: each for each in ours if name in each.values or name in each.lost}
+                for ours in sides
+            )
             yield from Benchmark(name, bool(suite.metrics), base, patch).comparisons(rows, rule)
 
 
@@ -241,13 +255,3 @@ def _of_failures(
             facts = (str(side), found.failed, found.launches, found.text)
             return Verdict.UNDECIDED, Reason(ReasonKind.FAILS_SOMETIMES, facts)
     return None
-
-
-def _by_benchmark(launches: Iterable[Launch], side: Side) -> Mapping[str, Mapping[int, Launch]]:
-    """By name and pair, the launches that say something of a benchmark, in the order of the pairs."""
-    found: defaultdict[str, dict[int, Launch]] = defaultdict(dict)
-    for launch in sorted(launches, key=attrgetter("pair")):
-        if launch.side is side:
-            for name in (*launch.values, *launch.lost):
-                found[name][launch.pair] = launch
-    return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported says what work is
 _TIMES: Final = frozenset({"cpu_time", "real_time"})
 _SAME_WORK: Final = 0.001  # far below any floor, far above what rounding does to a product
+_SURELY_SAME: Final = _SAME_WORK / 2  # without logarithms, which are slower
 
 
 def canonical_metrics(benchmark: str, metrics: Sequence[str]) -> Mapping[str, str]:
@@ -87,6 +88,11 @@ def work_change(
             is_changed = statistics.median(map(abs, logs)) > math.log1p(_SAME_WORK)
             return WorkChange(rate, ratio_of(statistics.median(logs))) if is_changed else None
     return None
+
+
+def is_same_work(base: float, patch: float) -> bool:
+    """Whether rate times own clock surely shows no change of work; if not, :func:`work_change` decides."""
+    return abs(patch - base) < _SURELY_SAME * base
 
 
 def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:

@@ -1,4 +1,4 @@
-"""One row of Google Benchmark's results: what it holds, and what its JSON must look like."""
+"""One row of Google Benchmark's results: its fields, and the checks of its JSON."""
 
 from __future__ import annotations
 
@@ -9,33 +9,30 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from service.domain.errors import BadResults
-from service.domain.gbench.damaged_json import Repeated
-from service.domain.gbench.text import brief, clean
+from service.domain.gbench.document import Repeated
+from service.domain.text import brief, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-ALLOCATIONS: Final = "allocs_per_iter"
-BYTE_FIELDS: Final = ("max_bytes_used", "total_allocated_bytes", "net_heap_growth")
-_MEMORY: Final = frozenset({ALLOCATIONS, *BYTE_FIELDS})
-_OWN_KEYS: Final = frozenset(
+BYTE_FIELDS: Final = frozenset({"max_bytes_used", "total_allocated_bytes", "net_heap_growth"})
+TIMES: Final = ("real_time", "cpu_time")
+OWN_KEYS: Final = frozenset(
     {
         *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions"),
-        *("repetition_index", "threads", "iterations", "real_time", "cpu_time", "time_unit"),
+        *("repetition_index", "threads", "iterations", "time_unit", *TIMES),
     }
 )
 # The library writes these into some rows only, as texts and flags; a number there is a user's counter.
-_OWN_TEXTS: Final = frozenset(
+OWN_TEXTS: Final = frozenset(
     {
         *("label", "error_occurred", "error_message", "skipped", "skip_message"),
         *("aggregate_name", "aggregate_unit", "big_o"),
     }
 )
-_RARE: Final = frozenset(
-    {"error_occurred", "skipped", "aggregate_name", "aggregate_unit"}
-)  # quickly ruled out
-_PER_SECOND: Final = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-_NOTHING: Final[Mapping[str, float]] = MappingProxyType({})
+PER_SECOND: Final = MappingProxyType({"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0})
+WHOLE_BELOW: Final = 10**19  # what a 64-bit number can be
+_LARGEST: Final = math.nextafter(math.inf, 0.0)
 
 
 class RunType(StrEnum):
@@ -53,9 +50,12 @@ class ReadLimits:
     """How much of a file is read. Each bound has its reason beside it."""
 
     max_bytes: int = 512 << 20  # a million rows of the usual 400 bytes
+    characters_at_once: int = (
+        32 << 20
+    )  # decoded, 35 times as much memory at worst; longer texts go row by row
     rows: int = 1_000_000  # more than any suite has; the rest is left unread
     name_characters: int = 1024  # a longer name is an attack, and would not fit an index either
-    text_characters: int = 1024  # labels and messages are cut here
+    text_characters: int = 1024  # messages are cut here
     counters: int = 256  # of one row; more than all of a processor's events
     warnings: int = 100  # kept; the rest is counted
     context_entries: int = 64  # of the context, and of each list in it
@@ -68,37 +68,24 @@ class ResultRow(NamedTuple):
 
     Args:
         name: the full name; ``run_name`` lacks an aggregate's suffix.
-        repetitions: how often the benchmark was to be repeated; ``repetition_index`` counts from 0.
-            Both None where the library did not say.
-        iterations: of a measurement; of an aggregate, the number of repetitions it is over.
-        real_time: seconds per iteration; likewise ``cpu_time``. Above 0 in a row that ``is_measured``.
-            A share where ``aggregate_unit`` is ``percentage``. 0.0 where the row states no time (an
-            error, a skip, a complexity fit).
-        counters: rates and user counters; of a complexity fit its coefficients.
-        memory: ``allocs_per_iter`` and, where they can be trusted, ``max_bytes_used``,
-            ``total_allocated_bytes`` and ``net_heap_growth``.
+        repetition_index: counts from 0; None if the library did not number repetitions.
+        values: by metric: both times in seconds per iteration, rates, user counters, ``allocs_per_iter`` and,
+            if they can be trusted, the byte fields. Times are above 0 in a row that ``is_measured``, a share
+            in an aggregate that is a percentage, and absent in a row that states none (an error, a skip, a
+            complexity fit).
         error: why the benchmark failed; ``skipped`` why it chose not to run. Never empty.
-        big_o: the order of growth that was fitted (``N``, ``lgN``).
     """
 
     name: str
     run_name: str
     run_type: RunType
-    family_index: int | None
-    repetitions: int | None
     repetition_index: int | None
     threads: int
     iterations: int
-    real_time: float
-    cpu_time: float
-    counters: Mapping[str, float]
-    memory: Mapping[str, float]
-    label: str = ""
+    values: Mapping[str, float]
     error: str | None = None
     skipped: str | None = None
     aggregate_name: str | None = None
-    aggregate_unit: str | None = None
-    big_o: str | None = None
 
     @property
     def is_measured(self) -> bool:
@@ -107,7 +94,7 @@ class ResultRow(NamedTuple):
 
 
 class RowReader:
-    """Turns the JSON objects of one file into rows; remembers texts, so that equal ones are shared.
+    """The reader of one row after the other, with the names that it has seen.
 
     Args:
         limits: how much is read.
@@ -120,12 +107,11 @@ class RowReader:
         self._limits = limits
         self._warn = warn
         self._trusts_bytes = trusts_bytes
-        self._texts: dict[str, str] = {}
+        self._cleaned: set[str] = set()
         self._owners: dict[str, str] = {}
         self._seen: set[tuple[str, int | None]] = set()
         self._not_numbers: set[str] = set()
         self.has_untyped_rows = False
-        self.has_dropped_bytes = False
 
     def read(self, number: int, found: object) -> ResultRow:
         """The row of the JSON value ``found``.
@@ -139,58 +125,45 @@ class RowReader:
             keys = ", ".join(brief(key) for key in found.repeated[:3])
             self._warn(number, f"keys given twice, the first value is used: {keys}")
         name = self._name(number, found)
-        run_type = self._run_type(found)
-        index = _whole(found, "repetition_index")
-        # Before 1.5 the library numbered no repetitions: there, equal names are all it wrote.
-        if (index is not None or "run_type" in found) and (name, index) in self._seen:
-            where = "" if index is None else f" for repetition {index}"
-            raise BadResults(f"{brief(name)} is given twice{where}; the first is used")
-        row = self._build(number, found, name, run_type, index)
-        self._seen.add((name, index))
-        return row
-
-    def _build(
-        self, number: int, found: dict[str, object], name: str, run_type: RunType, index: int | None
-    ) -> ResultRow:
-        repetitions = _whole(found, "repetitions")
-        is_usual = _RARE.isdisjoint(found)
-        error = None if is_usual else self._reason(number, found, "error_occurred", "error_message")
-        skipped = None if is_usual else self._reason(number, found, "skipped", "skip_message")
-        aggregate_unit = None if is_usual else self._text(number, found, "aggregate_unit")
         is_fit = "real_time" not in found and ("big_o" in found or "rms" in found)
-        if is_fit:
-            run_type = RunType.AGGREGATE
-        if is_fit or error is not None or skipped is not None:
-            iterations, real, cpu = 0, 0.0, 0.0
-        else:
-            per_second = 1.0 if aggregate_unit == "percentage" else _per_second(found)
-            is_measured = run_type is RunType.ITERATION
-            real = _time(found, "real_time", per_second, is_measured=is_measured)
-            cpu = _time(found, "cpu_time", per_second, is_measured=is_measured)
-            iterations = _needed(found, "iterations")
-        is_last = repetitions is None or index is None or index == repetitions - 1
-        counters, memory = self._counters(number, found, are_bytes_right=is_last or self._trusts_bytes)
-        threads = _whole(found, "threads", at_least=1)
-        return ResultRow(
+        run_type = RunType.AGGREGATE if is_fit else self._run_type(found)
+        error = self._reason(number, found, "error_occurred", "error_message")
+        skipped = self._reason(number, found, "skipped", "skip_message")
+        index = _whole(found, "repetition_index")
+        has_times = not is_fit and error is None and skipped is None
+        values = self._times(number, found, run_type) if has_times else {}
+        self._add_counters(number, found, index, values)
+        row = ResultRow(
             name=name,
             run_name=self._text(number, found, "run_name") or name,
             run_type=run_type,
-            family_index=_whole(found, "family_index"),
-            repetitions=repetitions,
             repetition_index=index,
-            threads=1 if threads is None else threads,
-            iterations=iterations,
-            real_time=real,
-            cpu_time=cpu,
-            counters=counters,
-            memory=memory,
-            label=self._text(number, found, "label") or "",
+            threads=_whole(found, "threads", at_least=1) or 1,
+            iterations=_needed(found, "iterations") if has_times else 0,
+            values=values,
             error=error,
             skipped=skipped,
-            aggregate_name=None if is_usual else self._text(number, found, "aggregate_name"),
-            aggregate_unit=aggregate_unit,
-            big_o=self._text(number, found, "big_o") if is_fit else None,
+            aggregate_name=self._text(number, found, "aggregate_name"),
         )
+        return self.claim(row, found["name"])
+
+    def claim(self, row: ResultRow, raw_name: str) -> ResultRow:
+        """The row, whose name and repetition no later row may have.
+
+        Raises:
+            BadResults: a row before it has them.
+        """
+        if self._owners.setdefault(row.name, raw_name) != raw_name:
+            raise BadResults(
+                f"without control characters its name is {brief(row.name)}, which another row has"
+            )
+        key = (row.name, row.repetition_index)
+        # Before 1.5 the library numbered no repetitions: there, equal names are all it wrote.
+        if key in self._seen and not (row.repetition_index is None and self.has_untyped_rows):
+            where = "" if row.repetition_index is None else f" for repetition {row.repetition_index}"
+            raise BadResults(f"{brief(row.name)} is given twice{where}; the first is used")
+        self._seen.add(key)
+        return row
 
     def _name(self, number: int, found: dict[str, object]) -> str:
         raw = found.get("name")
@@ -201,11 +174,9 @@ class RowReader:
                 f"its name {brief(raw)} has {len(raw)} characters; "
                 f"at most {self._limits.name_characters} are allowed"
             )
-        name = self._cleaned(number, "name", raw)
+        name = self._clean(number, "name", raw)
         if not name:
             raise BadResults("its name is empty")
-        if self._owners.setdefault(name, raw) != raw:
-            raise BadResults(f"without control characters its name is {brief(name)}, which another row has")
         return name
 
     def _run_type(self, found: dict[str, object]) -> RunType:
@@ -235,68 +206,65 @@ class RowReader:
         if len(raw) > limit:
             self._warn(number, f"its {key} has {len(raw)} characters; the first {limit} are kept")
             raw = raw[:limit]
-        return self._cleaned(number, key, raw)
+        return self._clean(number, key, raw)
 
-    def _cleaned(self, number: int, key: str, raw: str) -> str:
-        known = self._texts.get(raw)
-        if known is not None:
-            return known
+    def _clean(self, number: int, key: str, raw: str) -> str:
         text = clean(raw)
-        if text != raw:
+        if text != raw and raw not in self._cleaned:
+            self._cleaned.add(raw)
             self._warn(number, f"its {key} was cleaned of characters that cannot be shown: {brief(text)}")
-            self._texts[raw] = text
-        return self._texts.setdefault(text, text)
+        return text
 
-    def _counters(
-        self, number: int, found: dict[str, object], *, are_bytes_right: bool
-    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        keys = [key for key in found if key not in _OWN_KEYS]
-        if not keys:
-            return _NOTHING, _NOTHING
+    def _times(self, number: int, found: dict[str, object], run_type: RunType) -> dict[str, float]:
+        is_share = self._text(number, found, "aggregate_unit") == "percentage"
+        per_second = 1.0 if is_share else _per_second(found)
+        times = {key: _time(found, key, per_second) for key in TIMES}
+        for key, seconds in times.items():
+            if run_type is RunType.ITERATION and seconds <= 0:
+                raise BadResults(f"its {key} is not above 0")
+        return times
+
+    def _add_counters(
+        self, number: int, found: dict[str, object], index: int | None, values: dict[str, float]
+    ) -> None:
+        repetitions = _whole(found, "repetitions")
+        is_last = repetitions is None or index is None or index == repetitions - 1
+        keys = [key for key in found if key not in OWN_KEYS]
         if len(keys) > self._limits.counters:
             self._warn(number, f"it has {len(keys)} counters; the first {self._limits.counters} are kept")
             del keys[self._limits.counters :]
-        counters: dict[str, float] = {}
-        memory: dict[str, float] = {}
         for key in keys:
-            raw = found[key]
-            if isinstance(raw, str) and key in _OWN_TEXTS:
+            if key in BYTE_FIELDS and not (is_last or self._trusts_bytes):
                 continue
-            if key in BYTE_FIELDS and not are_bytes_right:
-                self.has_dropped_bytes = True
-                continue
-            value = self._number(number, key, raw)
-            if value is None:
-                continue
-            if key in _MEMORY:
-                memory[key] = value
-            else:
-                self._put(number, counters, key, value)
-        return (
-            MappingProxyType(counters) if counters else _NOTHING,
-            MappingProxyType(memory) if memory else _NOTHING,
-        )
+            value = self._number(number, key, found[key])
+            if value is not None:
+                self._put(number, values, key, value)
 
     def _number(self, number: int, key: str, value: object) -> float | None:
-        if type(value) is float or type(value) is int:
-            if math.isfinite(value):
+        if _is_number(value):
+            if is_finite(value):
                 return float(value)
             self._warn(number, f"its counter {brief(key)} is not a finite number and was dropped")
-        elif key not in _OWN_TEXTS and key not in self._not_numbers:
+        elif key not in OWN_TEXTS and key not in self._not_numbers:
             # Named once only: a later version of the library may add a text to every row.
             self._not_numbers.add(key)
             self._warn(number, f"its {brief(key)} is not a number and was dropped, here and in later rows")
         return None
 
-    def _put(self, number: int, counters: dict[str, float], key: str, value: float) -> None:
+    def _put(self, number: int, values: dict[str, float], key: str, value: float) -> None:
         if len(key) > self._limits.name_characters:
             self._warn(number, f"a counter's name of {len(key)} characters was dropped: {brief(key)}")
             return
-        name = self._cleaned(number, "counter", key)
-        if name in counters:
+        name = self._clean(number, "counter", key)
+        if name in values:
             self._warn(number, f"another counter is called {brief(name)} as well; the first is used")
         else:
-            counters[name] = value
+            values[name] = value
+
+
+def is_finite(value: float) -> bool:
+    """Whether a number, also a whole one of any size, can be a finite float."""
+    return -_LARGEST <= value <= _LARGEST
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -307,7 +275,7 @@ def _whole(found: dict[str, object], key: str, at_least: int = 0) -> int | None:
     value = found.get(key)
     if value is None:
         return None
-    if type(value) is not int or value < at_least:
+    if type(value) is not int or not at_least <= value < WHOLE_BELOW:
         raise BadResults(f"its {key} is not a whole number of at least {at_least}")
     return value
 
@@ -321,18 +289,15 @@ def _needed(found: dict[str, object], key: str) -> int:
 
 def _per_second(found: dict[str, object]) -> float:
     unit = found.get("time_unit")
-    if not isinstance(unit, str) or unit not in _PER_SECOND:
+    if not isinstance(unit, str) or unit not in PER_SECOND:
         raise BadResults("its time_unit is none of ns, us, ms and s")
-    return _PER_SECOND[unit]
+    return PER_SECOND[unit]
 
 
-def _time(found: dict[str, object], key: str, per_second: float, *, is_measured: bool) -> float:
+def _time(found: dict[str, object], key: str, per_second: float) -> float:
     value = found.get(key)
-    if type(value) is not float and type(value) is not int:
+    if not _is_number(value):
         raise BadResults(f"it has no {key}" if value is None else f"its {key} is not a number")
-    if not math.isfinite(value):
+    if not is_finite(value):
         raise BadResults(f"its {key} is not a finite number")
-    seconds = value / per_second
-    if is_measured and seconds <= 0:
-        raise BadResults(f"its {key} is not above 0")
-    return seconds
+    return value / per_second

@@ -53,7 +53,7 @@ def long_ones(run: GBenchRun, asked: Iterable[str], seconds: float) -> frozenset
         seconds: how long the rehearsal took.
     """
     names = frozenset(asked)
-    taken = {row.name: row.real_time * row.iterations for row in run.rows if row.is_measured}
+    taken = {row.name: row.values["real_time"] * row.iterations for row in run.rows if row.is_measured}
     if seconds - sum(taken.values()) > _SETUP * len(names):
         return names
     return frozenset(name for name in names if threads_of(name) > 1 or taken.get(name, 0.0) > _CHEAP)

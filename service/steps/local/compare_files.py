@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.recorded_files import are_in_blocks, as_recorded, withheld
+from service.domain.comparison.recorded_files import are_in_blocks, as_recorded, compare_lone_pair, withheld
 from service.domain.comparison.suite import Listing, compare_suites, read_launch
 from service.domain.errors import BadInput
+from service.domain.gbench.columns import Columns
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.looks import looks
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from service.domain.gbench.reader import GBenchRun
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
+
+    _Runs = Mapping[Side, Sequence[GBenchRun]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +66,51 @@ def compare_files(
             "so give equally many"
         )
     pairs, said = _distinct(base, patch)
-    runs = {
+    runs: _Runs = {
         side: [read_run(file.data, source=file.name) for file in files]
         for side, files in zip(Side, zip(*pairs, strict=True), strict=True)
     }
-    suite = Suite(name="", program="", metrics=tuple(metrics))
-    launches = [read_launch(pair, side, suite, run) for side in Side for pair, run in enumerate(runs[side])]
-    listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
-    _check(listing, runs, launches, metrics)
+    names = {side: _names(runs[side]) for side in Side}
+    _check_names(names, runs)
     schedule = looks(max(policy.max_pairs, len(pairs))) if is_sequential else (len(pairs),)
-    rows = map(
-        with_what_it_takes, compare_suites([suite], [listing], launches, policy, schedule, joins=False)
-    )
-    failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
-    in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
+    found: dict[str, list[Comparison]] = {}
+    if len(pairs) == 1 and not metrics:
+        found, runs = _compare_columns(runs)
+    for each in _compare_launches(runs, policy, metrics, schedule):
+        found.setdefault(each.row.benchmark, []).append(each)
+    in_order = dict.fromkeys(chain(names[Side.PATCH], names[Side.BASE]))
     return FileComparison(
-        tuple(withheld(as_recorded(row, failing), launches=len(pairs), in_blocks=in_blocks) for row in rows),
+        tuple(chain.from_iterable(found[name] for name in in_order)),
         (*said, *(text for side in Side for run in runs[side] for text in _warnings(run))),
     )
+
+
+def _compare_columns(runs: _Runs) -> tuple[dict[str, list[Comparison]], _Runs]:
+    """The benchmarks of a lone pair that need no launches to be compared; and the runs without them."""
+    base, patch = (runs[side][0].content for side in Side)
+    if not (isinstance(base, Columns) and isinstance(patch, Columns)):
+        return {}, runs
+    found = {name: [each] for name, each in compare_lone_pair(base, patch).items()}
+    contents = {Side.BASE: base.without(found), Side.PATCH: patch.without(found)}
+    return found, {side: [replace(runs[side][0], content=contents[side])] for side in Side}
+
+
+def _compare_launches(
+    runs: _Runs, policy: Policy, metrics: Sequence[str], schedule: Sequence[int]
+) -> Iterator[Comparison]:
+    suite = Suite(name="", program="", metrics=tuple(metrics))
+    launches = [
+        read_launch(pair, side, suite, run, joins=False)
+        for side in Side
+        for pair, run in enumerate(runs[side])
+    ]
+    _check_metrics(metrics, launches)
+    listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
+    failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
+    in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
+    for each in compare_suites([suite], [listing], launches, policy, schedule, joins=False):
+        recorded = as_recorded(with_what_it_takes(each), failing)
+        yield withheld(recorded, launches=len(runs[Side.BASE]), in_blocks=in_blocks)
 
 
 def _distinct(
@@ -108,25 +139,23 @@ def _distinct(
 
 def _names(runs: Sequence[GBenchRun]) -> tuple[str, ...]:
     # A failed row is listed too, as is one that cannot be used: they must not show up as removed.
-    rows = (row.name for run in runs for row in run.rows if row.aggregate_name is None)
-    return tuple(dict.fromkeys((*rows, *(name for run in runs for name in run.lost))))
+    measured = [run.benchmarks for run in runs]
+    return tuple(dict.fromkeys(chain(*measured, *(run.lost for run in runs))))
 
 
-def _check(
-    listing: Listing,
-    runs: Mapping[Side, Sequence[GBenchRun]],
-    launches: Sequence[Launch],
-    metrics: Sequence[str],
-) -> None:
-    for side, names in ((Side.BASE, listing.base), (Side.PATCH, listing.patch)):
-        if not names:
+def _check_names(names: Mapping[Side, Sequence[str]], runs: _Runs) -> None:
+    for side in Side:
+        if not names[side]:
             said = "".join(f"; {run.warnings[0]}" for run in runs[side] if run.warnings)
             raise BadInput(f"the {side} files hold no benchmark that could be compared{said}")
-    if not listing.common:
+    if set(names[Side.BASE]).isdisjoint(names[Side.PATCH]):
         raise BadInput(
-            f"base and patch have no benchmark in common; base has {_first(listing.base)}, "
-            f"patch has {_first(listing.patch)}"
+            f"base and patch have no benchmark in common; base has {_first(names[Side.BASE])}, "
+            f"patch has {_first(names[Side.PATCH])}"
         )
+
+
+def _check_metrics(metrics: Sequence[str], launches: Sequence[Launch]) -> None:
     known = {key for launch in launches for values in launch.values.values() for key in values}
     for metric in metrics:
         if metric not in known and known:

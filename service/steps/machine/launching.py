@@ -12,13 +12,12 @@ from service.domain.building.sandbox_command import Command, Completed, Limits, 
 from service.domain.comparison.disturbance import is_disturbed
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench.reader import read_run
-from service.domain.gbench.text import clean
 from service.domain.machine.environment import load_between
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
 from service.domain.measuring.pair_record import RawLaunch, launch_of, run_of
 from service.domain.measuring.pairing import environment_pad, filter_for, groups_of, side_order, threads_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
-from service.domain.text import plain
+from service.domain.text import clean, plain
 from service.steps.machine.build_sides import BUILD
 
 if TYPE_CHECKING:
@@ -284,6 +283,8 @@ def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
     missing = [name for name in benchmarks if name not in found]
     if not missing or not is_complete:
         return ""
+    if run.damage:
+        return f"{RESULT}: {run.damage}"
     named = ", ".join(plain(name, 100) for name in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     return f"did not run what it lists: {named}{more}"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.domain.gbench.reader import GBenchRun, ReadLimits, read_run
+
+if TYPE_CHECKING:
+    from service.domain.gbench.reader import ResultRow
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "gbench"
 REPEATED = (SAMPLES / "v1.7.1_repetitions.json").read_bytes()
@@ -46,3 +50,17 @@ def names(run: GBenchRun) -> list[str]:
 
 def complaints(run: GBenchRun) -> str:
     return "\n".join(str(warning) for warning in run.warnings)
+
+
+def counters(found: ResultRow) -> dict[str, float]:
+    """The values of a row that are no times."""
+    return {key: value for key, value in found.values.items() if not key.endswith("_time")}
+
+
+def repetition_values(run: GBenchRun, metric: str) -> dict[str, tuple[float, ...]]:
+    """By benchmark the values of a metric, in the order measured."""
+    values: defaultdict[str, tuple[float, ...]] = defaultdict(tuple)
+    for each in run.rows:
+        if each.is_measured and metric in each.values:
+            values[each.name] += (each.values[metric],)
+    return dict(values)

@@ -70,8 +70,8 @@ class TestPairs:
     def test_a_side_without_a_benchmark_is_named_with_what_is_wrong_with_its_file(self) -> None:
         cut = ResultFile("cut.json", whole(row())[:300].split(b'"name"')[0])
 
-        said = r"the patch files hold no benchmark that could be compared; cut\.json: it ends after \d+ bytes"
-        with pytest.raises(BadInput, match=said):
+        sentence = r"patch files hold no benchmark that could be compared; cut\.json: .* damaged at byte \d+"
+        with pytest.raises(BadInput, match=sentence):
             compared(files("a", 1.0, 1), [cut])
 
     def test_a_file_given_twice_is_one_launch_and_proves_nothing(self) -> None:
@@ -240,3 +240,45 @@ def _verdicts(
         return {each.verdict for each in compared(base, patch, *metrics).comparisons}
     except BadInput:
         return set()
+
+
+TIMED = st.fixed_dictionaries(
+    {
+        "cpu_time": st.sampled_from([1.0, 1.5, 1e-300, 1e300]) | st.floats(1e-9, 1e9),
+        "real_time": st.floats(1e-9, 1e9),
+        "time_unit": st.sampled_from(["ns", "s"]),
+    },
+    optional={
+        "items_per_second": st.sampled_from([0.0, -1.0, 1.0, 1.0001, 2.0, 1e-320, 1e300]),
+        "bytes_per_second": st.just(1.0),
+        "hits": st.integers(0, 3),
+    },
+)
+SIDE = st.dictionaries(
+    st.sampled_from(["a", "b/real_time", "c/manual_time/threads:2", "d/process_time", "e"]), TIMED, min_size=1
+)
+
+
+@settings(max_examples=300)
+@given(base=SIDE, patch=SIDE, is_sequential=st.booleans())
+def test_a_lone_pair_of_columns_is_compared_as_a_pair_of_launches_is(
+    *, base: Mapping[str, Mapping[str, Any]], patch: Mapping[str, Mapping[str, Any]], is_sequential: bool
+) -> None:
+    """A row that failed makes the reader give the rows of its file one by one."""
+    sides = [[row(name, **found) for name, found in side.items()] for side in (base, patch)]
+    if set(base).isdisjoint(patch):
+        return
+    columns, launches = (
+        compare_files(
+            [text("base", whole(*sides[0], *more))],
+            [text("patch", whole(*sides[1], *more))],
+            POLICY,
+            is_sequential=is_sequential,
+        )
+        for more in ((), (row("failed", error_occurred=True),))
+    )
+
+    # By their text, in which NaN is equal to NaN.
+    assert [repr(each) for each in columns.comparisons] == [
+        repr(each) for each in launches.comparisons if each.row.benchmark != "failed"
+    ]

@@ -28,7 +28,7 @@ MANY = {f"BM_{number:03}": 1e-6 for number in range(230)}
 ONE_PAIR = replace(JOB, policy=Policy(max_pairs=1))
 
 
-def writing(*rows: dict[str, object], **seconds: float) -> str:
+def writing(*rows: object, **seconds: float) -> str:
     """A program that lists these benchmarks and always writes these rows."""
     return json.dumps({"benchmarks": seconds, "writes": whole(*rows).decode()})
 
@@ -89,6 +89,14 @@ class TestNames:
 
         assert failed.value.side is Side.PATCH
         assert failed.value.end == "did not run what it lists: BM_a, BM_b, BM_c and 1 more"
+
+    def test_a_damaged_result_is_named_with_the_place_of_the_damage(self, tmp_path: Path) -> None:
+        names = dict.fromkeys(("BM_a", "BM_b"), 1e-6)
+        bench = Bench(tmp_path, code(**names), writing(row("BM_a"), '{"name": BM_b', **names))
+        with pytest.raises(SideFailed) as failed:
+            bench.measure()
+
+        assert failed.value.end.startswith("result.json: it is cut off or damaged at byte ")
 
     def test_what_was_not_asked_for_is_left_aside(self, tmp_path: Path) -> None:
         program = writing(row("BM_a"), row("BM_more"), BM_a=1e-6)
