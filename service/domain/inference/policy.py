@@ -21,7 +21,7 @@ class VoteWhen(StrEnum):
 
 
 class Layout(StrEnum):
-    """Whether a small slow-down is measured again on programs that are linked in another order."""
+    """The ways to treat a small slow-down: measure it again on relinked programs, or let it vote."""
 
     CONFIRM = "confirm"
     OFF = "off"
@@ -51,11 +51,11 @@ class Policy(Record):
     same_within: Annotated[Share, about("the largest change that same may hide")] = 0.03
     # Of a hundred unchanged patch sets at most one alarms.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
-    machine_time: Annotated[Duration, about("of measuring, all suites of the job together")] = 600.0
+    machine_time: Annotated[Duration, about("for measuring, all suites together")] = 600.0
     # Beyond, the interval shrinks too slowly to pay for the machine.
     max_pairs: Annotated[int, whole(_LEAST_PAIRS, 1000), about("the most pairs of launches")] = 32
     # 0: off.
-    probation: Annotated[int, whole(0, 10_000), _PROBATION, about("A/A pairs before a series votes")] = 40
+    probation: Annotated[int, whole(0, 10_000), _PROBATION, about("A/A pairs before a vote, or off")] = 40
     on_undecided: Annotated[VoteWhen, about("none: no +1 if a benchmark is undecided")] = VoteWhen.PASS
     on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
-    layout: Annotated[Layout, OFF, about("confirm: relink to measure a small slow-down")] = Layout.CONFIRM
+    layout: Annotated[Layout, OFF, about("confirm: measure again on relinked programs")] = Layout.CONFIRM

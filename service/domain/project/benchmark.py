@@ -31,7 +31,7 @@ class BuildCommands(Record):
     configure: Annotated[Text, about("runs first, by sh -c in /src")] = ""
     compile: Annotated[Text, about("runs second")] = ""
     keep: Annotated[tuple[_Path, ...], about("paths below the build directory to keep beside programs")] = ()
-    timeout: Annotated[Duration, about("of each command")] = 1800.0
+    timeout: Annotated[Duration, about("for each command")] = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,7 @@ class Suite(Record):
     higher_is_better: Annotated[tuple[Text, ...], about("counters that improve upwards")] = ()
     cpus: Annotated[int, whole(1, 1024), about("CPUs that each launch is pinned to")] = 1
     repetitions: Annotated[int | None, whole(1, 100), about("per launch; the best one counts")] = None
-    min_time: Annotated[Duration | None, after(lambda seconds: seconds or None), about("of a repetition")] = (
-        None
-    )
+    min_time: Annotated[Duration | None, _SECONDS_OR_NONE, about("of one repetition")] = None
     timeout: Annotated[Duration, about("of one launch")] = 300.0
 
 
@@ -58,7 +56,7 @@ class BenchmarkConfiguration(Configuration):
 
     is_measured: ClassVar = True
 
-    build: Annotated[BuildCommands, about("how they are built")] = field(default_factory=BuildCommands)
+    build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
     suites: Annotated[tuple[Suite, ...], _SUITES, _NAMES_DIFFER, about("the benchmark programs")]
     instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
     retries: Annotated[int, whole(0, 5), about("without effect yet")] = 0

@@ -14,10 +14,11 @@ from service.domain.forms import Flag, Name, Record, Text, about, after, before,
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.job import Job, Paths
 from service.domain.project.kinds import KINDS, JobKind, UnknownKind
-from service.domain.project.schema import read
+from service.domain.project.schema import json_schemas, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
+_VERSION: Final = before(lambda value: "True" if value is True else value)  # which equals 1
 _LABEL: Final = text(
     r"[A-Za-z][A-Za-z0-9-]{0,63}", "letters, digits and hyphens after a letter, at most 64 characters"
 )
@@ -51,12 +52,12 @@ class ProjectFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written(Record):
-    """The keys of the file."""
+    """The jobs that Benchgate runs for a project."""
 
-    version: Annotated[Literal[1], before(lambda value: "True" if value is True else value), about("1")]
+    version: Annotated[Literal[1], _VERSION, about("of this format")]
     label: Annotated[str, _LABEL, about("the label that is voted on")] = "Verified"
     jobs: Annotated[dict[Name, Any], limit(min_length=1), about("what runs for each patch set, by name")]
-    commands: Annotated[Commands, about("the groups that may use each command")] = Commands()
+    commands: Annotated[Commands, about("who may use commands")] = field(default_factory=Commands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class _AnyKind(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class _NotMeasured(Record):
+class VotingPolicy(Record):
     """The policy of a job that measures nothing."""
 
     on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
@@ -100,6 +101,16 @@ def parse_job(name: str, source: dict[str, Any]) -> Job:
     return _job(name, source, (), Places(f"job {name}"))
 
 
+def editor_schema() -> dict[str, Any]:
+    """Build the JSON Schema of the file, by which editors complete and check it."""
+    schemas, shared = json_schemas({"": _Written, **{kind: keys_of(JobKind(kind)) for kind in KINDS}})
+    file = shared.pop(schemas.pop("")["$ref"].rpartition("/")[2])
+    jobs = file["properties"]["jobs"]
+    jobs["patternProperties"] = {name: {"oneOf": [*schemas.values()]} for name in jobs["patternProperties"]}
+    jobs["additionalProperties"] = False
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **file, "$defs": shared}
+
+
 @cache
 def keys_of(kind: JobKind) -> type[Record]:
     """Build the record of all keys that jobs of a known kind have."""
@@ -107,7 +118,7 @@ def keys_of(kind: JobKind) -> type[Record]:
     forms = get_type_hints(Job, include_extras=True) | get_type_hints(own, include_extras=True)
     forms["kind"] = Annotated[str, about("what the job runs", const=str(kind))]
     if not own.is_measured:
-        forms["policy"] = Annotated[_NotMeasured, after(_NotMeasured.whole), about("when it votes")]
+        forms["policy"] = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
     pool = () if own.is_external else ("pool",)
     names = ("kind", *pool, "paths", *(each.name for each in fields(own)), "policy", "voting")
     given = {each.name: each for each in (*fields(Job), *fields(own))}

@@ -76,6 +76,23 @@ def _explain(kind: str, error: Mapping[str, Any], schema: dict[str, Any]) -> tup
     return path, _MESSAGES[kind].format(**words)
 
 
+def json_schemas(records: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Build the JSON Schemas of several mappings by name, and the definitions that they share."""
+    inputs: Any = [(name, "validation", _adapter(record)) for name, record in records.items()]
+    schemas, shared = TypeAdapter.json_schemas(inputs)
+    return {name: schemas[name, "validation"] for name in records}, _tidy(shared["$defs"])
+
+
+def _tidy(node: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+    """Leave out what tells an editor nothing: the name of a key as its title, and defaults that are null."""
+    if isinstance(node, list):
+        return [_tidy(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    told = {key: value for key, value in node.items() if key != "title" and (key, value) != ("default", None)}
+    return {key: _tidy(value) for key, value in told.items()}
+
+
 @cache
 def json_schema(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a type of Record
     """Build the JSON Schema of a mapping."""

@@ -1,0 +1,102 @@
+"""Editors complete and check benchgate.yaml by its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from service.domain.project.project_file import editor_schema, parse_project_file
+from tests.support.changes import PROJECT_FILE
+from tests.unit.domain.project.test_project_file import JOB, WHOLE
+
+ROOT: Final = Path(__file__).parents[4]
+README: Final = re.search(r"```yaml\n(version: 1.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+BOOLEAN: Final = "tag:yaml.org,2002:bool"
+
+
+class Yaml12(yaml.SafeLoader):
+    """YAML as editors read it: only true and false are booleans."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as in the base
+        first: [each for each in resolvers if each[0] != BOOLEAN or first in "tTfF"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    schema = json.loads(json.dumps(editor_schema()))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def wrong(validator: Draft202012Validator, text: str) -> list[str]:
+    found = validator.iter_errors(yaml.load(text, Yaml12))  # noqa: S506 - a safe loader
+    return [error.json_path for error in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (ROOT / "native" / "benchgate.yaml").read_text(),
+        README[1] if README else "",
+        WHOLE.replace("kind: clang-format, pool: lint", "kind: external"),
+        PROJECT_FILE,
+    ],
+    ids=["native", "README", "every key", "short"],
+)
+def test_a_good_file_is_good_in_an_editor(validator: Draft202012Validator, text: str) -> None:
+    assert parse_project_file(text).jobs
+    assert wrong(validator, text) == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "kind: bench",
+        "pool: perf",
+        "kind: benchmark",
+        "kind: external\n    pool: perf",
+        "kind: external\n    policy: {floor: 1%}",
+        "kind: benchmark\n    suites: [{name: a}]",
+        "kind: benchmark\n    suites: [{name: a, program: /b}]",
+        'kind: benchmark\n    suites: [{name: a, program: "b\\n"}]',
+        "kind: benchmark\n    suites: [{name: a, program: b, timeout: 1d}]",
+        "kind: benchmark\n    suites: [{name: a, program: b}]\n    instructions: perhaps",
+        "kind: benchmark\n    suites: [{name: a, program: b}]\n    retries: 6",
+    ],
+)
+def test_a_bad_job_is_bad_in_an_editor(validator: Draft202012Validator, lines: str) -> None:
+    assert wrong(validator, JOB.format(f"    {lines}")) == ["$.jobs.perf"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("version: 2\njobs: {a: {kind: external}}", "$.version"),
+        ("version: 1\njobs: {}", "$.jobs"),
+        ("version: 1\njobs: {a b: {kind: external}}", "$.jobs"),
+        ("version: 1\njobs: {a: {kind: external}}\njob: 1", "$"),
+    ],
+)
+def test_a_bad_file_is_bad_in_an_editor(validator: Draft202012Validator, text: str, path: str) -> None:
+    assert wrong(validator, text) == [path]
+
+
+def test_every_key_has_a_description() -> None:
+    def keys(node: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - any part of a JSON document
+        if isinstance(node, list):
+            return [each for item in node for each in keys(item)]
+        if not isinstance(node, dict):
+            return []
+        return [*node.get("properties", {}).items(), *(each for item in node.values() for each in keys(item))]
+
+    found = keys(editor_schema())
+    assert {"kind", "suites", "floor", "rerun"} <= {name for name, _ in found}
+    assert [name for name, node in found if not node.get("description")] == []
