@@ -81,7 +81,7 @@ class MemorySource:
         return self._commit(revision).parent
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        at: str | None = self.refs[f"refs/heads/{branch}"]
+        at: str | None = self.head(project, branch)
         while at is not None and at != revision:
             at = self._commit(at).parent
         return at is not None
@@ -265,11 +265,13 @@ class MemoryClaimed:
         self.phases.append(phase)
 
     def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        self._hold()
         if self.fixed is None:
             self.fixed = json.loads(json.dumps(listing))
         return self.fixed or ()
 
     def pairs(self) -> Sequence[PairRecord]:
+        self._hold()
         self.reads += 1
         return sorted(self.records, key=lambda each: (each.variant, each.pair))
 

@@ -34,7 +34,6 @@ WITHOUT_CONTRACT: Final = {
     "Packer",  # an archive is the program itself
     "Inspector",  # reads that program
     "Progress",  # prints nothing
-    *("Artifacts", "Binaries", "Lease", "PairLog", "Queue", "Source"),  # not written yet
     *("BuildReading", "ChangeReading", "MachineReading", "SeriesReading"),
 }
 

@@ -78,12 +78,12 @@ class LocalBuild(Claimed):
 
     @override
     def fix_listing(self, listing: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        self.listing = listing
-        return listing
+        self.listing = self.listing or listing
+        return self.listing
 
     @override
     def pairs(self) -> Sequence[PairRecord]:
-        return tuple(self._pairs)
+        return sorted(self._pairs, key=lambda record: (record.variant, record.pair))
 
     @override
     def record(self, pair: PairRecord, launches: Sequence[Mapping[str, Any]]) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.contract.store.sites import MemorySite, PostgresSite
-from tests.support.postgres import running_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +15,6 @@ if TYPE_CHECKING:
     from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
     from tests.support.postgres import Server
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    with running_server() as running:
-        yield running
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.integration)])

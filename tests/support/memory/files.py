@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from service.domain.building.built_files import BuiltFile
-from service.domain.errors import BadResults, NotFound, ProgramMissing
+from service.domain.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,10 +93,15 @@ class MemoryArtifacts:
     def get(self, key: str, *, at_most: int = 1 << 30) -> bytes:
         if key not in self.kept:
             raise NotFound(f"no artifact {key}")
+        if len(self.kept[key]) > at_most:
+            raise BadInput(f"larger than {at_most} bytes", f"artifact {key}")
         return self.kept[key]
 
     def put_file(self, path: Path) -> str:
         return self.put(path.read_bytes())
 
     def get_file(self, key: str, path: Path) -> None:
-        path.write_bytes(self.get(key))
+        data = self.get(key)
+        if path.exists():
+            raise Permanent(f"{path}: File exists")
+        path.write_bytes(data)

@@ -1,0 +1,117 @@
+"""The contract of a repository's mirror, in memory and with git."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from service.adapters.git.mirror import GitSource
+from service.domain.errors import NotFound
+from tests.integration.adapters.git.git_repository import Repository
+from tests.support.build_host import MemorySource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from service.ports.building import Source
+
+PROJECT, UNKNOWN = "kv_engine", "f" * 40
+MASTER = "refs/heads/master"
+
+
+class SourceSite(Protocol):
+    """A repository that a test commits to."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        """Create a commit, move a ref to it, and fetch the ref."""
+
+
+class MemorySite:
+    def __init__(self) -> None:
+        self.source = MemorySource()
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        return self.source.commit(f"{len(self.source.commits):040}", parent, files, ref)
+
+
+class GitSite:
+    def __init__(self, directory: Path) -> None:
+        self._repository = Repository(directory / "repository")
+        self.source = GitSource(directory / "mirrors", lambda _: str(self._repository.path))
+
+    def commit(self, files: Mapping[str, str], parent: str | None = None, ref: str = MASTER) -> str:
+        contents: dict[str, bytes | Path] = {name: text.encode() for name, text in files.items()}
+        commit = self._repository.commit(contents, *([parent] if parent else []), ref=ref)
+        self.source.fetch(PROJECT, ref)
+        return commit
+
+
+class TestSource:
+    @pytest.fixture(params=["memory", pytest.param("git", marks=pytest.mark.integration)])
+    def site(self, request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
+        return MemorySite() if request.param == "memory" else GitSite(tmp_path)
+
+    def test_a_branch_has_a_head(self, site: SourceSite) -> None:
+        first = site.commit({"x": "1"})
+        assert site.source.head(PROJECT, "master") == first
+        second = site.commit({"x": "2"}, first)
+        assert site.source.head(PROJECT, "master") == second
+        with pytest.raises(NotFound):
+            site.source.head(PROJECT, "gone")
+
+    def test_an_unknown_revision_is_not_found(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1"})
+        source = site.source
+        for look in (
+            lambda: source.tree(PROJECT, UNKNOWN),
+            lambda: source.parent(PROJECT, UNKNOWN),
+            lambda: source.read(PROJECT, UNKNOWN, "x"),
+            lambda: source.changed_paths(PROJECT, UNKNOWN, commit),
+        ):
+            with pytest.raises(NotFound):
+                look()
+
+    def test_equal_files_have_one_tree(self, site: SourceSite) -> None:
+        first = site.commit({"x": "1", "y": "2"})
+        other = site.commit({"x": "2"}, first)
+        again = site.commit({"y": "2", "x": "1"}, other)
+        trees = [site.source.tree(PROJECT, each) for each in (first, other, again)]
+        assert trees[0] == trees[2] != trees[1]
+
+    def test_a_commit_has_a_parent_unless_it_is_the_first(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1"})
+        child = site.commit({"x": "2"}, root)
+        assert (site.source.parent(PROJECT, child), site.source.parent(PROJECT, root)) == (root, None)
+
+    def test_a_commit_is_merged_into_the_branches_that_have_it(self, site: SourceSite) -> None:
+        root = site.commit({"x": "1"})
+        head = site.commit({"x": "2"}, root)
+        change = site.commit({"x": "3"}, root, "refs/changes/01/1/1")
+        is_merged = [site.source.is_merged(PROJECT, each, "master") for each in (root, head, change)]
+        assert is_merged == [True, True, False]
+        with pytest.raises(NotFound):
+            site.source.is_merged(PROJECT, root, "gone")
+
+    def test_a_file_is_read_as_it_was_in_a_revision(self, site: SourceSite) -> None:
+        old = site.commit({"benchgate.yaml": "version: 1\n"})
+        site.commit({"benchgate.yaml": "π\n"}, old)
+        texts = [site.source.read(PROJECT, each, "benchgate.yaml") for each in (old, MASTER)]
+        assert texts == ["version: 1\n", "π\n"]
+        assert site.source.read(PROJECT, old, "missing") is None
+
+    def test_changed_paths_are_those_that_differ(self, site: SourceSite) -> None:
+        base = site.commit({"same": "1", "changed": "1", "gone": "old"})
+        patch = site.commit({"same": "1", "changed": "2", "new": "text"}, base)
+        assert sorted(site.source.changed_paths(PROJECT, base, patch)) == ["changed", "gone", "new"]
+        assert list(site.source.changed_paths(PROJECT, patch, patch)) == []
+
+    def test_a_checkout_has_the_files_and_is_removed_afterwards(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1", "y": "2"})
+        with site.source.checkout(PROJECT, commit) as directory:
+            assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
+        assert not directory.exists()
