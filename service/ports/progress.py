@@ -1,4 +1,4 @@
-"""Progress, reported to a person."""
+"""Progress reports to a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every review server promises to the steps; an adapter's tests inherit it and arrange its state."""
+"""The contract of every review server; an adapter's tests inherit it and prepare the server's state."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PARENT = "a" * 40
 
 
 class ReviewSite(Protocol):
-    """A review server whose changes a test can bring about."""
+    """A review server whose changes a test can create."""
 
     @property
     def server(self) -> ReviewServer: ...
 
     def upload(self, number: int, patch_set: int, revision: str) -> None:
-        """A patch set with parent ``PARENT`` on branch master of kv_engine arrives."""
+        """Upload a patch set with parent ``PARENT`` on branch master of kv_engine."""
 
     def abandon(self, number: int) -> None: ...
 
@@ -35,7 +35,7 @@ class ReviewSite(Protocol):
 
 
 class ReviewServerContract:
-    """Inherit, and define a fixture ``stage``."""
+    """The tests of the contract; a subclass defines the fixture ``stage``."""
 
     def key(self, stage: ReviewSite, number: int = 7) -> ChangeKey:
         return ChangeKey(stage.server.instance, number)
@@ -49,7 +49,7 @@ class ReviewServerContract:
         assert change.current.parents == (PARENT,)
         assert change.current.ref == "refs/changes/07/7/2"
 
-    def test_updated_is_a_moment_with_a_zone(self, stage: ReviewSite) -> None:
+    def test_updated_has_a_time_zone(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         assert stage.server.change(self.key(stage)).updated.tzinfo is not None
 
@@ -79,7 +79,7 @@ class ReviewServerContract:
         change = stage.server.change(self.key(stage))
         assert (change.status, change.merged_as, change.is_open) == (ChangeStatus.MERGED, SECOND, False)
 
-    def test_without_a_moment_all_open_changes_are_listed(self, stage: ReviewSite) -> None:
+    def test_without_a_time_all_open_changes_are_listed(self, stage: ReviewSite) -> None:
         for number in (7, 8, 9):
             stage.upload(number, 1, str(number) * 40)
         stage.abandon(8)
@@ -91,7 +91,7 @@ class ReviewServerContract:
         assert [change.key.number for change in stage.server.changes_since(updated)] == [7]
         assert not list(stage.server.changes_since(updated + timedelta(hours=1)))
 
-    def test_closed_changes_are_listed_since_a_moment(self, stage: ReviewSite) -> None:
+    def test_with_a_time_closed_changes_are_listed(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         updated = stage.server.change(self.key(stage)).updated
         stage.abandon(7)
@@ -112,34 +112,32 @@ class ReviewServerContract:
         found = [message.text.rpartition("\n")[2] for message in stage.server.messages(self.key(stage))]
         assert found[-3:] == ["first", "second", "third"]
 
-    def test_the_same_message_again_is_added_again(self, stage: ReviewSite) -> None:
+    def test_a_repeated_message_is_added_again(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         before = len(stage.server.messages(self.key(stage)))
         for _ in range(2):
             stage.server.post(Review(self.key(stage), FIRST, "same", {"Verified": -1}))
         assert len(stage.server.messages(self.key(stage))) == before + 2
 
-    def test_the_labels_that_were_set_are_answered(self, stage: ReviewSite) -> None:
+    def test_the_result_has_the_labels_that_were_set(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1})).labels
         assert answer == {"Verified": -1}
 
     @pytest.mark.parametrize("labels", [{"Verified": 7}, {"No-Such-Label": 1}])
-    def test_a_vote_that_cannot_be_is_left_out_of_the_answer(
-        self, stage: ReviewSite, labels: dict[str, int]
-    ) -> None:
+    def test_the_result_lacks_an_invalid_vote(self, stage: ReviewSite, labels: dict[str, int]) -> None:
         stage.upload(7, 1, FIRST)
         assert stage.server.post(Review(self.key(stage), FIRST, "text", labels)).labels == {}
 
-    def test_a_remark_on_a_file_that_is_not_there_costs_no_vote(self, stage: ReviewSite) -> None:
+    def test_a_comment_on_a_missing_file_costs_no_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         remarks = (InlineComment("no/such/file.cc", 3, "perf: error: no"),)
         answer = stage.server.post(Review(self.key(stage), FIRST, "text", {"Verified": -1}, remarks)).labels
         assert answer == {"Verified": -1}
         assert stage.server.messages(self.key(stage))[-1].text.endswith("\n\ntext")
 
-    def test_an_outdated_patch_set_takes_a_vote(self, stage: ReviewSite) -> None:
-        """So the caller has to look before it votes."""
+    def test_an_outdated_patch_set_accepts_a_vote(self, stage: ReviewSite) -> None:
+        """The caller must therefore check the patch set before it votes."""
         stage.upload(7, 1, FIRST)
         stage.upload(7, 2, SECOND)
         assert stage.server.post(Review(self.key(stage), FIRST, "late", {"Verified": 1})).labels == {
@@ -151,7 +149,7 @@ class ReviewServerContract:
         with pytest.raises(NotFound):
             stage.server.post(Review(self.key(stage), UNKNOWN, "text"))
 
-    def test_an_abandoned_change_takes_a_message_but_no_vote(self, stage: ReviewSite) -> None:
+    def test_an_abandoned_change_accepts_a_message_but_no_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.abandon(7)
         assert stage.server.post(Review(self.key(stage), FIRST, "text")).labels == {}
@@ -159,7 +157,7 @@ class ReviewServerContract:
             stage.server.post(Review(self.key(stage), FIRST, "refused", {"Verified": 1}))
         assert "refused" not in stage.server.messages(self.key(stage))[-1].text
 
-    def test_a_merged_change_takes_no_lower_vote(self, stage: ReviewSite) -> None:
+    def test_a_merged_change_accepts_no_lower_vote(self, stage: ReviewSite) -> None:
         stage.upload(7, 1, FIRST)
         stage.merge(7, FIRST)
         with pytest.raises(Permanent):

@@ -39,7 +39,7 @@ jobs:
 
 
 def change_at(number: int, *, minutes: int = 0, **other: Any) -> Change:  # noqa: ANN401 - any field of a change
-    """The change with its patch set of that number."""
+    """Make the change with a patch set of the given number."""
     values: dict[str, Any] = {
         "key": KEY,
         "project": "kv",
@@ -55,27 +55,27 @@ def change_at(number: int, *, minutes: int = 0, **other: Any) -> Change:  # noqa
 
 
 def project(text: str | None = PROJECT_FILE, **files: str) -> MemorySource:
-    """A repository whose branch has a parent, and two patch sets on it that are slower."""
+    """Make a repository with a parent on its branch, and two slower patch sets."""
     source = MemorySource()
-    kept = {CODE: code(BM_a=1e-6, BM_b=2e-6), **files} | ({} if text is None else {"benchgate.yaml": text})
-    source.commit("root", None, kept)
-    source.commit("parent", "root", kept, "refs/heads/master")
+    content = {CODE: code(BM_a=1e-6, BM_b=2e-6), **files} | ({} if text is None else {"benchgate.yaml": text})
+    source.commit("root", None, content)
+    source.commit("parent", "root", content, "refs/heads/master")
     for number in (1, 2):
-        slower = {**kept, CODE: code(BM_a=1e-6 * (1 + number / 10), BM_b=2e-6)}
+        slower = {**content, CODE: code(BM_a=1e-6 * (1 + number / 10), BM_b=2e-6)}
         source.commit(f"patch{number}", "parent", slower, f"refs/changes/07/7/{number}")
     return source
 
 
 @dataclass
 class Service:
-    """The control plane over a memory."""
+    """The control plane with an in-memory store and a fake review server."""
 
     store: MemoryStore = field(default_factory=MemoryStore)
     server: FakeReviewServer = field(default_factory=FakeReviewServer)
     source: MemorySource = field(default_factory=project)
 
     def see(self, change: Change) -> None:
-        """The server has the change, and we look at it."""
+        """Put a change on the server, and look at it."""
         self.server.put(change)
         look_at_change(self.store, self.server, change.key)
 
@@ -86,25 +86,25 @@ class Service:
         cast_vote(self.store, LINKS, run_id)
 
     def deliver(self) -> int:
-        """Post what is due; how many were posted."""
+        """Post the due reviews, and return their number."""
         return deliver_reviews(self.store, self.store, self.server)
 
     def reconcile(self, *, is_full: bool = False) -> int | None:
-        """Ask the server what moved, and look at it."""
-        seen = reconcile(self.store, self.server, is_full=is_full)
+        """Reconcile, and handle the resulting events."""
+        queued = reconcile(self.store, self.server, is_full=is_full)
         for number, event in enumerate(self.store.memory.events, 1):
             if not event.is_handled:
                 handle_event(self.store, self.server, number)
-        return seen
+        return queued
 
     def run_comment_commands(self) -> list[str]:
-        """Obey what was heard; the reviews that are queued since, labels and all."""
+        """Run the commands of pending comments, and return the new reviews with their labels."""
         memory, before = self.store.memory, len(self.store.memory.reviews)
-        for comment in [each for each in memory.comment if each.is_pending]:
+        for comment in [comment for comment in memory.comment if comment.is_pending]:
             run_comment_commands(self.store, self.server, self.source, LINKS, comment.id)
-        queued = [each.review for each in memory.reviews.values()][before:]
+        queued = [stored.review for stored in memory.reviews.values()][before:]
         return [f"{dict(review.labels)} {review.message}" for review in queued]
 
     def runs(self, kind: RunKind = RunKind.CHECK) -> list[tuple[str, RunState]]:
-        """Revision and state of the runs of a kind."""
+        """List revision and state of the runs of a kind."""
         return [(run.revision, run.state) for run in self.store.memory.runs if run.kind is kind]

@@ -124,7 +124,7 @@ print(os.system("unshare -Ur true 2>/dev/null") == 0)
 
 
 def test_files_of_the_kernel_that_root_owns_cannot_be_opened(sandbox: BubblewrapSandbox) -> None:
-    """If root starts the sandbox, the kernel treats its program as the owner of root's files."""
+    """The kernel treats a program as the owner of root's files if root starts the sandbox."""
     program = """
 import os, stat
 for name in os.listdir("/proc"):

@@ -95,12 +95,12 @@ def test_a_command_is_a_line_of_its_own(line: str, command: object) -> None:
         "> ```\n{}",
     ],
 )
-def test_what_surrounds_a_command_does_not_matter(line: str, text: str) -> None:
+def test_other_lines_around_a_command_do_not_matter(line: str, text: str) -> None:
     assert commands_in(text.format(line), JOBS) == commands_in(line, JOBS)
 
 
 @each_command
-def test_the_case_of_the_word_and_blanks_within_do_not_matter(line: str) -> None:
+def test_case_and_blanks_do_not_matter(line: str) -> None:
     word, *rest = line.split(" ", 1)
     expected = commands_in(line, JOBS)
 
@@ -134,7 +134,7 @@ def test_the_case_of_the_word_and_blanks_within_do_not_matter(line: str) -> None
         "> see\x85{}",
     ],
 )
-def test_what_is_quoted_code_or_inside_a_sentence_is_no_command(line: str, text: str) -> None:
+def test_quotes_code_and_parts_of_sentences_are_not_commands(line: str, text: str) -> None:
     assert commands_in(text.format(line), JOBS) == ()
 
 
@@ -172,14 +172,14 @@ def test_what_is_quoted_code_or_inside_a_sentence_is_no_command(line: str, text:
     ],
 )
 class TestProse:
-    def test_is_no_command_within_a_message(self, line: str) -> None:
+    def test_is_not_a_command_in_a_message(self, line: str) -> None:
         assert commands_in(f"I think we should\n{line}\n", JOBS) == ()
 
-    def test_is_no_command_where_a_sentence_begins(self, line: str) -> None:
+    def test_is_not_a_command_at_the_start_of_a_sentence(self, line: str) -> None:
         assert commands_in(line.capitalize(), JOBS) == ()
 
 
-def test_a_word_that_may_be_a_name_is_one_only_where_no_sentence_surrounds_it() -> None:
+def test_an_ambiguous_word_is_a_filter_only_if_no_sentence_surrounds_it() -> None:
     assert commands_in("We cannot\naccept Insert being slower", JOBS) == ()
     assert commands_in("Benchmark Results\nInsert 10 ns", JOBS) == ()
     assert commands_in('Thanks!\naccept "Insert" being slower', JOBS) == (
@@ -200,7 +200,7 @@ def test_a_word_that_may_be_a_name_is_one_only_where_no_sentence_surrounds_it() 
         ("ok-to-test now", "ok-to-test now", "`ok-to-test` alone"),
     ],
 )
-def test_a_message_that_is_only_a_misspelt_command_is_told_how_it_is_written(
+def test_a_message_that_is_only_a_malformed_command_gets_the_correct_form(
     text: str, line: str, expected: str
 ) -> None:
     (found,) = commands_in(text, JOBS)
@@ -211,7 +211,7 @@ def test_a_message_that_is_only_a_misspelt_command_is_told_how_it_is_written(
     assert "\n" not in found.expected
 
 
-def test_without_known_jobs_none_are_listed() -> None:
+def test_without_jobs_the_reply_lists_none() -> None:
     (found,) = commands_in("recheck x", ())
 
     assert isinstance(found, Misspelt)
@@ -224,17 +224,17 @@ def test_commands_keep_their_order() -> None:
     assert commands_in(text, JOBS) == (UndoOverrideCommand(), RecheckCommand(is_all=True), CancelCommand())
 
 
-def test_only_the_first_line_is_the_servers() -> None:
+def test_only_the_first_lines_are_the_servers() -> None:
     text = "Patch Set 3:\n\n(1 comment)\n\nPatch Set 2: was better\n\n(2 comments)"
 
     assert [line for line in written_lines(text) if line] == ["Patch Set 2: was better", "(2 comments)"]
 
 
-def test_a_reason_is_one_harmless_line() -> None:
+def test_a_reason_is_one_line_without_control_characters() -> None:
     assert commands_in("override MB-1 a\x00b\u202e  c", JOBS) == (OverrideCommand("MB-1", "ab c"),)
 
 
-def test_everything_is_bounded() -> None:
+def test_lengths_and_counts_are_limited() -> None:
     (override,) = commands_in("override MB-1 " + "x" * 10_000, JOBS)
 
     assert isinstance(override, OverrideCommand)
@@ -276,7 +276,7 @@ LINES = st.one_of(
 
 
 @given(st.lists(LINES, max_size=40).map("\n".join), st.sets(st.sampled_from(JOBS)))
-def test_whatever_comes_reading_never_fails_nor_finds_too_much(text: str, jobs: set[str]) -> None:
+def test_any_message_can_be_parsed(text: str, jobs: set[str]) -> None:
     found = commands_in(text, jobs)
 
     assert len(found) <= MAX_COMMANDS
@@ -288,7 +288,7 @@ def test_whatever_comes_reading_never_fails_nor_finds_too_much(text: str, jobs: 
 
 
 @given(st.lists(LINES, max_size=20).map("\n".join))
-def test_nothing_that_is_quoted_is_ever_a_command(text: str) -> None:
+def test_a_quoted_line_is_never_a_command(text: str) -> None:
     quoted = "\n".join(f"> {line}" for line in text.split("\n"))
 
     assert commands_in(quoted, JOBS) == ()

@@ -19,7 +19,7 @@ BOTH = sorted(path.name for path in RECORDED if path.name.removeprefix("webhook-
 
 class TestRecordedEvents:
     @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-    def test_kind_project_and_change_are_those_of_the_file(self, path: Path) -> None:
+    def test_type_project_and_change_are_parsed(self, path: Path) -> None:
         document = json.loads(path.read_bytes())
         found = parse_event(path.read_bytes())
 
@@ -28,14 +28,14 @@ class TestRecordedEvents:
         assert found.project == ("" if document["type"] == "project-created" else "kv_engine")
 
     @pytest.mark.parametrize("name", BOTH)
-    def test_both_dialects_say_the_same_of_a_change(self, name: str) -> None:
+    def test_stream_and_webhook_give_the_same_event(self, name: str) -> None:
         webhook = parse_event((SAMPLES / name).read_bytes())
         stream = parse_event((SAMPLES / name.replace("webhook-", "stream-")).read_bytes())
 
         assert (webhook.type, webhook.project) == (stream.type, stream.project)
         assert webhook.is_about_change == stream.is_about_change
 
-    def test_what_may_move_a_change_makes_us_look_at_it(self) -> None:
+    def test_an_event_that_may_update_a_change_is_about_it(self) -> None:
         looked_at = {event.type for event in map(parse_event, _bodies()) if event.is_about_change}
         passed_over = {event.type for event in map(parse_event, _bodies()) if not event.is_about_change}
 
@@ -75,19 +75,19 @@ def _bodies() -> list[bytes]:
         ([1], None),
     ],
 )
-def test_a_number_that_no_server_gives_is_no_number(number: object, read: int | None) -> None:
+def test_an_invalid_number_is_ignored(number: object, read: int | None) -> None:
     body = json.dumps({"type": "patchset-created", "change": {"number": number}})
 
     assert parse_event(body) == Event("patchset-created", "", read)
 
 
-def test_old_servers_name_the_project_in_the_change_only() -> None:
+def test_the_project_may_be_only_in_the_change() -> None:
     body = {"type": "patchset-created", "change": {"project": "kv", "number": "4"}}
 
     assert parse_event(json.dumps(body)) == Event("patchset-created", "kv", 4)
 
 
-def test_an_unknown_kind_is_kept_and_looked_at_by_nobody() -> None:
+def test_an_event_of_an_unknown_type_is_about_no_change() -> None:
     found = parse_event('{"type": "change-teleported", "change": {"number": 1}}')
 
     assert found == Event("change-teleported", "", 1)
@@ -114,13 +114,13 @@ def test_an_unknown_kind_is_kept_and_looked_at_by_nobody() -> None:
     ],
     ids=lambda value: value[:20],
 )
-def test_what_is_no_event_is_refused(body: bytes, why: str) -> None:
+def test_a_body_that_is_not_an_event_is_refused(body: bytes, why: str) -> None:
     with pytest.raises(BadEvent, match=why):
         parse_event(body)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused(body: bytes) -> None:
     with contextlib.suppress(BadEvent):
         parse_event(body)
 
@@ -136,7 +136,7 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         ),
     )
 )
-def test_any_object_is_read_or_refused(document: dict[str, object]) -> None:
+def test_any_object_is_parsed_or_refused(document: dict[str, object]) -> None:
     body = json.dumps(document)
 
     assert parse_document(body) == document

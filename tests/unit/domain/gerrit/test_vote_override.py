@@ -29,21 +29,21 @@ REMOVES = (BOB, "Removed Verified-1 by Build Bot <buildbot@example.com>\n")
 BOT_REMOVED = "Removed reviewer Build Bot with the following votes:\n\n"
 
 
-def told(*said: tuple[Person, str], patch_set: int = 3) -> list[PostedMessage]:
-    """The messages m1, m2, … on a patch set, a minute apart."""
+def posted(*posts: tuple[Person, str], patch_set: int = 3) -> list[PostedMessage]:
+    """Make the messages m1, m2, … on a patch set, a minute apart."""
     return [
         PostedMessage(f"m{number}", patch_set, author, START + timedelta(minutes=number), text)
-        for number, (author, text) in enumerate(said, 1)
+        for number, (author, text) in enumerate(posts, 1)
     ]
 
 
 def found(messages: Sequence[PostedMessage], label: str = "Verified") -> PersonOverride | None:
-    """The only one, or none."""
+    """Find the first override, if there is one."""
     return next(iter(person_overrides(messages, 3, label, BOT)), None)
 
 
-def bug_of(*said: tuple[Person, str]) -> str:
-    override = found(told(*said))
+def bug_of(*posts: tuple[Person, str]) -> str:
+    override = found(posted(*posts))
     assert override is not None
     return override.bug
 
@@ -51,7 +51,7 @@ def bug_of(*said: tuple[Person, str]) -> str:
 def test_the_recorded_override_is_recognised() -> None:
     still_failed = (BOT, "Patch Set 3:\n\nBuild Failed \n\nhttps://ci.example.com/job/linux/2050/ : FAILURE")
     reviewed = (ALICE, "Patch Set 3: Code-Review+2")
-    history = told(FAILED, still_failed, still_failed, SAYS_WHY, VOTES, REMOVES, reviewed)
+    history = posted(FAILED, still_failed, still_failed, SAYS_WHY, VOTES, REMOVES, reviewed)
 
     assert found(history) == PersonOverride(
         who="Bob R",
@@ -64,8 +64,8 @@ def test_the_recorded_override_is_recognised() -> None:
 
 
 @pytest.mark.parametrize("acts", list(permutations([SAYS_WHY, VOTES, REMOVES])))
-def test_the_order_of_the_acts_does_not_matter(acts: Sequence[tuple[Person, str]]) -> None:
-    history = told(FAILED, *acts)
+def test_the_order_of_vote_removal_and_words_does_not_matter(acts: Sequence[tuple[Person, str]]) -> None:
+    history = posted(FAILED, *acts)
     override = found(history)
 
     assert override is not None
@@ -86,8 +86,8 @@ def test_the_order_of_the_acts_does_not_matter(acts: Sequence[tuple[Person, str]
         f"{BOT_REMOVED} * Verified-1 by <GERRIT_ACCOUNT_1000001>\n",
     ],
 )
-def test_each_way_in_which_gerrit_tells_a_removal_is_read(removal: str) -> None:
-    history = told(FAILED, VOTES, (BOB, removal))
+def test_each_form_of_gerrits_removal_message_is_parsed(removal: str) -> None:
+    history = posted(FAILED, VOTES, (BOB, removal))
 
     assert found(history) is not None
     assert is_vote_removed(history, 3, "Verified", BOT)
@@ -109,8 +109,8 @@ def test_each_way_in_which_gerrit_tells_a_removal_is_read(removal: str) -> None:
         "Patch Set 3:\n\n> Removed Verified-1 by Build Bot <buildbot@example.com>",
     ],
 )
-def test_what_is_no_removal_of_the_bots_vote_is_none(removal: str) -> None:
-    history = told(FAILED, SAYS_WHY, VOTES, (BOB, removal))
+def test_other_messages_are_not_a_removal_of_the_bots_vote(removal: str) -> None:
+    history = posted(FAILED, SAYS_WHY, VOTES, (BOB, removal))
 
     assert found(history) is None
     assert not is_vote_removed(history, 3, "Verified", BOT)
@@ -130,40 +130,40 @@ def test_what_is_no_removal_of_the_bots_vote_is_none(removal: str) -> None:
         (BOT, "Patch Set 3: Verified+1"),
     ],
 )
-def test_without_a_vote_by_who_removed_there_is_no_override(vote: tuple[Person, str]) -> None:
-    assert found(told(FAILED, SAYS_WHY, REMOVES, vote)) is None
+def test_without_a_vote_by_the_remover_there_is_no_override(vote: tuple[Person, str]) -> None:
+    assert found(posted(FAILED, SAYS_WHY, REMOVES, vote)) is None
 
 
-def test_votes_of_other_labels_beside_it_do_not_matter() -> None:
-    assert found(told(FAILED, REMOVES, (BOB, "Patch Set 3: Code-Review+2 Verified+1\n\nok"))) is not None
+def test_votes_on_other_labels_do_not_matter() -> None:
+    assert found(posted(FAILED, REMOVES, (BOB, "Patch Set 3: Code-Review+2 Verified+1\n\nok"))) is not None
 
 
-def test_the_removal_of_a_plus_one_is_no_override() -> None:
+def test_the_removal_of_a_plus_one_is_not_an_override() -> None:
     plus = (BOB, "Removed Verified+1 by Build Bot <buildbot@example.com>\n")
 
-    assert found(told((BOT, "Patch Set 3: Verified+1"), plus, VOTES)) is None
+    assert found(posted((BOT, "Patch Set 3: Verified+1"), plus, VOTES)) is None
 
 
-def test_acts_on_another_patch_set_do_not_count() -> None:
-    history = told(FAILED, SAYS_WHY, VOTES, REMOVES, patch_set=2)
-    mixed = [*told(FAILED, SAYS_WHY, VOTES), *told(REMOVES, patch_set=2)]
+def test_votes_and_removals_on_another_patch_set_do_not_count() -> None:
+    history = posted(FAILED, SAYS_WHY, VOTES, REMOVES, patch_set=2)
+    mixed = [*posted(FAILED, SAYS_WHY, VOTES), *posted(REMOVES, patch_set=2)]
 
     assert found(history) is None
     assert found(mixed) is None
 
 
-def test_acts_of_the_bot_itself_do_not_count() -> None:
-    assert found(told(FAILED, (BOT, REMOVES[1]), (BOT, VOTES[1]))) is None
+def test_votes_and_removals_by_the_bot_do_not_count() -> None:
+    assert found(posted(FAILED, (BOT, REMOVES[1]), (BOT, VOTES[1]))) is None
 
 
-def test_acts_without_an_account_do_not_count() -> None:
-    assert found(told(FAILED, (NOBODY, REMOVES[1]), (NOBODY, VOTES[1]))) is None
+def test_votes_and_removals_without_an_account_do_not_count() -> None:
+    assert found(posted(FAILED, (NOBODY, REMOVES[1]), (NOBODY, VOTES[1]))) is None
 
 
-def test_a_removal_ends_with_the_bots_next_vote() -> None:
-    assert found(told(FAILED, REMOVES, FAILED, VOTES)) is None
-    assert found(told(FAILED, VOTES, REMOVES, FAILED, REMOVES)) is not None
-    assert found(told(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified"), VOTES)) is not None
+def test_the_bots_next_vote_ends_the_effect_of_a_removal() -> None:
+    assert found(posted(FAILED, REMOVES, FAILED, VOTES)) is None
+    assert found(posted(FAILED, VOTES, REMOVES, FAILED, REMOVES)) is not None
+    assert found(posted(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified"), VOTES)) is not None
 
 
 @pytest.mark.parametrize(
@@ -175,23 +175,23 @@ def test_a_removal_ends_with_the_bots_next_vote() -> None:
         (BOB, "Removed Verified+1 by <GERRIT_ACCOUNT_1000003>\n"),
     ],
 )
-def test_a_vote_that_was_taken_back_is_no_override(revoked: tuple[Person, str]) -> None:
-    assert found(told(FAILED, SAYS_WHY, VOTES, REMOVES, revoked)) is None
-    assert found(told(FAILED, SAYS_WHY, VOTES, revoked, REMOVES)) is None
+def test_a_revoked_vote_is_not_an_override(revoked: tuple[Person, str]) -> None:
+    assert found(posted(FAILED, SAYS_WHY, VOTES, REMOVES, revoked)) is None
+    assert found(posted(FAILED, SAYS_WHY, VOTES, revoked, REMOVES)) is None
 
 
-def test_the_next_persons_override_is_found_beside_the_first() -> None:
+def test_overrides_of_two_persons_are_both_found() -> None:
     by_alice = [(ALICE, VOTES[1]), (ALICE, REMOVES[1])]
-    history = told(FAILED, VOTES, REMOVES, FAILED, *by_alice)
+    history = posted(FAILED, VOTES, REMOVES, FAILED, *by_alice)
 
     overrides = person_overrides(history, 3, "Verified", BOT)
 
     assert [each.account for each in overrides] == [BOB.account, ALICE.account]
 
 
-def test_overrides_come_in_the_order_in_which_they_were_complete() -> None:
+def test_overrides_are_sorted_by_the_time_of_their_completion() -> None:
     by_alice = [(ALICE, VOTES[1]), (ALICE, REMOVES[1])]
-    history = told(FAILED, *by_alice, VOTES, REMOVES, FAILED, (ALICE, REMOVES[1]))
+    history = posted(FAILED, *by_alice, VOTES, REMOVES, FAILED, (ALICE, REMOVES[1]))
 
     overrides = person_overrides(history, 3, "Verified", BOT)
 
@@ -199,18 +199,18 @@ def test_overrides_come_in_the_order_in_which_they_were_complete() -> None:
 
 
 class TestBug:
-    def test_is_taken_from_no_other_persons_words(self) -> None:
+    def test_is_not_taken_from_another_persons_words(self) -> None:
         assert bug_of(FAILED, (ALICE, SAYS_WHY[1]), VOTES, REMOVES) == ""
 
-    def test_is_taken_from_no_other_patch_set(self) -> None:
-        messages = [*told(SAYS_WHY, patch_set=2), *told(FAILED, VOTES, REMOVES)]
+    def test_is_not_taken_from_another_patch_set(self) -> None:
+        messages = [*posted(SAYS_WHY, patch_set=2), *posted(FAILED, VOTES, REMOVES)]
         override = found(messages)
 
         assert override is not None
         assert (override.bug, override.reason) == ("", "")
 
-    def test_is_taken_from_no_words_before_the_bots_vote(self) -> None:
-        assert bug_of((BOB, "Patch Set 3:\n\nThis also mends MB-5"), FAILED, VOTES, REMOVES) == ""
+    def test_is_not_taken_from_words_before_the_bots_vote(self) -> None:
+        assert bug_of((BOB, "Patch Set 3:\n\nThis also fixes MB-5"), FAILED, VOTES, REMOVES) == ""
 
     @pytest.mark.parametrize(
         "text",
@@ -222,13 +222,13 @@ class TestBug:
             "Removed Verified-1 by MB-5 <x@example.com>",
         ],
     )
-    def test_is_taken_from_no_command_quotation_or_text_of_the_server(self, text: str) -> None:
+    def test_is_not_taken_from_a_command_a_quote_or_the_servers_text(self, text: str) -> None:
         assert bug_of(FAILED, (BOB, text), VOTES, REMOVES) == ""
 
-    def test_is_taken_from_the_vote_itself(self) -> None:
+    def test_is_taken_from_the_message_of_the_vote(self) -> None:
         assert bug_of(FAILED, REMOVES, (BOB, "Patch Set 3: Verified+1\n\n(1 comment)\n\nMB-5")) == "MB-5"
 
-    def test_nearest_before_the_override_is_meant(self) -> None:
+    def test_the_nearest_one_before_the_override_is_taken(self) -> None:
         earlier = (BOB, "Patch Set 3:\n\nLooks like MB-1")
         later = (BOB, "Patch Set 3:\n\nMB-2 would help")
         chat = (BOB, "Patch Set 3:\n\nLet us go on")
@@ -251,56 +251,56 @@ class TestBug:
         ],
     )
     def test_is_recognised_in_prose(self, words: str, bug: str) -> None:
-        override = found(told(FAILED, REMOVES, (BOB, f"Patch Set 3: Verified+1\n\n{words}")))
+        override = found(posted(FAILED, REMOVES, (BOB, f"Patch Set 3: Verified+1\n\n{words}")))
 
         assert override is not None
         assert (override.bug, override.reason) == (bug, words)
 
 
 def test_long_words_are_cut() -> None:
-    override = found(told(FAILED, REMOVES, (BOB, "Patch Set 3: Verified+1\n\n" + "word\n" * 9000)))
+    override = found(posted(FAILED, REMOVES, (BOB, "Patch Set 3: Verified+1\n\n" + "word\n" * 9000)))
 
     assert override is not None
     assert len(override.reason) == 500
 
 
 class TestRemovedVote:
-    def test_is_told_whoever_removed_it(self) -> None:
-        assert is_vote_removed(told(FAILED, (ALICE, REMOVES[1])), 3, "Verified", BOT)
-        assert is_vote_removed(told(FAILED, (NOBODY, REMOVES[1])), 3, "Verified", BOT)
+    def test_any_other_account_can_remove_it(self) -> None:
+        assert is_vote_removed(posted(FAILED, (ALICE, REMOVES[1])), 3, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, (NOBODY, REMOVES[1])), 3, "Verified", BOT)
 
-    def test_may_have_come_with_the_patch_set(self) -> None:
-        assert is_vote_removed(told(REMOVES), 3, "Verified", BOT)
+    def test_a_vote_copied_to_the_patch_set_can_be_removed(self) -> None:
+        assert is_vote_removed(posted(REMOVES), 3, "Verified", BOT)
 
-    def test_was_not_removed_by_the_bot_itself(self) -> None:
-        assert not is_vote_removed(told(FAILED, (BOT, REMOVES[1])), 3, "Verified", BOT)
+    def test_a_removal_by_the_bot_itself_does_not_count(self) -> None:
+        assert not is_vote_removed(posted(FAILED, (BOT, REMOVES[1])), 3, "Verified", BOT)
 
-    def test_is_over_with_the_bots_next_vote_not_with_its_next_message(self) -> None:
+    def test_it_ends_with_the_bots_next_vote_not_with_its_next_message(self) -> None:
         comments = (BOT, "Patch Set 3:\n\nBuild Failed")
 
-        assert is_vote_removed(told(FAILED, REMOVES, comments), 3, "Verified", BOT)
-        assert is_vote_removed(told(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified")), 3, "Verified", BOT)
-        assert not is_vote_removed(told(FAILED, REMOVES, FAILED), 3, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, REMOVES, comments), 3, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified")), 3, "Verified", BOT)
+        assert not is_vote_removed(posted(FAILED, REMOVES, FAILED), 3, "Verified", BOT)
 
-    def test_is_of_one_patch_set_and_label(self) -> None:
-        messages = told(FAILED, REMOVES)
+    def test_it_concerns_one_patch_set_and_label(self) -> None:
+        messages = posted(FAILED, REMOVES)
 
         assert not is_vote_removed(messages, 4, "Verified", BOT)
         assert not is_vote_removed(messages, 3, "Performance", BOT)
 
 
-def test_a_bot_whose_account_is_unknown_is_known_by_its_names() -> None:
+def test_a_bot_without_an_account_is_identified_by_its_names() -> None:
     bot = Person(username="buildbot", name="Build Bot")
-    messages = told(FAILED, (BOT, REMOVES[1]))
+    messages = posted(FAILED, (BOT, REMOVES[1]))
 
     assert not is_vote_removed(messages, 3, "Verified", bot)
-    assert is_vote_removed(told(FAILED, REMOVES), 3, "Verified", bot)
+    assert is_vote_removed(posted(FAILED, REMOVES), 3, "Verified", bot)
 
 
 def test_a_person_with_the_bots_name_is_not_the_bot() -> None:
     namesake = Person("Build Bot", "other@example.com", "other", "1000009")
 
-    assert found(told(FAILED, (namesake, REMOVES[1]), (namesake, VOTES[1]))) is not None
+    assert found(posted(FAILED, (namesake, REMOVES[1]), (namesake, VOTES[1]))) is not None
 
 
 TEXTS = st.one_of(
@@ -312,13 +312,13 @@ HISTORIES = st.lists(st.tuples(st.sampled_from([BOT, ALICE, BOB, NOBODY]), TEXTS
 
 
 @given(HISTORIES)
-def test_an_override_is_always_of_one_person_who_both_removed_and_voted(
-    said: list[tuple[Person, str]],
+def test_an_override_needs_a_removal_and_a_vote_by_one_person(
+    posts: list[tuple[Person, str]],
 ) -> None:
-    override = found(told(*said))
+    override = found(posted(*posts))
 
     if override is not None:
-        own = [text for author, text in said if author.account == override.account]
+        own = [text for author, text in posts if author.account == override.account]
         assert override.account in {ALICE.account, BOB.account}
         assert REMOVES[1] in own
         assert VOTES[1] in own
@@ -326,6 +326,6 @@ def test_an_override_is_always_of_one_person_who_both_removed_and_voted(
 
 
 @given(HISTORIES)
-def test_a_vote_is_removed_only_where_a_removal_was_told(said: list[tuple[Person, str]]) -> None:
-    if is_vote_removed(told(*said), 3, "Verified", BOT):
-        assert any(text == REMOVES[1] and author is not BOT for author, text in said)
+def test_a_vote_is_removed_only_by_a_removal(posts: list[tuple[Person, str]]) -> None:
+    if is_vote_removed(posted(*posts), 3, "Verified", BOT):
+        assert any(text == REMOVES[1] and author is not BOT for author, text in posts)

@@ -25,7 +25,7 @@ def farm(tmp_path: Path) -> Farm:
     return farm
 
 
-def test_what_was_measured_becomes_results_verdicts_and_an_outcome(farm: Farm) -> None:
+def test_measurements_become_results_verdicts_and_an_outcome(farm: Farm) -> None:
     farm.execute()
     farm.analyse()
     (build,) = farm.service.store.memory.builds
@@ -34,12 +34,15 @@ def test_what_was_measured_becomes_results_verdicts_and_an_outcome(farm: Farm) -
     assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
     assert build.causes[0].startswith("1 of 2 results is slower; worst: BM_a CPU time +10.")
     assert build.causes[0].endswith(", 14 pairs on perf-01")
-    assert [(each.verdict, each.pairs) for each in stored.comparisons] == [("slower", 14), ("same", 5)]
+    assert [(comparison.verdict, comparison.pairs) for comparison in stored.comparisons] == [
+        ("slower", 14),
+        ("same", 5),
+    ]
     series = SeriesKey("gerrit", "kv", "master", "perf", "perf", "bench", "BM_a", "cpu_time")
     assert stored.series[series] == ("s", "lower")
-    lengths = {(each.series.benchmark, each.side): len(each.samples) for each in stored.results}
+    lengths = {(result.series.benchmark, result.side): len(result.samples) for result in stored.results}
     assert lengths == {(name, side): 14 for name in ("BM_a", "BM_b") for side in Side}
-    assert [each.samples[5:] for each in stored.results if each.series.benchmark == "BM_b"] == [
+    assert [result.samples[5:] for result in stored.results if result.series.benchmark == "BM_b"] == [
         (None,) * 9
     ] * 2
     assert farm.service.store.memory.hints[-1] == ("vote", 1)
@@ -55,7 +58,7 @@ def test_analysing_again_changes_nothing(farm: Farm) -> None:
 
 
 @pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])
-def test_a_build_that_no_machine_has_executed_is_left_alone(farm: Farm, state: BuildState) -> None:
+def test_a_build_that_is_not_executed_is_not_analysed(farm: Farm, state: BuildState) -> None:
     farm.service.store.update(1, state=state)
     before = repr(farm.service.store.memory)
     farm.analyse()
@@ -66,7 +69,7 @@ def test_a_build_that_no_machine_has_executed_is_left_alone(farm: Farm, state: B
 @pytest.mark.parametrize(
     "outcome", [Outcome.FAILED, Outcome.NO_PARENT, Outcome.INFRASTRUCTURE, Outcome.CANCELLED]
 )
-def test_an_outcome_that_the_machine_knew_is_kept_with_its_causes(farm: Farm, outcome: Outcome) -> None:
+def test_an_outcome_from_the_machine_is_kept_with_its_causes(farm: Farm, outcome: Outcome) -> None:
     farm.report(Execution(outcome, ("because",)))
     farm.analyse()
     (build,) = farm.service.store.memory.builds
@@ -75,7 +78,7 @@ def test_an_outcome_that_the_machine_knew_is_kept_with_its_causes(farm: Farm, ou
     assert farm.service.store.memory.results == {}
 
 
-def test_a_failing_artifact_store_leaves_everything_as_it_was(farm: Farm) -> None:
+def test_a_failing_artifact_store_changes_nothing(farm: Farm) -> None:
     farm.execute()
     farm.artifacts.kept.clear()
     before = repr(farm.service.store.memory)
@@ -140,7 +143,7 @@ class TestGivingUp:
         assert (build.outcome, build.causes) == (Outcome.INFRASTRUCTURE, ("the machine stopped responding",))
         assert farm.service.store.memory.hints[-1] == ("vote", 1)
 
-    def test_one_that_nobody_wanted_any_more_was_cancelled(self, farm: Farm) -> None:
+    def test_an_unwanted_build_is_cancelled(self, farm: Farm) -> None:
         farm.service.store.update(1, cancel_requested=True)
         give_up(farm.service.store, 1, "cancelled")
 

@@ -31,7 +31,7 @@ def finish(farm: Farm, *outcomes: Outcome) -> None:
         farm.analyse(build_id)
 
 
-def test_a_finished_round_is_decided_and_its_review_queued(tmp_path: Path) -> None:
+def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     finish(farm, Outcome.FAILED)
     farm.service.vote()
@@ -60,10 +60,10 @@ def test_it_waits_for_the_last_build(tmp_path: Path) -> None:
     farm.report(Execution(Outcome.FAILED), 2)
     farm.analyse(2)
     farm.service.vote()
-    assert [each.vote for each in farm.service.store.memory.decisions] == [-1]
+    assert [decision.vote for decision in farm.service.store.memory.decisions] == [-1]
 
 
-def test_a_round_is_decided_once(tmp_path: Path) -> None:
+def test_a_run_is_decided_once(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     finish(farm, Outcome.PASSED)
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_the_vote_is_the_minimum_and_the_header_follows_it(
     assert review.review.message.startswith(f"{header} \n\n")
 
 
-def test_a_run_that_was_cancelled_casts_no_vote_and_says_nothing(tmp_path: Path) -> None:
+def test_a_cancelled_run_casts_no_vote_and_posts_nothing(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     finish(farm, Outcome.FAILED)
     farm.service.see(change_at(2))
@@ -105,7 +105,7 @@ def test_a_run_that_was_cancelled_casts_no_vote_and_says_nothing(tmp_path: Path)
     assert farm.service.store.memory.reviews == {}
 
 
-def test_a_run_of_the_branch_is_told_on_its_change_without_a_vote(tmp_path: Path) -> None:
+def test_a_run_of_the_branch_is_reported_on_its_change_without_a_vote(tmp_path: Path) -> None:
     farm = Farm(tmp_path)
     farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
     farm.service.source.refs["refs/heads/master"] = "patch1"
@@ -115,7 +115,7 @@ def test_a_run_of_the_branch_is_told_on_its_change_without_a_vote(tmp_path: Path
     memory = farm.service.store.memory
 
     assert farm.service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
-    assert [(each.vote, each.header) for each in memory.decisions] == [(None, "Build Failed")]
+    assert [(decision.vote, decision.header) for decision in memory.decisions] == [(None, "Build Failed")]
     started, ended = (stored.review for stored in memory.reviews.values())
     assert started.message == "Build Started https://bench.example.com/runs/1"
     assert ended.message.startswith("Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
@@ -123,7 +123,7 @@ def test_a_run_of_the_branch_is_told_on_its_change_without_a_vote(tmp_path: Path
 
 
 @pytest.mark.parametrize(("policy", "labels"), [("pass", {"Performance": 1}), ("none", {})])
-def test_where_nothing_was_to_be_built_the_project_file_decides(
+def test_without_anything_to_build_the_project_file_decides(
     tmp_path: Path, policy: str, labels: dict[str, int]
 ) -> None:
     text = TWO_JOBS.replace('"bench.json", "src/"', '"docs/"')
@@ -136,7 +136,7 @@ def test_where_nothing_was_to_be_built_the_project_file_decides(
     assert review.review.message.startswith("No Builds Executed \n\n")
 
 
-def test_a_project_on_trial_hears_results_without_votes(tmp_path: Path) -> None:
+def test_jobs_that_do_not_vote_are_reported_without_a_vote(tmp_path: Path) -> None:
     farm = farm_with(tmp_path, PROJECT_FILE + "    voting: false\n")
     finish(farm, Outcome.INFRASTRUCTURE)
     farm.service.vote()
@@ -155,7 +155,8 @@ def test_decisions_are_numbered_by_patch_set(tmp_path: Path) -> None:
     farm.analyse(2)
     farm.service.vote(2)
 
-    assert [(each.run_id, each.number, each.vote) for each in farm.service.store.memory.decisions] == [
+    decisions = farm.service.store.memory.decisions
+    assert [(decision.run_id, decision.number, decision.vote) for decision in decisions] == [
         (1, 1, 1),
         (2, 1, -1),
     ]
@@ -169,7 +170,7 @@ def test_links_lead_to_pages() -> None:
     assert links.build(BuildName("perf", 4)) == "https://bench.example.com/ci/job/perf/4/"
 
 
-def test_a_whole_round_from_upload_to_vote(tmp_path: Path) -> None:
+def test_a_whole_run_from_upload_to_vote(tmp_path: Path) -> None:
     farm = farm_with(tmp_path)
     farm.execute()
     farm.analyse()

@@ -1,4 +1,4 @@
-"""The whole flow, fed with what other CIs told in recorded histories, writes what readers saw for years."""
+"""The whole flow, fed with the reports in recorded histories, posts the same messages as the recorded bot."""
 
 from __future__ import annotations
 
@@ -38,42 +38,44 @@ each_history = pytest.mark.parametrize("history", recorded_histories(), ids=lamb
 
 @dataclass
 class Replay:
-    """The service beside a review server on which the comments of one history are written."""
+    """The service with a review server that gets the comments of one history."""
 
     history: RecordedHistory
     service: Service = field(init=False)
 
     def __post_init__(self) -> None:
-        server = FakeReviewServer(account=BOT, names={each.by: each.by for each in self.history.story})
+        server = FakeReviewServer(
+            account=BOT, names={comment.by: comment.by for comment in self.history.story}
+        )
         server.votes[KEY] = copy.deepcopy(self.history.votes_before)
         self.service = Service(server=server, source=self._source())
         self.service.reconcile()  # the first contact
 
     @property
     def jobs(self) -> tuple[str, ...]:
-        """In the order in which the first round names them."""
-        first = next(each.round for each in self.history.story if each.round is not None)
+        """The jobs in the order of the first round."""
+        first = next(comment.round for comment in self.history.story if comment.round is not None)
         return tuple(build.job for build in first.builds) or UNRECORDED
 
     @property
     def link(self) -> str:
-        """Of the last decision."""
+        """The link of the last decision."""
         decision = self.service.store.memory.decisions[-1]
         return LINKS.decision(decision.run_id, decision.number)
 
     @property
     def votes(self) -> dict[str, dict[str, int]]:
-        """Those that stand, by label and person."""
+        """The current votes, by label and person."""
         return {label: votes for label, votes in self.service.server.votes[KEY].items() if votes}
 
     @property
     def written(self) -> list[str]:
-        """What the service wrote on the change, as the server shows it."""
-        said = self.service.server.messages(KEY) if KEY in self.service.server.changes else ()
-        return [message.text for message in said if message.author.account == BOT]
+        """The texts of the service's messages on the change."""
+        messages = self.service.server.messages(KEY) if KEY in self.service.server.changes else ()
+        return [message.text for message in messages if message.author.account == BOT]
 
     def play(self, comment: Comment) -> None:
-        """A person does something, or what led to a comment of the bot happens."""
+        """Repeat a person's comment, or the events that led to a comment of the bot."""
         if comment.round is not None:
             self._run(comment.round)
         elif comment.by != BOT:
@@ -102,7 +104,7 @@ class Replay:
         assert service.run_comment_commands() == []
 
     def _run(self, ended: Round) -> None:
-        """One after the other is asked for, then they end in another order; all of it is told twice."""
+        """Announce the builds in order, then end them in reverse order; report everything twice."""
         for build in ended.builds:
             assert [self.announce(build, ended.kind) for _ in TWICE] == [True, False]
         for build in reversed(ended.builds):
@@ -137,7 +139,7 @@ class Replay:
 
     @property
     def _is_reviewed(self) -> bool:
-        return any(each.round is not None and each.round.kind is RunKind.CHECK for each in self.history.story)
+        return any(c.round is not None and c.round.kind is RunKind.CHECK for c in self.history.story)
 
     def _source(self) -> MemorySource:
         source = MemorySource()
@@ -154,8 +156,8 @@ def merged(change: Change) -> Change:
 
 
 @each_history
-def test_every_result_comment_comes_out_as_recorded(history: RecordedHistory) -> None:
-    """But for the link as last line, and the apostrophe that the old bot left where it cast no vote."""
+def test_every_result_message_is_as_recorded(history: RecordedHistory) -> None:
+    """Except the link in the last line, and an apostrophe of the old bot in messages without a vote."""
     replay = Replay(history)
     for comment in history.story:
         before = len(replay.written)
@@ -173,7 +175,7 @@ def test_the_votes_after_every_comment_are_those_recorded(history: RecordedHisto
 
 
 @each_history
-def test_the_bot_writes_when_it_wrote_and_not_otherwise(history: RecordedHistory) -> None:
+def test_the_bot_posts_as_many_messages_as_recorded(history: RecordedHistory) -> None:
     replay = Replay(history)
     for comment in history.story:
         replay.play(comment)
@@ -182,11 +184,11 @@ def test_the_bot_writes_when_it_wrote_and_not_otherwise(history: RecordedHistory
 
 
 @each_history
-def test_what_was_told_in_the_course_of_it_may_be_told_again_at_its_end(history: RecordedHistory) -> None:
+def test_repeated_reports_at_the_end_change_nothing(history: RecordedHistory) -> None:
     replay = Replay(history)
     for comment in history.story:
         replay.play(comment)
-    written, rounds = replay.written, [each.round for each in history.story if each.round is not None]
+    written, rounds = replay.written, [c.round for c in history.story if c.round is not None]
 
     assert not any(replay.announce(build, ended.kind) for ended in rounds for build in ended.builds)
     assert not any(replay.note(build, ended.kind) for ended in rounds for build in ended.builds)
@@ -195,7 +197,7 @@ def test_what_was_told_in_the_course_of_it_may_be_told_again_at_its_end(history:
     assert replay.written == written
 
 
-def test_a_build_of_the_branch_is_told_of_when_it_starts_and_casts_no_vote() -> None:
+def test_a_build_of_the_branch_is_announced_and_casts_no_vote() -> None:
     replay = Replay(read_history(FOLDER / "after_the_submit.json"))
     merge, started, _ = replay.history.story
     replay.play(merge)
@@ -207,7 +209,7 @@ def test_a_build_of_the_branch_is_told_of_when_it_starts_and_casts_no_vote() -> 
     assert replay.service.server.reviews[-1].labels == {}
 
 
-def test_a_persons_own_override_is_written_down_and_left_alone() -> None:
+def test_an_override_by_hand_is_recorded_without_a_message() -> None:
     replay = Replay(read_history(FOLDER / "overridden_by_a_person.json"))
     for comment in replay.history.story:
         replay.play(comment)

@@ -33,7 +33,7 @@ JOB = IdleJob(BRANCH, "perf", CONFIG, since=None, pairs=0, sessions=0)
 
 
 class PartlyAway(MemorySource):
-    """One project's server does not answer."""
+    """A source in which one project's server does not answer."""
 
     def fetch(self, project: str, *refs: str) -> None:
         if project == "away":
@@ -43,7 +43,7 @@ class PartlyAway(MemorySource):
 
 @pytest.fixture
 def farm(tmp_path: Path) -> Farm:
-    """A service whose machines have nothing to do."""
+    """A service with idle machines."""
     farm = Farm(tmp_path, Service(source=project(ON_PROBATION)))
     farm.service.store.memory.idle_jobs = [JOB]
     return farm
@@ -54,7 +54,7 @@ def start(farm: Farm) -> int:
 
 
 def session(farm: Farm) -> None:
-    """A whole calibration, from an idle machine to the end of its run."""
+    """Run a whole calibration, from an idle machine to the end of its run."""
     memory = farm.service.store.memory
     assert start(farm) == 1
     run = len(memory.runs)
@@ -83,22 +83,22 @@ class TestStarting:
         assert [start(farm), start(farm)] == [1, 0]
         assert len(farm.service.store.memory.runs) == 1
 
-    def test_nothing_is_started_where_nothing_is_due(self, farm: Farm) -> None:
+    def test_nothing_starts_if_nothing_is_due(self, farm: Farm) -> None:
         farm.service.store.memory.idle_jobs = [replace(JOB, since=60.0)]
         assert start(farm) == 0
 
-    def test_a_branch_that_is_gone_is_left_alone(self, farm: Farm) -> None:
+    def test_a_missing_branch_is_skipped(self, farm: Farm) -> None:
         farm.service.store.memory.idle_jobs = [replace(JOB, branch=replace(BRANCH, branch="gone"))]
         assert start(farm) == 0
 
-    def test_a_branch_that_is_gone_does_not_keep_its_pool_from_the_next_one(self, farm: Farm) -> None:
+    def test_a_missing_branch_does_not_block_its_pools_next_branch(self, farm: Farm) -> None:
         gone = replace(JOB, branch=replace(BRANCH, branch="gone"))
         farm.service.store.memory.idle_jobs = [gone, replace(JOB, since=BETWEEN_REVIEWS)]
 
         assert start(farm) == 1
         assert [run.branch for run in farm.service.store.memory.runs] == ["master"]
 
-    def test_a_project_that_cannot_be_fetched_does_not_keep_others_from_theirs(self, tmp_path: Path) -> None:
+    def test_a_project_that_cannot_be_fetched_does_not_block_others(self, tmp_path: Path) -> None:
         farm = Farm(tmp_path, Service(source=project(ON_PROBATION)))
         source = PartlyAway(farm.service.source.commits, farm.service.source.refs)
         away = replace(BRANCH, project="away")
@@ -112,7 +112,7 @@ class TestStarting:
 
         assert [(run.project, run.pool) for run in farm.service.store.memory.runs] == [("kv", "perf")]
 
-    def test_a_pool_starts_one_of_its_branches(self, farm: Farm) -> None:
+    def test_a_pool_measures_one_branch_at_a_time(self, farm: Farm) -> None:
         source = farm.service.source
         source.refs["refs/heads/other"] = source.refs["refs/heads/master"]
         other = replace(JOB, branch=replace(BRANCH, branch="other"))
@@ -132,7 +132,7 @@ class TestStarting:
         ],
         ids=["no file", "broken", "without probation", "renamed", "moved"],
     )
-    def test_a_branch_that_asks_for_it_no_more_gets_no_run(self, tmp_path: Path, text: str | None) -> None:
+    def test_a_branch_that_needs_no_calibration_gets_no_run(self, tmp_path: Path, text: str | None) -> None:
         farm = Farm(tmp_path, Service(source=project(text)))
         farm.service.store.memory.idle_jobs = [JOB]
 
@@ -150,12 +150,12 @@ class TestStarting:
 
 
 class TestSessions:
-    def test_every_benchmark_is_measured_as_often_whatever_is_decided(self, farm: Farm) -> None:
+    def test_every_benchmark_gets_all_pairs_even_if_it_is_decided(self, farm: Farm) -> None:
         session(farm)
         memory = farm.service.store.memory
 
         assert len(memory.pairs[1]) == SESSION_PAIRS
-        assert {len(each.samples) for each in memory.results[1].results} == {SESSION_PAIRS}
+        assert {len(result.samples) for result in memory.results[1].results} == {SESSION_PAIRS}
         assert {len(found.logs) for _, found in memory.evidence.values()} == {SESSION_PAIRS}
         assert {key.benchmark for key, _ in memory.evidence} == {"BM_a", "BM_b"}
 
@@ -171,7 +171,7 @@ class TestSessions:
         )
         assert (memory.decisions, memory.reviews) == ([], {})
 
-    def test_the_next_one_measures_anew(self, farm: Farm) -> None:
+    def test_the_next_calibration_measures_again(self, farm: Farm) -> None:
         session(farm)
         session(farm)
         memory = farm.service.store.memory
@@ -179,7 +179,7 @@ class TestSessions:
         assert [build.sequence_id for build in memory.builds] == [1, 2]
         assert len(memory.evidence) == 4
 
-    def test_one_that_a_queued_build_waits_for_is_asked_to_end(self, farm: Farm) -> None:
+    def test_a_calibration_ends_if_a_build_waits_for_its_machine(self, farm: Farm) -> None:
         start(farm)
         farm.service.plan(1)
         farm.service.store.claim()
@@ -191,7 +191,7 @@ class TestSessions:
 
 
 class TestProbation:
-    def test_a_series_without_history_is_told_and_does_not_vote(self, farm: Farm) -> None:
+    def test_a_series_without_history_is_reported_and_does_not_vote(self, farm: Farm) -> None:
         farm.review()
         farm.execute()
         farm.analyse()
@@ -203,7 +203,8 @@ class TestProbation:
         )
         why = sentence(Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3)))
         assert build.causes[0].endswith(f"on perf-01; {why}")
-        stored = {each.series.benchmark: each for each in farm.service.store.memory.results[1].comparisons}
+        comparisons = farm.service.store.memory.results[1].comparisons
+        stored = {comparison.series.benchmark: comparison for comparison in comparisons}
         assert stored["BM_a"].verdict == "slower"
         assert stored["BM_a"].reasons[-1] == Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))
 
@@ -232,7 +233,7 @@ class TestProbation:
         cause = farm.service.store.memory.builds[3].causes[0]
         assert cause.endswith("suspended: 2 false alarms in the last 3 comparisons of a program with itself")
 
-    def test_what_one_machine_knows_says_nothing_of_another(self, farm: Farm) -> None:
+    def test_evidence_counts_only_on_its_own_machine(self, farm: Farm) -> None:
         for _ in range(3):
             session(farm)
         farm.review()
@@ -245,7 +246,7 @@ class TestProbation:
             in farm.service.store.memory.builds[3].causes[0]
         )
 
-    def test_without_probation_a_vote_says_that_it_has_no_history(self, tmp_path: Path) -> None:
+    def test_without_probation_the_message_says_that_there_is_no_history(self, tmp_path: Path) -> None:
         farm = Farm(tmp_path)
         farm.review()
         farm.execute()
@@ -256,14 +257,14 @@ class TestProbation:
         assert WITHOUT_HISTORY in build.causes
 
 
-def test_a_patch_set_that_left_its_program_as_it_was_is_evidence(tmp_path: Path) -> None:
+def test_a_patch_set_with_an_unchanged_program_is_evidence(tmp_path: Path) -> None:
     source = project(ON_PROBATION.replace("src/", "notes"))
     kept = source.commits["parent"].files
     source.commit("patch1", "parent", {**kept, "notes": "Nothing reads them."}, "refs/changes/07/7/1")
     farm = Farm(tmp_path, Service(source=source))
     farm.review()
     farm.execute()
-    listing = [{**each, "same_program": True} for each in farm.service.store.memory.listings[1]]
+    listing = [{**suite, "same_program": True} for suite in farm.service.store.memory.listings[1]]
     farm.service.store.memory.listings[1] = listing
     farm.analyse()
 
