@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
 from service.adapters.postgres.reading.rows import view_of
 from service.domain.errors import NotFound
+from service.domain.inference.reasons import Reason
+from service.domain.wording.reasons import text_of
 from service.ports.views import Comparison, Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, RowMapping
 
 # The columns of a comparison k of the series s, wherever one is read.
 COMPARED: Final = "k.verdict, k.pairs, k.ratio, k.low, k.high, k.base, k.patch"
-COMPARISON: Final = f"{COMPARED}, k.reason, k.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better"
+COMPARISON: Final = (
+    f"{COMPARED}, k.reason, k.reasons, k.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better"
+)
 # measured_at is given as a value in both queries: with it the planner opens one partition only.
 _COMPARISONS: Final = text(f"""
 SELECT {COMPARISON}
@@ -33,10 +37,23 @@ WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = 
 """)
 
 
+def comparison_of(row: RowMapping) -> Comparison:
+    """Build a comparison from a row of the columns :data:`COMPARISON`."""
+    return view_of(Comparison, row, reason=_reason(row["reasons"], row["reason"]))
+
+
+def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
+    """Word typed reasons; the text is of a version that stored no others."""
+    try:
+        return text_of(map(Reason.from_mapping, stored)) if stored else text
+    except ValueError:  # a kind of a later version, which also stored its sentence
+        return text
+
+
 def comparisons_of(connection: Connection, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
     """Return the comparisons of a build in their order."""
     rows = connection.execute(_COMPARISONS, {"build_id": build_id, "measured_at": measured_at}).mappings()
-    return [view_of(Comparison, row) for row in rows]
+    return [comparison_of(row) for row in rows]
 
 
 def samples_of(connection: Connection, build_id: int, measured_at: datetime, series_id: int) -> Samples:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.reading.comparisons import COMPARISON
+from service.adapters.postgres.reading.comparisons import COMPARISON, comparison_of
 from service.adapters.postgres.reading.rows import view_of
 from service.domain.errors import NotFound
-from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
+from service.ports.views import MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def measured_patch_sets(connection: Connection, change: int, limit: int, before:
 
 def _patch_set(rows: Sequence[RowMapping]) -> MeasuredPatchSet:
     builds = tuple(
-        MeasuredBuild(job, number, tuple(view_of(Comparison, row) for row in group))
+        MeasuredBuild(job, number, tuple(map(comparison_of, group)))
         for (job, number), group in groupby(rows, key=itemgetter("job", "build_number"))
     )
     return view_of(MeasuredPatchSet, rows[0], builds=builds)

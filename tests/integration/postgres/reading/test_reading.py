@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import event
@@ -11,6 +12,7 @@ from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.errors import NotFound, Transient
 from service.domain.health import Patience, degradations
 from service.domain.identity import BuildName
+from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
@@ -262,6 +264,28 @@ def test_comparisons_and_samples_of_a_build(database: Database, reading: Postgre
     assert [(row.series_id, row.benchmark) for row in rows] == [(two, "BM_two"), (one, NASTY)]
     samples = reading.samples(build, at, one)
     assert (samples.base, samples.patch) == ((10.0, None, 11.0), (9.0, None, 10.0))
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        (None, "old text"),
+        ([Reason(ReasonKind.NO_PAIR).to_mapping(), Reason(ReasonKind.FAILS, (NASTY,)).to_mapping()], None),
+        ([{"kind": "of a later version", "facts": []}], "old text"),
+    ],
+)
+def test_typed_reasons_are_worded_and_others_are_read_as_text(
+    database: Database, reading: PostgresReading, stored: list[dict[str, Any]] | None, reason: str | None
+) -> None:
+    add_change(database, 7)
+    build = add_build(database, add_run(database, "7-1"), 3, "SUCCESS")
+    add_comparison(database, build, add_series(database, "BM_one"))
+    database.change(
+        "UPDATE comparison SET reason = 'old text', reasons = CAST(:stored AS jsonb)",
+        stored=None if stored is None else json.dumps(stored),
+    )
+    (row,) = reading.comparisons(build, reading.build("perf", 3).build.created_at)
+    assert row.reason == (reason or f"no pair has a result on both sides; {NASTY}")
 
 
 def test_a_trend_holds_the_newest_points_of_each_kind_with_their_commits(
