@@ -17,9 +17,10 @@ from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
 from service.domain.errors import Transient
 from service.domain.gerrit.change import ChangeStatus
-from service.domain.health import Patience, degradations
+from service.domain.health import Patience
 from service.domain.identity import RunKind
 from service.domain.text import plain
+from service.domain.wording.health import degradation_sentences
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Pages:
         now = time.monotonic()
         if now - self._checked_at > _FRESH_SECONDS:
             try:
-                self._warnings = degradations(self._reading.condition(), self._patience)
+                self._warnings = degradation_sentences(self._reading.condition(), self._patience)
             except Transient:
                 self._warnings = ("The database does not answer; this page may be out of date.",)
             self._checked_at = now

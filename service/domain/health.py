@@ -1,27 +1,27 @@
-"""When the service counts as degraded, and the sentences that say so."""
+"""The conditions under which the service counts as degraded.
+
+The sentences are in :mod:`service.domain.wording.health`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
-
-from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-
 LISTEN: Final = "listen"  # the part that listens to a stream of events
-DISCONNECTED: Final = "disconnected"  # how its note begins while it cannot
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many seconds something may wait before people are told."""
+    """The number of seconds that something may wait before Benchgate reports it."""
 
-    event: float = 60.0  # an event is planned within seconds; a minute means that nobody works
+    event: float = 60.0  # an event is planned within seconds; a minute means that no worker handles it
     queue: float = 3600.0  # as long as a few builds before it may take
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
@@ -31,87 +31,80 @@ class Patience:
     )
 
 
-def degradations(condition: Condition, patience: Patience) -> tuple[str, ...]:
-    """One sentence for everything that is not as it should be; empty when all is well."""
+class DegradationKind(StrEnum):
+    """The kinds of degradations, each with the facts that it carries, in their order."""
+
+    EVENTS_WAIT = auto()  # seconds of the oldest
+    REVIEWS_UNSENT = auto()  # reviews, seconds of the oldest, its last error
+    STEPS_ABANDONED = auto()  # steps
+    POOL_WITHOUT_MACHINE = auto()  # pool, builds
+    MACHINES_SILENT = auto()  # pool, builds, seconds
+    BUILDS_WAIT = auto()  # pool, builds, seconds of the oldest
+    NEVER_RAN = auto()  # part
+    SILENT = auto()  # part, seconds
+    DISCONNECTED = auto()  # the listener's trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """One thing that is not as it should be, with the facts that :class:`DegradationKind` lists for it."""
+
+    kind: DegradationKind
+    facts: tuple[float | str, ...]
+
+
+def degradations(condition: Condition, patience: Patience) -> tuple[Degradation, ...]:
+    """List everything that is not as it should be; empty when all is well."""
     return tuple(
-        sentence
-        for part in (_events, _reviews, _abandoned_steps, _queues, _heartbeats)
-        for sentence in part(condition, patience)
+        degradation for part in (_backlogs, _queues, _heartbeats) for degradation in part(condition, patience)
     )
 
 
-def _events(condition: Condition, patience: Patience) -> Iterator[str]:
+def _backlogs(condition: Condition, patience: Patience) -> Iterator[Degradation]:
     waiting = _age(condition, condition.oldest_unhandled_event_at)
     if waiting > patience.event:
-        yield f"Events are not being handled: the oldest has waited {_in_words(waiting)}."
-
-
-def _reviews(condition: Condition, patience: Patience) -> Iterator[str]:
+        yield Degradation(DegradationKind.EVENTS_WAIT, (waiting,))
     waiting = _age(condition, condition.oldest_unsent_review_at)
     if waiting > patience.review:
-        count = condition.unsent_reviews
-        votes = "One vote has" if count == 1 else f"{count} votes have"
-        why = f": {plain(condition.why_unsent)}" if condition.why_unsent else ""
-        yield f"{votes} not reached the review server, the oldest for {_in_words(waiting)}{why}."
+        facts = (condition.unsent_reviews, waiting, condition.why_unsent)
+        yield Degradation(DegradationKind.REVIEWS_UNSENT, facts)
+    if condition.abandoned_steps:
+        yield Degradation(DegradationKind.STEPS_ABANDONED, (condition.abandoned_steps,))
 
 
-def _abandoned_steps(condition: Condition, _: Patience) -> Iterator[str]:
-    if count := condition.abandoned_steps:
-        yield (
-            "One step was given up after repeated failures."
-            if count == 1
-            else (f"{count} steps were given up after repeated failures.")
-        )
-
-
-def _queues(condition: Condition, patience: Patience) -> Iterator[str]:
+def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
     for queue in condition.queues:
+        facts = queue.pool, queue.waiting
         if not queue.waiting:
             continue
-        builds = "one build waits" if queue.waiting == 1 else f"{queue.waiting} builds wait"
         if queue.machine_seen_at is None:
-            yield f"Pool {queue.pool} has no machine: {builds}."
+            yield Degradation(DegradationKind.POOL_WITHOUT_MACHINE, facts)
         elif (silent := _age(condition, queue.machine_seen_at)) > patience.machine:
-            yield f"No machine of pool {queue.pool} was seen for {_in_words(silent)}: {builds}."
+            yield Degradation(DegradationKind.MACHINES_SILENT, (*facts, silent))
         elif (waiting := _age(condition, queue.oldest_at)) > patience.queue:
-            yield f"In pool {queue.pool} {builds}, the oldest for {_in_words(waiting)}."
+            yield Degradation(DegradationKind.BUILDS_WAIT, (*facts, waiting))
 
 
-def _heartbeats(condition: Condition, patience: Patience) -> Iterator[str]:
-    beats = {heartbeat.part: heartbeat.beat_at for heartbeat in condition.heartbeats}
-    for part, allowed in patience.heartbeats.items():
+def _heartbeats(condition: Condition, patience: Patience) -> Iterator[Degradation]:
+    beats = {heartbeat.part: heartbeat for heartbeat in condition.heartbeats}
+    # A stream of events is optional: without it, Benchgate finds a change a minute later.
+    allowed = {**patience.heartbeats, **({LISTEN: patience.listen} if LISTEN in beats else {})}
+    for part, seconds in allowed.items():
         if part not in beats:
-            yield f"The {part} has not run yet."
-        elif (silent := _age(condition, beats[part])) > allowed:
-            yield f"The {part} has not run for {_in_words(silent)}."
-    yield from _listening(condition, patience)
-
-
-def _listening(condition: Condition, patience: Patience) -> Iterator[str]:
-    """Of a stream of events, where one is listened to: without it changes are heard of a minute later."""
-    for heartbeat in condition.heartbeats:
-        if heartbeat.part != LISTEN:
-            continue
-        if (silent := _age(condition, heartbeat.beat_at)) > patience.listen:
-            yield f"Nothing has listened to the review server's events for {_in_words(silent)}."
-        elif heartbeat.note.startswith(DISCONNECTED):
-            yield f"The stream of the review server's events is {plain(heartbeat.note)}."
+            yield Degradation(DegradationKind.NEVER_RAN, (part,))
+        elif (silent := _age(condition, beats[part].beat_at)) > seconds:
+            yield Degradation(DegradationKind.SILENT, (part, silent))
+        elif beats[part].trouble:
+            yield Degradation(DegradationKind.DISCONNECTED, (beats[part].trouble,))
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:
     return 0.0 if moment is None else (condition.now - moment).total_seconds()
 
 
-def _in_words(seconds: float) -> str:
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return f"{seconds // size:.0f} {unit}s"
-    return f"{seconds:.0f} seconds"
-
-
 @dataclass(frozen=True, slots=True)
 class PoolQueue:
-    """What waits for the machines of a pool. ``machine_seen_at`` is the last sign of life of any of them."""
+    """The builds that wait for a pool, and ``machine_seen_at``, the last sign of life of its machines."""
 
     pool: str
     waiting: int
@@ -121,16 +114,16 @@ class PoolQueue:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The last sign of life of a part of the service."""
+    """The last sign of life of a part of the service; ``trouble`` is what keeps it from its work."""
 
     part: str
     beat_at: datetime
-    note: str
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How the service stands at ``now``, on the database's clock."""
+    """The state of the service at ``now``, on the database's clock."""
 
     now: datetime
     oldest_unhandled_event_at: datetime | None
@@ -139,4 +132,4 @@ class Condition:
     abandoned_steps: int
     queues: tuple[PoolQueue, ...]
     heartbeats: tuple[Heartbeat, ...]
-    why_unsent: str = ""  # what the oldest unsent review last met
+    why_unsent: str = ""  # the last error of the oldest unsent review

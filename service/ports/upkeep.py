@@ -108,8 +108,8 @@ class Heartbeats(Protocol):
     def pools(self) -> Sequence[str]:
         """Return the pools in which a machine was seen within the last minutes."""
 
-    def beat(self, part: str, note: str = "") -> None:
-        """Store a sign of life of a part of the service."""
+    def beat(self, part: str, note: str = "", trouble: str = "") -> None:
+        """Store a sign of life of a part of the service; ``trouble`` keeps it from its work."""
 
 
 class Upkeep(Hints, DueReviews, LostBuilds, StalledWork, Calibrations, StepFailures, Heartbeats, Protocol):

@@ -11,7 +11,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.domain.errors import Transient
-from service.domain.health import Patience, degradations
+from service.domain.health import Patience
+from service.domain.wording.health import degradation_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -55,7 +56,7 @@ def create_health(
         except Transient as error:
             problems.append(str(error))
         else:
-            problems.extend(degradations(condition, allowed))
+            problems.extend(degradation_sentences(condition, allowed))
             facts = _facts(condition, reading)
         body = {"status": "degraded" if problems else "ready", "degraded": problems, "facts": facts}
         return JSONResponse(body, status_code=503 if problems else 200, headers={"Cache-Control": "no-store"})

@@ -31,6 +31,6 @@ def command() -> None:
         actions = Actions(
             receive=lambda body: receive_event(plane.store, settings.instance, body),
             request_reconciliation=lambda: plane.queue.send(Task.RECONCILE, 0, ""),
-            beat=lambda note: plane.upkeep.beat(LISTEN, note),
+            beat=lambda note, trouble: plane.upkeep.beat(LISTEN, note, trouble),
         )
         listen(stream, actions, stop, Timing(stop.wait))

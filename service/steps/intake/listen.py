@@ -64,12 +64,12 @@ class Actions:
     Args:
         receive: stores an event's body; may also raise BadEvent.
         request_reconciliation: queues a comparison of the server's changes with the stored ones.
-        beat: stores a heartbeat with a note, at least every 15 s.
+        beat: stores a heartbeat with a note and the trouble (empty if connected), at least every 15 s.
     """
 
     receive: Callable[[bytes], object]
     request_reconciliation: Callable[[], object]
-    beat: Callable[[str], object]
+    beat: Callable[[str, str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,19 +232,16 @@ class StreamState:
 
     def _store_heartbeat(self) -> None:
         try:
-            self._actions.beat(self._note())
+            lasting = duration(self._clock() - self._since)
+            trouble = "" if self._is_connected else f"disconnected for {lasting}: {self._why}"
+            note = f"connected for {lasting}: {self._events} received, {self._lost} lost"
+            self._actions.beat(trouble or note, trouble)
             self._is_stored = True
         except Transient as error:
             if self._is_stored:
                 _LOG.warning("stream.beat_failed", error=str(error))
             self._is_stored = False
         self._beat_at = self._clock() + (BEAT_EVERY if self._is_stored else PROBE_EVERY)
-
-    def _note(self) -> str:
-        lasting = duration(self._clock() - self._since)
-        if self._is_connected:
-            return f"connected for {lasting}: {self._events} received, {self._lost} lost"
-        return f"disconnected for {lasting}: {self._why}"
 
     def _request(self) -> None:
         try:

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.health import Heartbeat, Patience, PoolQueue, degradations
+from service.domain.health import Heartbeat, Patience, PoolQueue
+from service.domain.wording.health import degradation_sentences
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.views import NOW, healthy
 from tests.support.web import build_pages, call
@@ -19,7 +20,7 @@ CASES = [
         {"unsent_reviews": 3, "oldest_unsent_review_at": NOW - HOUR},
         "3 votes have not reached the review server, the oldest for 60 minutes.",
     ),
-    ({"abandoned_steps": 1}, "One step was given up after repeated failures."),
+    ({"abandoned_steps": 1}, "Benchgate gave up one step after repeated failures."),
     ({"queues": (PoolQueue("perf", 2, NOW - HOUR, None),)}, "Pool perf has no machine: 2 builds wait."),
     (
         {"queues": (PoolQueue("perf", 1, NOW, NOW - HOUR),)},
@@ -29,10 +30,10 @@ CASES = [
         {"queues": (PoolQueue("perf", 5, NOW - 3 * HOUR, NOW),)},
         "In pool perf 5 builds wait, the oldest for 3 hours.",
     ),
-    ({"heartbeats": (Heartbeat("schedule", NOW, ""),)}, "The reconcile has not run yet."),
+    ({"heartbeats": (Heartbeat("schedule", NOW),)}, "The reconciliation has not run yet."),
     (
-        {"heartbeats": (Heartbeat("schedule", NOW, ""), Heartbeat("reconcile", NOW - 60 * HOUR, ""))},
-        "The reconcile has not run for 2 days.",
+        {"heartbeats": (Heartbeat("schedule", NOW), Heartbeat("reconcile", NOW - 60 * HOUR))},
+        "The reconciliation has not run for 2 days.",
     ),
 ]
 
@@ -57,7 +58,7 @@ def test_short_waits_are_not_degradations() -> None:
         oldest_unsent_review_at=NOW - timedelta(seconds=5),
         queues=(PoolQueue("perf", 1, NOW, NOW), PoolQueue("idle", 0, None, NOW - HOUR)),
     )
-    assert degradations(facts, Patience()) == ()
+    assert degradation_sentences(facts, Patience()) == ()
 
 
 def test_without_its_database_the_service_is_alive_but_not_ready() -> None:

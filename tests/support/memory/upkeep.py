@@ -279,5 +279,5 @@ class MemoryUpkeep(Upkeep):
     def clear_step_failure(self, task: Task, entity: int) -> None:
         self.memory.failures.pop((task, entity), None)
 
-    def beat(self, part: str, note: str = "") -> None:
-        self.memory.beats[part] = note
+    def beat(self, part: str, note: str = "", trouble: str = "") -> None:
+        self.memory.beats[part] = trouble or note

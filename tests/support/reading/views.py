@@ -46,7 +46,7 @@ ENVIRONMENT = {
 
 def healthy(**changes: object) -> Condition:
     """A service without problems, except for the given changes."""
-    heartbeats = (Heartbeat("schedule", NOW, ""), Heartbeat("reconcile", NOW, ""))
+    heartbeats = (Heartbeat("schedule", NOW), Heartbeat("reconcile", NOW))
     queues = (PoolQueue("perf", 0, None, NOW),)
     return replace(Condition(NOW, None, 0, None, 0, queues, heartbeats), **changes)  # type: ignore[arg-type]
 

@@ -53,7 +53,7 @@ FULL JOIN (
 ) AS m ON m.pool = q.pool
 ORDER BY 1
 """)
-_HEARTBEATS: Final = text("SELECT part, beat_at, note FROM pulse ORDER BY part")
+_HEARTBEATS: Final = text("SELECT part, beat_at, trouble FROM pulse ORDER BY part")
 
 
 class PostgresMachines(Snapshots, MachineReading):

@@ -54,4 +54,5 @@ pulse: Final = Table(
     Column("part", CleanText, primary_key=True),
     Column("beat_at", MOMENT, nullable=False),
     Column("note", CleanText, nullable=False, server_default=EMPTY),
+    Column("trouble", CleanText, nullable=False, server_default=EMPTY),
 )

@@ -20,9 +20,10 @@ _POOLS = text(
     "SELECT DISTINCT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool"
 )
 _BEAT = text("""
-INSERT INTO pulse (part, beat_at, note) VALUES (:part, now(), :note)
-ON CONFLICT (part) DO UPDATE SET beat_at = excluded.beat_at, note = excluded.note
-""").bindparams(bindparam("note", type_=CleanText))
+INSERT INTO pulse (part, beat_at, note, trouble) VALUES (:part, now(), :note, :trouble)
+ON CONFLICT (part) DO UPDATE
+SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
+""").bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 
 
 class PostgresHeartbeats(Session, Heartbeats):
@@ -34,6 +35,6 @@ class PostgresHeartbeats(Session, Heartbeats):
             return connection.execute(_POOLS).scalars().all()
 
     @override
-    def beat(self, part: str, note: str = "") -> None:
+    def beat(self, part: str, note: str = "", trouble: str = "") -> None:
         with self._begin() as connection:
-            connection.execute(_BEAT, {"part": part, "note": note})
+            connection.execute(_BEAT, {"part": part, "note": note, "trouble": trouble})

@@ -10,10 +10,11 @@ from sqlalchemy import event
 from bench.plans import scans_of
 from service.adapters.postgres.reading.reading import PostgresReading
 from service.domain.errors import NotFound, Transient
-from service.domain.health import Patience, degradations
+from service.domain.health import Patience
 from service.domain.identity import BuildName
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.search import parse_words
+from service.domain.wording.health import degradation_sentences
 from service.ports.views import Cursor
 from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
 
@@ -357,7 +358,7 @@ def test_the_condition_tells_what_waits(database: Database, reading: PostgresRea
     assert [(queue.pool, queue.waiting) for queue in found.queues] == [("other", 0), ("perf", 1)]
     assert (found.unsent_reviews, found.abandoned_steps) == (1, 1)
     assert found.oldest_unhandled_event_at is not None
-    assert "Pool perf has no machine: one build waits." in degradations(found, Patience())
+    assert "Pool perf has no machine: one build waits." in degradation_sentences(found, Patience())
 
 
 def test_a_machine_shows_the_build_it_holds(database: Database, reading: PostgresReading) -> None:

@@ -72,6 +72,7 @@ class World:
     comment: list[bytes] = field(default_factory=list)
     asked: list[float] = field(default_factory=list)
     beats: list[tuple[float, str]] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
     connected: list[float] = field(default_factory=list)
     is_connected: bool = False
     script: list[Happening] = field(default_factory=list)
@@ -123,9 +124,10 @@ class World:
         self._answer(self.unasked)
         self.asked.append(self.now)
 
-    def beat(self, note: str) -> None:
+    def beat(self, note: str, trouble: str) -> None:
         self._answer(self.away)
         self.beats.append((self.now, note))
+        self.troubles.append(trouble)
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -273,16 +275,17 @@ def test_the_heartbeat_shows_the_age_of_the_connection() -> None:
     world = World([[Said(CREATED), Said(b"<html>"), Quiet(600)]]).run()
 
     assert world.beats[-1][1] == "connected for 10 min: 1 received, 1 lost"
+    assert world.troubles[-1] == ""
 
 
 def test_the_heartbeat_shows_the_length_of_an_outage_and_its_cause() -> None:
     refused = "port 29418: Connection refused"
     world = World([[Quiet(100)], *[Transient(refused)] * 4, [Unconnected(1)]]).run()
-    notes = [note for _, note in world.beats]
+    troubles = world.troubles
 
-    assert notes[0] == "disconnected for 0 s: no connection was made yet"
-    assert f"disconnected for 0 s: {GONE}" in notes
-    assert notes[-1] == f"disconnected for 60 s: {refused}"
+    assert troubles[0] == "disconnected for 0 s: no connection was made yet"
+    assert f"disconnected for 0 s: {GONE}" in troubles
+    assert troubles[-1] == world.beats[-1][1] == f"disconnected for 60 s: {refused}"
 
 
 def test_the_pauses_between_attempts_grow_to_a_minute() -> None:
