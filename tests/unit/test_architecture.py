@@ -65,6 +65,7 @@ CONTROL_ONLY: Final = (
     "service.adapters.postgres.store",
     "service.adapters.postgres.transaction",
     "workers.control",
+    "service.kinds.benchmark.judgement",
 )
 CLOCKS: Final = frozenset({"now", "utcnow", "today", "fromtimestamp"})
 SHAPELESS: Final = frozenset({"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers"})
@@ -219,13 +220,19 @@ def test_every_folder_with_modules_is_a_package(package: str) -> None:
 
 def test_a_machine_worker_loads_nothing_of_the_control_plane() -> None:
     """Celery imports its tasks by name, which no import contract sees."""
-    script = "import sys, workers.app, workers.machine; print(*sys.modules, sep='\\n')"
+    script = (
+        "import sys, workers.app, workers.machine\n"
+        "from service.domain.project.kinds import KINDS, JobKind\n"
+        "for kind in map(JobKind, KINDS):\n"
+        "    if not kind.is_external: kind.part('runner')\n"
+        "print(*sys.modules, sep='\\n')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
 
-    assert "service.steps.machine.execute" in loaded
+    assert {"service.steps.machine.execute", "service.kinds.benchmark.runner"} <= loaded
     assert [name for name in sorted(loaded) if is_below(name, *CONTROL_ONLY)] == []
 
 

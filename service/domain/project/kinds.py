@@ -18,6 +18,11 @@ KINDS: Final = {
 }
 
 
+def measured_kinds() -> list[str]:
+    """Name the kinds whose builds compare two sides."""
+    return [name for name in KINDS if JobKind(name).is_measured]
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration(Record):
     """The base of each kind's own type: the keys that only its jobs have, and the facts about the kind."""

@@ -1,38 +1,18 @@
-"""The analysis of an executed build: stored results, verdicts and the build's outcome."""
+"""The end of a build: from what a machine executed, or because no machine can finish it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import History, voting_status_of
-from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
 from service.domain.decision.execution import BuildEnd, Execution
-from service.domain.decision.measured_build import judge_measured
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
-from service.domain.identity import RunKind, SeriesKey, Side
-from service.domain.inference.verdict import Verdict
-from service.domain.measuring.pair_record import PairRecord
-from service.domain.wording.build_causes import NO_MEASUREMENTS
-from service.domain.wording.calibration import calibration_cause
-from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
 from service.ports.queue import Task
-from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from service.domain.calibration.evidence import Session
-    from service.domain.comparison.launch import Launch
-    from service.domain.decision.judgement import Withheld
-    from service.domain.decision.measured_build import Measured
-    from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Store, Transaction
-    from service.ports.transaction.builds import Evidence, Results
 
 
 def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
@@ -43,7 +23,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
             return
         execution = Execution.from_mapping(build.execution)
         if execution.outcome is None:
-            end = _compare(tx, artifacts, build)
+            end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
             end = replace(end, causes=(*end.causes, *execution.causes))
         else:
             end = BuildEnd(execution.outcome, execution.causes)
@@ -65,115 +45,3 @@ def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, and queue the vote of each run that waits for it."""
     for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed):
         tx.queue_task(Task.VOTE, run_id)
-
-
-def _compare(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:
-    spec = BuildSpec.from_mapping(build.spec)
-    sequence = build.sequence_id
-    if sequence is None:
-        return BuildEnd(Outcome.INFRASTRUCTURE, (NO_MEASUREMENTS,))
-    records = (
-        PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
-        for each in tx.stored_pairs(sequence)
-    )
-    listing = tx.listing(sequence)
-    measured = judge_measured(spec.judged, listing, records, lambda rows: _withheld(tx, build, spec, rows))
-    if spec.kind is RunKind.CALIBRATION:
-        return _calibrate(tx, build, spec, listing, measured)
-    _store(tx, build, spec, measured.comparisons, measured.launches)
-    if suites := same_program_suites(listing):
-        rows = rule_verdicts(spec.judged, listing, measured.launches)
-        _store_evidence(tx, build, spec, sessions_of(rows, measured.launches, suites))
-    policy, judgement = spec.job.policy, measured.judgement
-    causes = measured_causes(measured, policy, build.machine)
-    if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
-        causes = (*causes, WITHOUT_HISTORY)
-    return BuildEnd(judgement.outcome, causes, judgement.blamed)
-
-
-def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]) -> Withheld:
-    """Map each slower row that may not vote to the reason, by the evidence on the build's machine."""
-    policy = spec.job.policy
-    slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
-    if not policy.probation or not slower:
-        return {}
-    histories = tx.evidence(build.machine, list(slower.values()))
-    statuses = {row: voting_status_of(histories.get(key, History()), policy) for row, key in slower.items()}
-    return {row: status.why_not for row, status in statuses.items() if status.why_not is not None}
-
-
-def _calibrate(
-    tx: Transaction,
-    build: BuildRecord,
-    spec: BuildSpec,
-    listing: Sequence[Mapping[str, Any]],
-    measured: Measured,
-) -> BuildEnd:
-    """Store the results of a calibration; a false alarm is evidence about the machine, not a failure."""
-    rows = rule_verdicts(spec.judged, listing, measured.launches)
-    suites = frozenset(suite.name for suite in spec.job.benchmark.suites)
-    sessions = sessions_of(rows, measured.launches, suites)
-    _store(tx, build, spec, rows, measured.launches)
-    _store_evidence(tx, build, spec, sessions)
-    return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
-
-
-def _store_evidence(
-    tx: Evidence, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]
-) -> None:
-    tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
-
-
-def _store(
-    tx: Results,
-    build: BuildRecord,
-    spec: BuildSpec,
-    rows: Sequence[Comparison],
-    launches: Sequence[Launch],
-) -> None:
-    keys = [_series(spec, row.row) for row in rows]
-    series = {
-        key: (row.row.metric.unit, str(row.row.metric.better)) for key, row in zip(keys, rows, strict=True)
-    }
-    results = [
-        StoredResult(key, side, samples)
-        for key, side, samples in ((k, side, _samples(k, side, launches)) for k in series for side in Side)
-        if any(value is not None for value in samples)
-    ]
-    comparisons = [
-        StoredComparison(
-            series=key,
-            position=position,
-            pairs=row.pairs,
-            verdict=row.verdict,
-            ratio=row.ratio,
-            low=row.interval[0] if row.interval else None,
-            high=row.interval[1] if row.interval else None,
-            base=row.base,
-            patch=row.patch,
-            reasons=row.reasons,
-        )
-        for position, (key, row) in enumerate(zip(keys, rows, strict=True))
-    ]
-    tx.store_results(build, spec.kind, series, results, comparisons)
-
-
-def _series(spec: BuildSpec, row: ComparedRow) -> SeriesKey:
-    return SeriesKey(
-        instance=spec.instance,
-        project=spec.project,
-        branch=spec.branch,
-        machine_class=spec.job.pool,
-        job=spec.job.name,
-        suite=row.suite,
-        benchmark=row.benchmark,
-        metric=row.metric.name,
-    )
-
-
-def _samples(key: SeriesKey, side: Side, launches: Sequence[Launch]) -> tuple[float | None, ...]:
-    samples: list[float | None] = [None] * (1 + max((launch.pair for launch in launches), default=-1))
-    for launch in launches:
-        if launch.side is side and launch.suite == key.suite:
-            samples[launch.pair] = launch.values.get(key.benchmark, {}).get(key.metric)
-    return tuple(samples)

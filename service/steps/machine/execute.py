@@ -12,7 +12,6 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, unfit
-from service.steps.machine.run_benchmark_build import run_benchmark_build
 from service.steps.machine.session import BuildSession
 
 if TYPE_CHECKING:
@@ -38,7 +37,11 @@ def execute_build(
 
     def run() -> Execution:
         spec = BuildSpec.from_mapping(claimed.spec)
-        return run_benchmark_build(BuildSession(claimed, spec, host, progress, log, is_draining))
+        if spec.job.problem:
+            return Execution(Outcome.MISCONFIGURED, (spec.job.problem,))
+        session = BuildSession(claimed, spec, host, progress, log, is_draining)
+        execution: Execution = spec.job.kind.part("runner").run(session)
+        return execution
 
     try:
         execution = _end(claimed, run)

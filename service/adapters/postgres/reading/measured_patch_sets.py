@@ -35,7 +35,7 @@ WITH chosen AS (
             JOIN LATERAL (
                 SELECT FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at LIMIT 1
             ) AS k ON true
-            WHERE rb.run_id = run.id AND b.kind = 'benchmark')
+            WHERE rb.run_id = run.id)
         ORDER BY run.id DESC LIMIT 1
     ) AS r ON true
     ORDER BY p.number DESC LIMIT :limit
@@ -46,7 +46,7 @@ FROM chosen
 LEFT JOIN (
     measured AS m
     JOIN run_build AS rb ON rb.run_id = m.run_id
-    JOIN build AS b ON b.id = rb.build_id AND b.kind = 'benchmark'
+    JOIN build AS b ON b.id = rb.build_id
     JOIN LATERAL (
         -- The offset keeps the planner from turning the look-up into a scan of all partitions.
         SELECT * FROM comparison WHERE build_id = b.id AND measured_at = b.created_at OFFSET 0

@@ -10,6 +10,7 @@ from typing_extensions import override
 from service.adapters.postgres.session import Session
 from service.adapters.postgres.upkeep.heartbeats import SEEN_WITHIN_SECONDS
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
+from service.domain.project.kinds import measured_kinds
 from service.ports.upkeep import Calibrations
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ WITH idle AS (
            b.pool, idle.machines, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config
     FROM run AS r
     JOIN run_build AS rb ON rb.run_id = r.id
-    JOIN build AS b ON b.id = rb.build_id AND b.kind = 'benchmark'
+    JOIN build AS b ON b.id = rb.build_id AND b.kind = ANY(:measured)
     JOIN idle ON idle.pool = b.pool
     WHERE r.kind = 'check' AND r.created_at > now() - make_interval(secs => :asked_within)
     ORDER BY b.pool, r.instance, r.project, r.branch, b.job, b.id DESC
@@ -105,6 +106,7 @@ class PostgresCalibrations(Session, Calibrations):
             "seen_within": SEEN_WITHIN_SECONDS,
             "asked_within": asked_within,
             "after_cancelled": AFTER_CANCELLED,
+            "measured": measured_kinds(),
         }
         with self._begin() as connection:
             rows = connection.execute(_IDLE_JOBS, values).all()

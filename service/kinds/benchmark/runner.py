@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
 
 
-def run_benchmark_build(session: BuildSession) -> Execution:
+def run(session: BuildSession) -> Execution:
     """Build, measure and confirm; the analysis decides unless a side cannot be built or measured."""
     host, spec = session.host, session.spec
     seconds: dict[str, float] = {}

@@ -1,0 +1,24 @@
+"""The work on a build of the tiny kind: search the files of the patch set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.execution import Execution
+from service.domain.decision.vote import Outcome
+from tests.support.forbidden_word.configuration import WordConfiguration
+
+if TYPE_CHECKING:
+    from service.steps.machine.session import BuildSession
+
+
+def run(session: BuildSession) -> Execution:
+    spec, source = session.spec, session.host.source
+    configuration = spec.job.configuration
+    assert isinstance(configuration, WordConfiguration)
+    source.fetch(spec.project, spec.patch.ref)
+    with source.checkout(spec.project, spec.patch.commit) as tree:
+        named = [path.name for path in sorted(tree.rglob("*.txt")) if configuration.word in path.read_text()]
+    if named:
+        return Execution(Outcome.FAILED, (f"{configuration.word!r} is in {', '.join(named)}",))
+    return Execution(Outcome.PASSED)

@@ -1,0 +1,108 @@
+"""A kind of jobs is one folder and one line: a tiny kind goes all the way from the file to the vote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.building.spec import BuildSpec
+from service.domain.calibration.schedule import is_calibrated
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadProjectFile
+from service.domain.project.kinds import KINDS
+from service.domain.project.project_file import editor_schema, parse_project_file
+from service.steps.machine.execute import execute_build
+from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host
+from tests.support.changes import PROJECT_FILE, Service, project
+from tests.support.finished import Farm
+from tests.support.forbidden_word.configuration import WordConfiguration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIND = "forbidden-word"
+WORDS = f"  words:\n    kind: {KIND}\n    word: WORD\n"
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, KIND, "tests.support.forbidden_word")
+
+
+def farm_with(scratch: Path, word: str) -> Farm:
+    source = project(PROJECT_FILE + WORDS.replace("WORD", word), **{"notes.txt": "an old hack"})
+    farm = Farm(scratch, Service(source=source))
+    farm.review()
+    return farm
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "cause"),
+    [("hack", Outcome.FAILED, "'hack' is in notes.txt"), ("kludge", Outcome.PASSED, "")],
+)
+def test_its_job_is_planned_executed_and_voted_on(
+    tmp_path: Path, word: str, outcome: Outcome, cause: str
+) -> None:
+    farm = farm_with(tmp_path, word)
+    assert {("execute", 1), ("execute", 2)} <= set(farm.service.store.memory.hints)
+    farm.execute(2)
+    farm.analyse(2)
+    words = farm.service.store.memory.builds[1]
+    assert (words.job, words.kind, words.outcome, "".join(words.causes)) == ("words", KIND, outcome, cause)
+
+    farm.service.store.update(1, outcome=Outcome.PASSED, state=words.state)
+    farm.service.vote()
+    (decision,) = farm.service.store.memory.decisions
+    assert decision.vote == (-1 if outcome is Outcome.FAILED else 1)
+    assert cause in decision.message
+
+
+def test_its_job_is_read_again_from_the_database(tmp_path: Path) -> None:
+    job = BuildSpec.from_mapping(farm_with(tmp_path, "hack").service.store.memory.builds[1].spec).job
+
+    assert (job.kind, job.pool, job.configuration) == (KIND, "perf", WordConfiguration("hack"))
+
+
+def test_it_shares_no_false_alarms_and_is_never_calibrated(tmp_path: Path) -> None:
+    specs = [
+        BuildSpec.from_mapping(each.spec) for each in farm_with(tmp_path, "hack").service.store.memory.builds
+    ]
+
+    assert [spec.jobs for spec in specs] == [1, 1]
+    assert not is_calibrated(specs[1].job, "perf")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("", "4: jobs.words: the key 'word' is missing"),
+        ("word: 3", "5: jobs.words.word: a text is needed, found 3"),
+        ("words: x", "5: jobs.words.words: unknown key; allowed are kind, pool, paths, word, policy, voting"),
+        (
+            "word: x\n    policy: {floor: 1%}",
+            "6: jobs.words.policy.floor: unknown key; allowed are on_nothing_to_build",
+        ),
+    ],
+)
+def test_its_keys_are_checked_as_those_of_any_kind(lines: str, message: str) -> None:
+    with pytest.raises(BadProjectFile) as caught:
+        parse_project_file(f"version: 1\njobs:\n  words:\n    kind: {KIND}\n    {lines}\n")
+    assert str(caught.value) == f"benchgate.yaml:{message}"
+
+
+def test_editors_complete_it() -> None:
+    assert "word" in editor_schema()["$defs"]["forbidden-word_job"]["properties"]
+
+
+def test_a_machine_without_the_kind_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    farm = farm_with(tmp_path, "hack")
+    monkeypatch.delitem(KINDS, KIND)
+    claimed = MemoryClaimed(spec=farm.service.store.memory.builds[1].spec)
+    execution = execute_build(claimed, memory_host(farm.service.source, MemorySandbox(), tmp_path), Silence())
+
+    assert execution is not None
+    assert (execution.outcome, execution.causes) == (
+        Outcome.MISCONFIGURED,
+        ("job words: kind: this version does not run forbidden-word; it runs benchmark, external",),
+    )
