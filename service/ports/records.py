@@ -1,4 +1,4 @@
-"""What the service remembers, as the steps read and write it."""
+"""Records of the store, as steps read and write them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """A stored change and its current patch set. ``is_current`` is False when a newer state was stored."""
+    """A stored change and its current patch set. ``is_current`` is False if a newer state was stored."""
 
     change_id: int
     patch_set_id: int
@@ -49,7 +49,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A stored run. ``change`` and ``ref`` are None where it belongs to no patch set.
+    """A stored run. ``change`` and ``ref`` are None if it belongs to no patch set.
 
     ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
     """
@@ -72,9 +72,9 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class NewBuild:
-    """A build to be queued, or stored as finished at once where ``outcome`` is given.
+    """A build to be queued, or stored as finished at once if ``outcome`` is given.
 
-    One of kind external is not queued, since another CI runs it. Without a ``sequence`` it shares nothing.
+    A build of another CI is not queued. Without a ``sequence`` a build shares no pairs.
     """
 
     job: str
@@ -91,7 +91,7 @@ class NewBuild:
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """A stored build. ``external_number`` and ``url`` are another CI's, once it told them."""
+    """A stored build. ``external_number`` and ``url`` are another CI's, once it reported them."""
 
     id: int
     job: str
@@ -166,12 +166,12 @@ class NewDecision:
 
 
 def review_key(run_id: int, decision: int) -> str:
-    """The name under which the review of a decision is queued, once."""
+    """Return the key under which the review of a decision is queued, once."""
     return f"run/{run_id}/decision/{decision}"
 
 
 class ReviewState(StrEnum):
-    """How far a review got on its way from the outbox to its server."""
+    """The progress of a review from the outbox to its server."""
 
     PENDING = "pending"
     SENT = "sent"
@@ -182,7 +182,7 @@ class ReviewState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueuedReview:
-    """A review to be posted, and the link by which it is recognised once it is there."""
+    """A review to be posted, and the link that identifies it among the posted messages."""
 
     change: ChangeKey
     revision: str
@@ -194,21 +194,20 @@ class QueuedReview:
 
 @dataclass(frozen=True, slots=True)
 class DueReview:
-    """A review whose time has come."""
+    """A review to be posted now."""
 
     outbox_id: int
     attempts: int
-    missing_seconds: float  # since its change was first not there; 0: it was there, or was not asked for
+    missing_seconds: float  # since the server first did not show its change; 0: it did at the last attempt
     review: QueuedReview
-    failed_posts: int = 0  # attempts in which the server was given it and did not say that it took it
+    failed_posts: int = 0  # attempts that the server received and did not confirm
 
 
 @dataclass(frozen=True, slots=True)
 class SyncCursor:
-    """How far a review server was read, by its own clock.
+    """The progress of reading a review server, by the server's own clock.
 
-    What was said before ``first_contact`` was not said to us; every change updated before ``seen_until`` is
-    known.
+    Comments from before ``first_contact`` are ignored; every change updated before ``seen_until`` is stored.
     """
 
     first_contact: datetime
@@ -216,7 +215,7 @@ class SyncCursor:
 
 
 class CommentState(StrEnum):
-    """Whether a message still waits for an answer."""
+    """The progress of a message that may hold commands."""
 
     PENDING = "pending"
     DONE = "done"
@@ -240,7 +239,7 @@ class ReviewComment:
 
 @dataclass(frozen=True, slots=True)
 class NewOverride:
-    """What a person decided, to be appended to the log. ``heard_id``: the message that says so."""
+    """An entry for the log of overrides. ``comment_id``: the message that asked for it."""
 
     kind: OverrideKind
     account: str
@@ -264,7 +263,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """How often a step failed, and whether it is given up."""
+    """The failures of a step so far, and whether they were all its attempts."""
 
     attempts: int
     is_dead: bool

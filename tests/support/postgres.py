@@ -35,12 +35,12 @@ class Database:
     machine: Engine
 
     def rows(self, query: str, **values: object) -> list[tuple[Any, ...]]:
-        """What a query finds."""
+        """Return the rows of a query."""
         with self.owner.begin() as connection:
             return [tuple(row) for row in connection.execute(text(query), values)]
 
     def value(self, query: str, **values: object) -> Any:  # noqa: ANN401 - whatever the query asks for
-        """The only value that a query finds."""
+        """Return the only value of a query."""
         return self.rows(query, **values)[0][0]
 
     def change(self, statement: str, **values: object) -> None:

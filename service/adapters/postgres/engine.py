@@ -1,4 +1,4 @@
-"""Connects to PostgreSQL with every time limit set."""
+"""Connections to PostgreSQL, with every time limit set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SESSION: Final = {
 _CONNECT: Final = {
     "connect_timeout": 10,
     "application_name": "benchgate",
-    # A server that vanished without a word is noticed within a minute.
+    # A server that vanished without closing its connections is noticed within a minute.
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -29,7 +29,7 @@ _engines: WeakSet[Engine] = WeakSet()
 
 
 def make_engine(url: str, *, pool_size: int = 5) -> Engine:
-    """Connections for a database URL, made when they are first needed.
+    """Return the connections for a database URL; each is opened when it is first needed.
 
     Args:
         url: ``postgresql://…``.
@@ -50,7 +50,7 @@ def make_engine(url: str, *, pool_size: int = 5) -> Engine:
 
 
 def connect_apart(engine: Engine) -> Connection:
-    """A session beside the pool, without transactions; closing it ends it, with all locks it holds."""
+    """Open a session outside the pool, without transactions; closing it releases all its locks."""
     connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     connection.detach()
     return connection

@@ -1,4 +1,4 @@
-"""Tells PostgreSQL's passing faults from lasting ones."""
+"""Translation of PostgreSQL's passing faults."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise Transient for what may succeed when tried again; everything else passes as it is.
+    """Raise Transient for a fault that may pass; raise any other error as it is.
 
-    Passing are lost connections, shutdowns, deadlocks, serialization failures, exhausted resources
-    and every time limit: psycopg calls all of them operational.
+    Lost connections, shutdowns, deadlocks, serialization failures, exhausted resources and time limits may
+    pass: psycopg calls all of them operational.
     """
     try:
         yield

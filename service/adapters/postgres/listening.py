@@ -1,4 +1,4 @@
-"""Waits for the commit of something that leaves, instead of asking for it again and again."""
+"""Notifications that the outbox has new rows, instead of polling it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.domain.errors import Transient
 
 
 class OutboxListener:
-    """Hears ``NOTIFY outbox`` on a connection of its own, made anew whenever it is lost.
+    """A listener to ``NOTIFY outbox`` on a connection of its own, which is opened again after a loss.
 
     Args:
         url: the database, as for the engine.
@@ -37,7 +37,7 @@ class OutboxListener:
             raise Transient(f"the database cannot be listened to: {error}") from error
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema."""
+"""Migration of a database to the newest schema."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ NEWEST: Final = "head"
 
 
 def migrate(url: str) -> None:
-    """Upgrade; nothing happens where the schema is newest already.
+    """Upgrade a database; do nothing if its schema is the newest.
 
-    Any number of processes may call it at once: the first one works, the others wait for it.
+    Any number of processes may call this at once: the first one works, the others wait for it.
 
     Raises:
-        Transient: the database cannot be reached or somebody holds a table; nothing was changed.
+        Transient: the database cannot be reached, or a transaction holds a table; nothing was changed.
     """
     with translated():
         command.upgrade(configured(url), NEWEST)
 
 
 def admit_machines(url: str, password: str) -> None:
-    """Let the machines' role log in with this password.
+    """Let the machines' role log in with a password.
 
     Raises:
         Transient: the database cannot be reached.
@@ -52,7 +52,7 @@ def admit_machines(url: str, password: str) -> None:
 
 
 def configured(url: str) -> Config:
-    """Alembic's configuration for a database, whatever directory this process runs in."""
+    """Return Alembic's configuration for a database, independent of the current directory."""
     config = Config()
     # Alembic expands %(…)s in its options, so a percent sign in a path is doubled.
     location = str(resources.files("migrations")).replace("%", "%%")

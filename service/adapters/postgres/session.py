@@ -1,4 +1,4 @@
-"""Statements that are transactions of their own."""
+"""Short transactions, each on a connection from the pool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Short transactions, one after the other.
+    """Short transactions.
 
     Args:
         engine: where their connections come from.
@@ -25,6 +25,6 @@ class Session:
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
-        """A connection in a transaction; Transient where the database cannot be used now."""
+        """Open a transaction; Transient if the database cannot be used now."""
         with translated(), self._engine.begin() as connection:
             yield connection

@@ -1,4 +1,4 @@
-"""Makes untrusted text storable: PostgreSQL's texts refuse NUL and lone surrogates, its JSON also NaN."""
+"""Untrusted text made storable: PostgreSQL's texts refuse NUL and lone surrogates, its JSON also NaN."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """The text with every character that PostgreSQL refuses replaced; lengths stay the same."""
+    """Replace every character that PostgreSQL refuses; lengths stay the same."""
     return _REFUSED.sub(REPLACEMENT, text)
 
 
 def clean_json(value: Any) -> Any:  # noqa: ANN401 - JSON is whatever came
-    """The value as JSON that PostgreSQL takes: keys and texts cleaned, numbers that are none become null."""
+    """Make JSON that PostgreSQL accepts: keys and texts are cleaned, NaN and infinity become null."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, float):

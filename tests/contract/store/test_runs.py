@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +18,7 @@ from service.ports.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
-    from service.ports.records import NewRun
+    from service.ports.records import BuildRecord, NewRun
     from service.ports.store import Store
     from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
@@ -221,17 +221,32 @@ class TestReruns:
         assert (again.outcome, again.causes, again.blamed, again.attempt) == (None, (), (), 0)
         assert (again.external_number, again.url, again.machine) == (None, "", "")
 
-    def test_a_repeated_build_may_do_something_else(self, store: Store, builds: list[int]) -> None:
+    def repeat(self, store: Store, build_id: int, config: dict[str, Any]) -> tuple[BuildSpec, BuildRecord]:
+        """Repeat a build with another configuration of its job."""
         patch = Revision(REVISION, "t" * 40, "ref", "unreviewed")
-        suites = [{"name": "bench", "program": "build/bench"}]
-        job = parse_job("a", {"kind": "benchmark", "pool": "lint", "build": {}, "suites": suites})
+        job = parse_job("a", config)
         spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", None, patch, job)
         with store.transaction() as tx:
-            first = tx.lock_build(builds[0])
-            again = tx.lock_build(tx.repeat_build(first, spec, 60.0))
+            return spec, tx.lock_build(tx.repeat_build(tx.lock_build(build_id), spec, 60.0))
+
+    def test_a_repeated_build_may_do_something_else(
+        self, store: Store, upkeep: Upkeep, builds: list[int]
+    ) -> None:
+        suites = [{"name": "bench", "program": "build/bench"}]
+        config = {"kind": "benchmark", "pool": "lint", "build": {}, "suites": suites}
+        spec, again = self.repeat(store, builds[0], config)
+        with store.transaction() as tx:
+            sequence = tx.lock_build(builds[0]).sequence_id
             tx.queue_task(Task.EXECUTE, again.id)
         assert (again.spec, again.number) == (spec.to_mapping(), 2)
-        assert again.sequence_id not in {None, first.sequence_id}
+        assert again.sequence_id not in {None, sequence}
+        assert [hint.pool for hint in upkeep.due_hints()] == ["lint"]
+
+    def test_a_repeated_build_may_become_another_cis_and_shares_nothing_then(
+        self, store: Store, builds: list[int]
+    ) -> None:
+        _, again = self.repeat(store, builds[0], {"kind": "external"})
+        assert (again.state, again.is_external, again.sequence_id) == (BuildState.RUNNING, True, None)
 
     def test_a_repeated_build_of_another_ci_is_not_queued(self, store: Store) -> None:
         [build] = queue(store, named("linux", kind=JobKind("external"), sequence=""))

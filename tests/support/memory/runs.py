@@ -147,7 +147,8 @@ class MemoryReruns(MemorySequences, Reruns):
         pool = was.pool
         if spec is not None:
             pool = spec.job.pool
-            again = replace(again, spec=spec.to_mapping(), sequence_id=self._sequence(spec.sequence))
+            sequence = self._sequence("" if kind.is_external else spec.sequence)
+            again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
         self._m.builds.append(again)
         self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)
         return again.id

@@ -16,15 +16,15 @@ EMPTY: Final = text("''::text")
 
 
 def identity() -> Column[int]:
-    """The number that the database gives each row."""
+    """The number that the database gives to a row."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def text_column(name: str) -> Column[str]:
-    """A text that is always there."""
+    """A text that is never null."""
     return Column(name, CleanText, nullable=False)
 
 
 def created() -> Column[object]:
-    """When the transaction began that made the row."""
+    """The moment when the transaction began that added the row."""
     return Column("created_at", MOMENT, nullable=False, server_default=NOW)

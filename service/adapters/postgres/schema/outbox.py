@@ -1,4 +1,4 @@
-"""Tables of the flow itself: what leaves, what failed, signs of life."""
+"""Tables of the flow: the outbox, failures of steps, signs of life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of what was measured: series, the samples of each build and what they were judged to mean."""
+"""Tables of measurements: series, samples of each build, comparisons and evidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ series: Final = Table(
     Index("series_of_job", "job", "suite", "id"),
 )
 
-# By name, since the tables it refers to are made beside these.
+# Foreign keys by name: another module defines the tables they refer to.
 evidence: Final = Table(
     "evidence",
     metadata,

@@ -1,4 +1,4 @@
-"""Tables of what reviewers said and decided, and of how far a review server was read."""
+"""Tables of review comments, overrides and sync cursors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ server: Final = Table(
     Column("seen_until", MOMENT, nullable=False),
 )
 
-# Foreign keys by name: the tables they refer to are made beside these.
+# Foreign keys by name: another module defines the tables they refer to.
 heard: Final = Table(
     "heard",
     metadata,

@@ -1,4 +1,4 @@
-"""The schema as SQLAlchemy sees it; the migrations make it, a test holds the two together."""
+"""The schema for SQLAlchemy; migrations create it, and a test compares the two."""
 
 from __future__ import annotations
 

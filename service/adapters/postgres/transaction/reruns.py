@@ -63,7 +63,7 @@ class PostgresReruns(NumberedBuilds, Reruns):
                 "spec": spec.to_mapping(),
                 "kind": kind,
                 "pool": spec.job.pool,
-                "sequence_id": self._sequence(spec.sequence),
+                "sequence_id": self._sequence("" if kind.is_external else spec.sequence),
             }
             self._connection.execute(update(t.build).where(t.build.c.id == again).values(**changed))
         return again

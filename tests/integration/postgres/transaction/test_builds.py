@@ -71,7 +71,7 @@ def test_builds_of_equal_sequence_share_its_pairs_and_seed(store: PostgresStore,
     assert sequences[0] == sequences[1] != sequences[2]
     seeds = database.rows("SELECT seed, digest FROM sequence")
     assert len({seed for seed, _ in seeds}) == 2
-    assert all(seed != digest for seed, digest in seeds), "whoever wrote the patch could foresee the launches"
+    assert all(seed != digest for seed, digest in seeds), "the launch order could be foreseen"
 
 
 def stored_build(store: PostgresStore) -> BuildRecord:
@@ -123,7 +123,7 @@ def test_storing_results_again_replaces_them(store: PostgresStore, database: Dat
     assert database.value("SELECT count(*) FROM series") == 3
 
 
-def test_names_that_differ_only_in_what_is_cleaned_stay_two_series(
+def test_names_that_differ_only_in_refused_characters_stay_two_series(
     store: PostgresStore, database: Database
 ) -> None:
     build = stored_build(store)

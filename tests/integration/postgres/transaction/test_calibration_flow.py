@@ -141,7 +141,7 @@ def test_a_calibration_ends_for_a_check_and_leaves_no_evidence(site: Site) -> No
 
 def _cancel_at(launch: int) -> Callable[[int], None]:
     def before(number: int) -> None:
-        # What the watch of a real sandbox raises once the lease's renewal has heard of it.
+        # A real sandbox raises it once the renewal of the lease reports it.
         if number == launch:
             raise Cancelled("not wanted any more")
 

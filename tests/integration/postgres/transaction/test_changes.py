@@ -1,4 +1,4 @@
-"""Events, changes and runs as they are stored."""
+"""Changes and runs as rows, and when they are stored at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 DIGEST = b"d" * 32
 
 
-def test_a_newer_state_of_a_change_replaces_the_older(store: PostgresStore, database: Database) -> None:
+def test_a_patch_set_keeps_its_subject(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
         old = tx.upsert_change(change(patch_set=1, minutes=1))
         new = tx.upsert_change(change(patch_set=2, minutes=2, subject="Make it quicker"))

@@ -1,4 +1,4 @@
-"""What people said and decided, in a real database."""
+"""Comments and overrides as rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def said(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMessag
     return PostedMessage(message_id, 1, BOB, NOON + timedelta(minutes=minutes), text)
 
 
-def test_what_was_heard_is_pending_until_it_is_answered(store: PostgresStore, database: Database) -> None:
+def test_a_reply_is_stored_with_its_comment(store: PostgresStore, database: Database) -> None:
     with store.transaction() as tx:
         record = tx.upsert_change(change())
         (comment_id,) = tx.record_comments(record, [said("Patch Set 1:\n\nrecheck \x00 please")])
@@ -39,9 +39,9 @@ def test_what_was_heard_is_pending_until_it_is_answered(store: PostgresStore, da
     assert database.value("SELECT answer FROM heard") == "done so"
 
 
-class TestRulings:
+class TestOverrides:
     @pytest.mark.parametrize("statement", ["UPDATE ruling SET person = 'Eve'", "DELETE FROM ruling"])
-    def test_nothing_changes_or_removes_one(
+    def test_no_statement_changes_or_removes_an_entry(
         self, store: PostgresStore, database: Database, statement: str
     ) -> None:
         with store.transaction() as tx:

@@ -66,12 +66,12 @@ def calibrate(
 
 
 class TestEvidence:
-    def test_the_names_of_benchmarks_may_be_anything(self, store: PostgresStore, database: Database) -> None:
+    def test_the_name_of_a_benchmark_may_be_any_text(self, store: PostgresStore, database: Database) -> None:
         calibrate(store, database, "1", {key(NASTY): QUIET})
         with store.transaction() as tx:
             assert tx.evidence("perf-01", [key(NASTY)])[key(NASTY)].newest == (QUIET,)
 
-    def test_people_read_it_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
+    def test_it_is_read_by_machine_and_series(self, store: PostgresStore, database: Database) -> None:
         worklist(database)
         worklist(database, "perf-02")
         for sequence in "123":
@@ -89,7 +89,7 @@ class TestEvidence:
         assert alarming.why_not == Reason(ReasonKind.SUSPENDED, (3, 3))
         assert list(reading.voting_statuses(1, 2)) == [found[2]]
 
-    def test_the_newest_session_says_what_the_job_asks_for(
+    def test_the_newest_session_names_the_pairs_that_the_job_asks_for(
         self, store: PostgresStore, database: Database
     ) -> None:
         worklist(database)
@@ -112,7 +112,7 @@ class TestIdlePools:
             tx.finish_build(build, Outcome.PASSED, [])
         return build
 
-    def test_a_branch_that_was_checked_lately_may_be_measured(
+    def test_a_branch_that_was_checked_lately_may_be_calibrated(
         self, upkeep: PostgresUpkeep, checked: int
     ) -> None:
         (job,) = upkeep.idle_jobs(ASKED_WITHIN)
@@ -132,7 +132,7 @@ class TestIdlePools:
             "UPDATE build SET kind = 'ctest'",
         ],
     )
-    def test_not_while_there_is_work_no_machine_or_nobody_who_asks(
+    def test_no_job_is_idle_without_a_free_machine_or_a_recent_check(
         self, upkeep: PostgresUpkeep, database: Database, checked: int, change: str
     ) -> None:
         database.change(change)
@@ -181,7 +181,7 @@ class TestIdlePools:
         assert job.since == pytest.approx(50 * 60, abs=30)
 
 
-class TestMakingWay:
+class TestPreemption:
     @pytest.fixture
     def calibrating(self, store: PostgresStore, database: Database) -> int:
         """A calibration that the pool's only machine holds."""
@@ -191,7 +191,7 @@ class TestMakingWay:
             pass
         return build
 
-    def test_a_machine_that_fell_silent_takes_nothing(
+    def test_a_silent_machine_is_not_free(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database, calibrating: int
     ) -> None:
         queue(store, CHECK)
@@ -199,7 +199,7 @@ class TestMakingWay:
         database.change("UPDATE machine SET last_seen_at = now() - interval '1 h' WHERE name = 'perf-02'")
         assert upkeep.preempt_calibrations() == [calibrating]
 
-    def test_only_calibrations_make_way(
+    def test_only_calibrations_are_preempted(
         self, store: PostgresStore, upkeep: PostgresUpkeep, database: Database
     ) -> None:
         queue(store, CHECK, replace(CHECK, job="other"))
@@ -208,7 +208,7 @@ class TestMakingWay:
         assert upkeep.preempt_calibrations() == []
 
 
-def test_nobody_is_warned_of_a_calibration_that_waits(store: PostgresStore, database: Database) -> None:
+def test_a_calibration_that_waits_is_not_reported(store: PostgresStore, database: Database) -> None:
     worklist(database)
     with store.transaction() as tx:
         tx.upsert_change(change())
@@ -217,7 +217,7 @@ def test_nobody_is_warned_of_a_calibration_that_waits(store: PostgresStore, data
     assert (waiting.pool, waiting.waiting) == ("perf", 0)
 
 
-def test_the_code_before_it_still_works(database: Database) -> None:
+def test_the_previous_version_of_the_code_still_works(database: Database) -> None:
     """Parts that are not upgraded yet store runs without a pool."""
     database.change(
         """INSERT INTO run (kind, state, instance, project, branch, revision)

@@ -1,4 +1,4 @@
-"""What builds found on lines, and what was written there."""
+"""Findings and line comments that earlier versions stored."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def send(store: PostgresStore, key: str, *comments: InlineComment, change: Chang
     return review
 
 
-def test_a_row_that_is_no_finding_is_passed_over(store: PostgresStore, database: Database) -> None:
+def test_an_invalid_finding_is_ignored(store: PostgresStore, database: Database) -> None:
     [build] = queue(store)
     database.change("""UPDATE build SET findings = '[{"path": "/etc/passwd", "line": 1, "text": "x"}, 7]'""")
     with store.transaction() as tx:
         assert tx.lock_build(build).findings == ()
 
 
-def test_a_review_from_before_there_were_remarks_is_still_due(
+def test_a_review_without_line_comments_is_due(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     send(store, "1")

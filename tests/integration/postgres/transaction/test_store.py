@@ -63,7 +63,7 @@ def test_a_server_that_is_away_is_a_passing_fault() -> None:
         pass
 
 
-def test_transactions_in_each_others_way_are_a_passing_fault(store: PostgresStore) -> None:
+def test_a_deadlock_is_a_passing_fault(store: PostgresStore) -> None:
     one, two = queue(store, named("a"), named("b"))
     both_hold = threading.Barrier(2, timeout=20)
 
@@ -82,7 +82,7 @@ def test_transactions_in_each_others_way_are_a_passing_fault(store: PostgresStor
     assert ends == ["", "database: deadlock detected"]
 
 
-def test_a_broken_rule_of_the_schema_is_no_passing_fault(store: PostgresStore) -> None:
+def test_a_violated_constraint_is_no_passing_fault(store: PostgresStore) -> None:
     with store.transaction() as tx:
         run = start(tx, post_submit_run())
         tx.add_build(run, 0, named("a"))
@@ -104,7 +104,7 @@ def test_an_exclusive_section_is_for_one_process_and_never_waits(
         assert theirs
 
 
-def test_the_same_events_heard_twice_at_once_stand_in_nobodys_way(
+def test_the_same_events_received_twice_at_once_do_not_block_each_other(
     store: PostgresStore, database: Database
 ) -> None:
     bodies = [b'{"type": "patchset-created", "change": {"number": %d}}' % n for n in range(1, 41)]

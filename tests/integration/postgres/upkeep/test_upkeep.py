@@ -1,4 +1,4 @@
-"""What is found when nothing woke it, and the outbox."""
+"""The upkeep on rows that only SQL shows."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def review(number: int = 7, message: str = "Build Failed") -> QueuedReview:
     return QueuedReview(ChangeKey("review", number), "1" * 40, message, "/runs/1#v1", {"Verified": -1})
 
 
-def test_a_settled_review_is_kept_and_stays_settled(
-    store: PostgresStore, upkeep: PostgresUpkeep, database: Database
-) -> None:
+def test_a_settled_review_is_kept(store: PostgresStore, upkeep: PostgresUpkeep, database: Database) -> None:
     with store.transaction() as tx:
         tx.queue_review("1", review())
     outbox_id = upkeep.due_reviews()[0].outbox_id
@@ -54,7 +52,7 @@ def test_a_settled_review_is_kept_and_stays_settled(
     ]
 
 
-def test_a_build_whose_machine_is_alive_is_left_alone(
+def test_a_build_under_a_live_lease_is_left_alone(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     queue(store)
@@ -63,7 +61,7 @@ def test_a_build_whose_machine_is_alive_is_left_alone(
         build.record(PairRecord(0, b"raw"), [{"suite": "a", "side": "base", "facts": {}}])
 
 
-def test_a_build_that_is_given_up_is_named_until_it_is_finished(
+def test_a_build_that_is_given_up_loses_its_lease_when_it_is_finished(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     queue(store)
@@ -79,7 +77,7 @@ def test_a_build_that_is_given_up_is_named_until_it_is_finished(
     assert database.value("SELECT count(*) FROM lease") == 0
 
 
-def test_setbacks_wait_twice_as_long_each_time_and_end(upkeep: PostgresUpkeep, database: Database) -> None:
+def test_the_wait_after_a_failure_doubles(upkeep: PostgresUpkeep, database: Database) -> None:
     waits, deaths = [], []
     for attempt in range(1, 11):
         failure = upkeep.record_step_failure(Task.PLAN, 1, NASTY, max_attempts=8)
@@ -91,7 +89,7 @@ def test_setbacks_wait_twice_as_long_each_time_and_end(upkeep: PostgresUpkeep, d
     assert database.value("SELECT last_error FROM setback") == CLEANED
 
 
-def test_a_hindered_machine_does_not_keep_work_from_a_free_one(
+def test_a_hindered_machine_does_not_delay_a_free_one(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
     first, _ = queue(store, named("a"), named("b"))
@@ -110,7 +108,7 @@ def test_a_hindered_machine_does_not_keep_work_from_a_free_one(
         "state = 'running'",
     ],
 )
-def test_builds_that_cannot_be_claimed_wake_nobody(
+def test_a_pool_is_not_woken_for_a_build_that_cannot_be_claimed(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database, obstacle: str
 ) -> None:
     queue(store)
@@ -127,7 +125,7 @@ def test_partitions_of_the_coming_months_are_there(upkeep: PostgresUpkeep, datab
     assert database.value(partitions) == 4  # this month, two more, and the default
 
 
-def test_parts_leave_signs_of_life(upkeep: PostgresUpkeep, database: Database) -> None:
+def test_the_note_of_a_sign_of_life_is_cleaned(upkeep: PostgresUpkeep, database: Database) -> None:
     upkeep.beat("reconcile", "2026-11-21")
     upkeep.beat("reconcile", NASTY)
     assert database.rows("SELECT part, note FROM pulse") == [("reconcile", CLEANED)]

@@ -1,4 +1,4 @@
-"""Rounds that follow each other, in a real database."""
+"""Reruns as rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def builds(store: PostgresStore) -> list[int]:
-    """The builds of a round, as they are queued."""
+    """The builds of run 1."""
     return list(queue(store, named("a", sequence="trees a"), named("b", sequence="trees b")))
 
 
-def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
+def test_a_reused_build_is_marked_in_the_next_run(
     store: PostgresStore, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
@@ -41,7 +41,7 @@ def test_the_next_round_has_the_same_revision_and_takes_what_it_reuses(
     assert database.rows("SELECT build_id FROM run_build WHERE is_reused") == [(builds[1],)]
 
 
-def test_in_a_running_round_the_place_stays_and_what_stood_there_is_remembered(
+def test_a_replaced_build_is_remembered_with_its_position(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database, builds: list[int]
 ) -> None:
     with store.transaction() as tx:
