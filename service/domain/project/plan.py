@@ -1,4 +1,4 @@
-"""Which builds a revision needs."""
+"""The builds that a revision needs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedBuild:
-    """A job of the round; not to be run when no path that concerns it was touched."""
+    """A job of a run; ``is_needed`` is False if no file changed that matches its paths."""
 
     job: Job
     is_needed: bool
 
 
 def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) -> tuple[PlannedBuild, ...]:
-    """One build per job, in the order of the file. ``changed_paths`` of None: all, for a root commit."""
+    """Plan one build per job, in the order of the file. For a root commit, ``changed_paths`` is None."""
     return tuple(PlannedBuild(job, is_needed=concerns(job, changed_paths)) for job in project_file.jobs)
 
 
 def concerns(job: Job, changed_paths: Sequence[str] | None) -> bool:
-    """Whether a change of these paths concerns the job; patterns are written as in ``.gitignore``."""
+    """Whether a changed path matches the job's patterns, which are written as in ``.gitignore``."""
     if not job.paths or changed_paths is None:
         return True
     spec = pathspec.PathSpec.from_lines("gitignore", job.paths)

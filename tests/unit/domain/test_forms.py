@@ -22,12 +22,12 @@ def test_durations(value: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "%", "1", "1%%", "1e3%", "-1%", None, [], {}, "1" * 5000 + "%"])
-def test_what_is_no_share_is_refused(value: object) -> None:
+def test_other_values_are_refused_as_shares(value: object) -> None:
     with pytest.raises(ValueError, match="is not a share; allowed are"):
         share_from(value)
 
 
 @pytest.mark.parametrize("value", ["", "s", "1", "1d", "1 0s", "1e3s", "-1s", None, [], -1, 1e7])
-def test_what_is_no_duration_is_refused(value: object) -> None:
+def test_other_values_are_refused_as_durations(value: object) -> None:
     with pytest.raises(ValueError, match="is not a duration; allowed are"):
         duration_from(value)

@@ -1,4 +1,4 @@
-"""What a project file may say of jobs that another CI runs."""
+"""Jobs of kind external in the project file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refusal(line: str) -> str:
     return str(caught.value)
 
 
-def test_all_that_may_be_said() -> None:
+def test_every_key_is_read() -> None:
     more = "    voting: false\n    paths: [src/]\n    policy: {on_nothing_to_build: none}"
     job = parse_project_file(JOB + more).job("linux")
 
@@ -28,7 +28,7 @@ def test_all_that_may_be_said() -> None:
     assert parse_job("linux", job.source) == job
 
 
-def test_nothing_more_need_be_said_than_what_it_is() -> None:
+def test_the_kind_is_the_only_required_key() -> None:
     job = parse_project_file(JOB).job("linux")
 
     assert (job.voting, job.paths, job.policy) == (True, (), Policy())

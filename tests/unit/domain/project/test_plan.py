@@ -34,11 +34,11 @@ def test_builds_are_planned_in_the_order_of_the_file() -> None:
         (("a b/",), "a b/x", True),
     ],
 )
-def test_patterns_are_gits(patterns: tuple[str, ...], path: str, is_concerned: bool) -> None:  # noqa: FBT001
+def test_patterns_match_as_in_gitignore(patterns: tuple[str, ...], path: str, is_concerned: bool) -> None:  # noqa: FBT001
     assert concerns(job("perf", *patterns), [path]) is is_concerned
 
 
-def test_a_change_of_nothing_concerns_only_jobs_that_name_no_paths() -> None:
+def test_an_empty_change_concerns_only_jobs_without_paths() -> None:
     assert concerns(job(), [])
     assert not concerns(job("perf", "**"), [])
 
@@ -47,7 +47,7 @@ def test_a_root_commit_concerns_every_job() -> None:
     assert concerns(job("perf", "docs/"), None)
 
 
-def test_what_another_ci_runs_is_planned_as_well() -> None:
+def test_external_jobs_are_planned_too() -> None:
     elsewhere = Job("linux", JobKind("external"), ExternalConfiguration(), paths=("src/",))
     planned = plan_builds(ProjectFile(jobs=(job(), elsewhere)), ["docs/x"])
 

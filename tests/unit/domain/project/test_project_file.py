@@ -90,7 +90,7 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-class TestWhatIsRead:
+class TestReading:
     def test_every_key(self) -> None:
         found = parse_project_file(WHOLE)
         job = found.job("kv-engine-cv-perf")
@@ -128,7 +128,7 @@ class TestWhatIsRead:
             on_nothing_to_build=VoteWhen.NONE,
         )
 
-    def test_what_is_left_out_has_its_default(self) -> None:
+    def test_missing_keys_have_defaults(self) -> None:
         job = parse_project_file(job_with(SUITES.strip())).job("perf")
 
         assert (job.policy, job.benchmark.build) == (Policy(), BuildCommands())
@@ -153,7 +153,7 @@ class TestWhatIsRead:
         assert parse_project_file(job_with(*lines, SUITES.strip())).jobs[0].benchmark.instructions is expected
 
     @pytest.mark.parametrize("off", ["off", "no", "false", "'off'", "0"])
-    def test_probation_is_turned_off_in_any_of_yamls_ways(self, off: str) -> None:
+    def test_probation_is_turned_off_by_every_spelling_of_off(self, off: str) -> None:
         assert parse_project_file(policy_with(f"probation: {off}")).jobs[0].policy.probation == 0
 
     @pytest.mark.parametrize(
@@ -163,13 +163,13 @@ class TestWhatIsRead:
         assert Policy().layout is Layout.CONFIRM
         assert parse_project_file(policy_with(f"layout: {given}")).jobs[0].policy.layout is expected
 
-    def test_an_empty_value_is_as_good_as_none(self) -> None:
+    def test_an_empty_value_counts_as_missing(self) -> None:
         assert parse_project_file(policy_with("floor: ")).jobs[0].policy.floor == Policy().floor
 
 
 class TestStoredConfiguration:
     @pytest.mark.parametrize("name", ["kv-engine-cv-perf", "clang_format"])
-    def test_a_job_is_read_again_from_its_source_after_a_trip_through_json(self, name: str) -> None:
+    def test_a_job_is_read_again_from_its_stored_source(self, name: str) -> None:
         job = parse_project_file(WHOLE).job(name)
         stored: dict[str, Any] = json.loads(json.dumps(job.source))
         again = parse_job(name, stored)
@@ -190,12 +190,12 @@ class TestStoredConfiguration:
         assert one.config_hash != other.config_hash
         assert one.build_hash == other.build_hash
 
-    def test_jobs_of_equal_configuration_are_told_apart_by_name(self) -> None:
+    def test_jobs_of_equal_configuration_differ_by_name(self) -> None:
         job = parse_project_file(WHOLE).jobs[0]
 
         assert parse_job("another", job.source).config_hash != job.config_hash
 
-    def test_a_stored_job_that_is_damaged_says_whose_it_is(self) -> None:
+    def test_an_error_in_a_stored_job_names_the_job(self) -> None:
         with pytest.raises(BadProjectFile, match="job perf: pool: a text is needed, found 3"):
             parse_job("perf", {"kind": "benchmark", "pool": 3})
 
@@ -291,7 +291,7 @@ class TestRefusals:
             ("kind: a/b", "4: jobs.perf.kind: 'a/b' is not allowed; allowed are letters, digits and"),
         ],
     )
-    def test_a_kind_that_is_no_name(self, lines: str, message: str) -> None:
+    def test_a_kind_that_is_not_a_name(self, lines: str, message: str) -> None:
         assert refusal(JOB.format(f"    {lines}")).startswith(f"benchgate.yaml:{message}")
 
     @pytest.mark.parametrize(
@@ -352,17 +352,17 @@ class TestRefusals:
         text = job_with(f"instructions: {given}", SUITES.strip())
         assert refusal(text).startswith(f"benchgate.yaml:5: jobs.perf{message}")
 
-    def test_a_file_that_nobody_wrote_by_hand(self) -> None:
+    def test_a_file_that_is_too_large(self) -> None:
         assert refusal("#" * (MAX_BYTES + 1)) == "benchgate.yaml: larger than 256 KiB"
 
-    def test_a_job_that_is_not_there_is_told_with_those_that_are(self) -> None:
+    def test_the_error_for_a_missing_job_lists_the_existing_ones(self) -> None:
         with pytest.raises(BadProjectFile, match="there is no job 'x'; there are: kv-engine-cv-perf, clang_"):
             parse_project_file(WHOLE).job("x")
         with pytest.raises(BadProjectFile, match="there is no job 'x'; there are: none"):
             ProjectFile(()).job("x")
 
 
-def test_the_defaults_can_be_kept_together() -> None:
+def test_the_default_policy_is_consistent() -> None:
     policy = Policy()
 
     assert 0 < policy.floor < policy.vote_at <= policy.same_within

@@ -17,7 +17,7 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-def test_every_value_knows_its_line_and_key() -> None:
+def test_every_value_has_a_line_and_a_key() -> None:
     value, places = read_yaml("a:\n  b:\n    - 1\n    - c: x\n", "f")
 
     assert value == {"a": {"b": [1, {"c": "x"}]}}
@@ -55,7 +55,7 @@ def test_every_value_knows_its_line_and_key() -> None:
         ("a: &x [*x]", "f:1: too large or nested too deep once its aliases are unfolded"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(text: str, message: str) -> None:
+def test_an_error_names_its_line(text: str, message: str) -> None:
     assert refusal(text).startswith(message)
 
 
@@ -69,20 +69,20 @@ def test_what_is_wrong_is_told_with_its_line(text: str, message: str) -> None:
     ],
     ids=["laughs", "many aliases", "deep", "deep and closed"],
 )
-def test_a_file_that_explodes_is_refused_in_time(text: str) -> None:
+def test_a_file_that_unfolds_without_end_is_refused_in_time(text: str) -> None:
     start = process_time()
 
     assert "too deep" in refusal(text) or "nested deeper than 32 levels" in refusal(text)
     assert process_time() - start < 10
 
 
-def test_an_alias_used_twice_is_read_twice() -> None:
+def test_an_alias_is_unfolded_each_time() -> None:
     value, _ = read_yaml("a: &a {b: 1}\nc: *a\n", "f")
 
     assert value == {"a": {"b": 1}, "c": {"b": 1}}
 
 
-def test_dates_and_binary_are_texts_here() -> None:
+def test_dates_and_binary_values_are_texts() -> None:
     assert read_yaml("a: 2020-01-02\nb: !!binary aGk=", "f")[0] == {"a": "2020-01-02", "b": "aGk="}
 
 
