@@ -32,7 +32,9 @@ def test_a_click_in_the_list_opens_the_reasons_of_a_vote(page: Page) -> None:
     row = page.locator("tr", has_text="MB-61234")
     expect(row).to_contain_text("−1")
     row.get_by_role("link").click()
-    expect(page.locator(".sentence")).to_contain_text("2 of 21 slower; worst PureFollyExecutorBench")
+    expect(page.locator(".sentence")).to_contain_text(
+        "2 of 21 results are slower; worst: PureFollyExecutorBench"
+    )
 
 
 def test_only_significant_rows_are_shown_until_one_click_shows_all(page: Page) -> None:
@@ -194,7 +196,7 @@ def test_a_click_on_a_point_leads_to_its_change(page: Page) -> None:
     expect(page.locator(".hoverlayer")).to_contain_text("MB-60024")
     page.mouse.click(x, y)
     page.wait_for_url(f"**/changes/{REGRESSION}")
-    expect(page.locator(".sentence")).to_contain_text("2 of 21 slower")
+    expect(page.locator(".sentence")).to_contain_text("2 of 21 results are slower")
 
 
 def test_a_zoom_is_part_of_the_address_and_comes_back_with_it(page: Page) -> None:

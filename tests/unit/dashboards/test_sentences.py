@@ -17,20 +17,20 @@ RUN = FOUND.runs[0]
 
 
 def test_a_finished_run_begins_with_the_first_cause_of_its_worst_build() -> None:
-    good = build_view(1, 1, causes=("20 of 20 the same within 3%",))
-    bad = build_view(2, 2, result=Result.FAILURE, causes=("1 of 20 slower", "more"))
-    assert worst_cause([good, bad]) == "1 of 20 slower"
-    assert verdict_sentence(RUN, [good, bad], FOUND.decisions[0]) == "1 of 20 slower"
+    good = build_view(1, 1, causes=("20 of 20 results are the same within 3 %",))
+    bad = build_view(2, 2, result=Result.FAILURE, causes=("1 of 20 results is slower", "more"))
+    assert worst_cause([good, bad]) == "1 of 20 results is slower"
+    assert verdict_sentence(RUN, [good, bad], FOUND.decisions[0]) == "1 of 20 results is slower"
 
 
 def test_a_waived_failure_comes_after_failures_that_count() -> None:
-    good = build_view(1, 1, causes=("1 of 20 faster",))
+    good = build_view(1, 1, causes=("1 of 20 results is faster",))
     waived_by = build_view(
-        2, 2, result=Result.FAILURE, causes=("1 of 20 slower",), waived_by="overridden by Bob"
+        2, 2, result=Result.FAILURE, causes=("1 of 20 results is slower",), waived_by="overridden by Bob"
     )
-    unstable = build_view(3, 3, result=Result.UNSTABLE, causes=("20 of 20 undecided",))
+    unstable = build_view(3, 3, result=Result.UNSTABLE, causes=("20 of 20 results are undecided",))
     assert worst_cause([good, waived_by]) == "overridden by Bob"
-    assert worst_cause([good, waived_by, unstable]) == "20 of 20 undecided"
+    assert worst_cause([good, waived_by, unstable]) == "20 of 20 results are undecided"
 
 
 @pytest.mark.parametrize("kind", OverrideKind)

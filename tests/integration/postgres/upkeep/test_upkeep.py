@@ -72,7 +72,7 @@ def test_a_build_that_is_given_up_loses_its_lease_when_it_is_finished(
         assert upkeep.requeue_lost_builds(2) == [build]
     with store.transaction() as tx:
         assert tx.lock_build(build).state is BuildState.RUNNING
-        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["its machine fell silent twice"])
+        tx.finish_build(build, Outcome.INFRASTRUCTURE, ["the machine stopped responding 2 times"])
     assert upkeep.requeue_lost_builds(2) == []
     assert database.value("SELECT count(*) FROM lease") == 0
 
