@@ -1,1 +1,1 @@
-"""Calibration: when to measure a program against itself, and what the results permit."""
+"""Calibration: comparisons of a program with itself, their schedule and their meaning for votes."""

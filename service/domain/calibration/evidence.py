@@ -25,7 +25,7 @@ NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided
 BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found
 BEYOND_LIMIT: Final = 0.10  # share of pairs that may lie there; the trimming takes up to 20 % a side
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
-_ERROR: Final = 1e-4  # what one look at one of some ten benchmarks may spend at the default policy
+_ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
 _MANY: Final = 1000  # pairs; more than any policy may ask for
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -71,7 +71,7 @@ class VotingStatus:
 
     ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
     further off than 3 %; both None without pairs. ``pairs_needed`` is about how many pairs a change of
-    3 % takes, None where no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
+    3 % takes, None if no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
     of the share of false alarms. ``why_not`` is None if the series may vote.
     """
 

@@ -40,7 +40,7 @@ def sessions_of(
 ) -> dict[ComparedRow, Session]:
     """The session of each row of these suites; rows too short for a verdict are none.
 
-    ``rows`` are what :func:`rule_verdicts` gave for the same launches.
+    ``rows`` are the result of :func:`rule_verdicts` for the same launches.
     """
     values = _values(each for each in launches if each.suite in suites)
     found: dict[ComparedRow, Session] = {}
@@ -64,7 +64,7 @@ def _values(launches: Iterable[Launch]) -> Values:
 
 
 def _log_ratio(pair: Mapping[Side, float]) -> tuple[float, ...]:
-    """The pair's log ratio; none where a side is missing or zero has no ratio."""
+    """The pair's log ratio; none if a side is missing, or is zero."""
     base, patch = pair.get(Side.BASE), pair.get(Side.PATCH)
     if base is None or patch is None:
         return ()

@@ -1,4 +1,4 @@
-"""Which times a benchmark is judged by: its own clock, and real time where CPU time cannot see all of it."""
+"""Times by which a benchmark is judged: its own clock, and real time if CPU time does not count all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 
 
 def may_join(benchmark: str) -> bool:
-    """Whether real time may be judged beside the benchmark's own clock: where that is CPU time."""
+    """Whether real time may be judged beside the benchmark's own clock: if that is CPU time."""
     return own_clock(benchmark) == "cpu_time"
 
 
@@ -29,7 +29,7 @@ def real_per_cpu(
 ) -> float:
     """Real seconds of a benchmark's threads for each second of CPU time that its clock counted.
 
-    1.0 where each thread computes all the time. Google Benchmark sums both times over the threads and
+    1.0 if each thread computes all the time. Google Benchmark sums both times over the threads and
     divides them by the iterations of all threads. Before version 1.9.0 it then divides real time by the
     number of threads, and with ``MeasureProcessCPUTime()`` CPU time too; since 1.9.0 neither, so that
     such a benchmark counts the CPU time of the whole process once for each thread.
@@ -52,7 +52,7 @@ def is_process_clock(benchmark: str) -> bool:
 
 
 def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[float]) -> Reason | None:
-    """Name what CPU time does not count of the benchmark; None if it counts enough.
+    """The reason why real time joins, which names what CPU time does not count; None if it does not join.
 
     Args:
         benchmark: whose CPU time is its clock.

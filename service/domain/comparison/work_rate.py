@@ -1,4 +1,4 @@
-"""Which of a benchmark's times and rates ask the same question, and how they answer when the work changed."""
+"""Times and rates of a benchmark that test the same hypothesis, and the change of its work per iteration."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from service.domain.inference.verdict import ComparedRow, Comparison
 
-RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported says what work is
+RATES: Final = ("items_per_second", "bytes_per_second")  # the first that is reported defines the work
 _TIMES: Final = frozenset({"cpu_time", "real_time"})
-_SAME_WORK: Final = 0.001  # far below any floor, far above what rounding does to a product
+_SAME_WORK: Final = 0.001  # far below any floor, far above the rounding of a product
 _SURELY_SAME: Final = _SAME_WORK / 2  # without logarithms, which are slower
 
 
@@ -48,8 +48,8 @@ class WorkChange:
 def value_per_unit(rate: str, benchmark: str, metric: str, values: Mapping[str, float]) -> float | None:
     """The value of a metric, a time for one unit of the work that ``rate`` counts.
 
-    Judging the benchmark's own clock like this is judging the rate. None where the launch does not say; all
-    metrics are as they are where ``rate`` is empty.
+    Judging the benchmark's own clock like this is judging the rate. None if the launch does not report it;
+    if ``rate`` is empty, all metrics stay as they are.
     """
     value = values.get(metric)
     if value is None or not rate or metric not in _TIMES:
@@ -65,7 +65,7 @@ def work_change(
     pairs: Iterable[tuple[Mapping[str, float], Mapping[str, float]]],
     rates: Sequence[str] = RATES,
 ) -> WorkChange | None:
-    """How the work of an iteration changed; None where it did not, or no rate tells it.
+    """The change of the work of an iteration; None if it did not change, or no rate shows it.
 
     Work per iteration is rate times own clock, whatever the library's version divides both by.
 
@@ -100,7 +100,7 @@ def _log_product(values: Mapping[str, float], keys: Iterable[str]) -> float:
 
 
 def derive_from(canonical: Comparison, row: ComparedRow, values: Sequence[tuple[float, float]]) -> Comparison:
-    """The row of a metric that shares the leader's verdict: a rate's ratio is the reciprocal of its time's.
+    """Derive a rate's row from the time row that tests the same hypothesis: its ratio is the reciprocal.
 
     ``values`` are its own, of the pairs behind the verdict: only their medians are shown.
     """

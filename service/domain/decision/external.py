@@ -1,4 +1,4 @@
-"""What another CI may tell of its builds, and what its result words mean here."""
+"""Builds of another CI: what it may report, and the meaning of its result words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What another CI works for: a revision of a change, under review or merged."""
+    """The target of another CI's builds: a revision of a change, under review or merged."""
 
     change: ChangeKey
     revision: str
@@ -49,7 +49,7 @@ class ExternalBuild:
     """A build as another CI names it: the job as in the project file, its number there and its page.
 
     Raises:
-        BadInput: number or page cannot be.
+        BadInput: the number or the page is not valid.
     """
 
     job: str
@@ -68,14 +68,14 @@ class ExternalBuild:
 
 
 def outcome_of(result: str) -> Outcome:
-    """What a result in the words of Jenkins comes to; BadInput for any other word."""
+    """Translate a result in the words of Jenkins; BadInput for any other word."""
     if result not in _OUTCOMES:
         raise BadInput(f"{plain(result)!r} is not known; allowed are {', '.join(_OUTCOMES)}", "result")
     return _OUTCOMES[result]
 
 
-def causes_of(told: Sequence[str]) -> tuple[str, ...]:
-    """Causes as harmless lines of at most :data:`MAX_CAUSE` characters, at most :data:`MAX_CAUSES`."""
-    lines = [line for cause in told[:MAX_CAUSES] if (line := padded(cause, MAX_CAUSE))]
-    missing = len(told) - MAX_CAUSES
+def causes_of(reported: Sequence[str]) -> tuple[str, ...]:
+    """Return causes as harmless lines of at most :data:`MAX_CAUSE` characters, at most :data:`MAX_CAUSES`."""
+    lines = [line for cause in reported[:MAX_CAUSES] if (line := padded(cause, MAX_CAUSE))]
+    missing = len(reported) - MAX_CAUSES
     return (*lines, f"… and {missing} more") if missing > 0 else tuple(lines)

@@ -11,7 +11,7 @@ from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.judgement import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import least_budget, with_what_it_takes
+from service.domain.inference.verdict import least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.measured_pairs import read_pairs
 from service.domain.project.benchmark import Instructions
@@ -80,7 +80,7 @@ def judge_measured(
 
     Args:
         job: with the build's part of the patch set's false alarms.
-        listing: what was to be measured, as it was fixed before the first launch.
+        listing: the benchmarks to measure, as fixed before the first launch.
         records: of every pair.
         withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
@@ -104,11 +104,11 @@ def judge_measured(
 def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
     """The rows; those that more pairs would decide with the time these take, by the last pair of each."""
     seconds = _seconds_of_a_pair(launches)
-    return tuple(with_what_it_takes(row, seconds.get((row.row.suite, row.row.benchmark))) for row in rows)
+    return tuple(with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark))) for row in rows)
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
-    """By suite and benchmark, what its part of the last pair took."""
+    """By suite and benchmark, the seconds of its part of the last pair."""
     found: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
         for name in launch.values:

@@ -1,4 +1,4 @@
-"""The states of builds and runs, and which steps lead from one to the next."""
+"""The states of builds and runs, and the events that lead from one to the next."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_ATTEMPTS: Final = 3  # a machine may die once by accident, and once more; then the build is at fault
+MAX_ATTEMPTS: Final = 3  # a machine may crash once by accident, and once more; then the build is at fault
 
 
 class BuildState(StrEnum):
-    """Where a build stands. Only a machine moves queued → running → executed; control does the rest.
+    """The states of a build. Only a machine moves queued → running → executed; control does the rest.
 
-    A build of another CI is running from the beginning, until that CI tells its result.
+    A build of another CI is running from the beginning, until that CI reports its result.
     """
 
     QUEUED = "queued"
@@ -25,7 +25,7 @@ class BuildState(StrEnum):
 
 
 class RunState(StrEnum):
-    """Where a run stands."""
+    """The states of a run."""
 
     PLANNING = "planning"  # known, its builds are not
     RUNNING = "running"
@@ -38,7 +38,7 @@ UNFINISHED: Final = (RunState.PLANNING, RunState.RUNNING)
 
 
 class BuildEvent(StrEnum):
-    """What moves a build."""
+    """The events that move a build."""
 
     CLAIMED = "claimed"
     RELEASED = "released"  # handed back unharmed, by a worker that was asked to stop
@@ -65,7 +65,7 @@ TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = Mapping
 
 
 def state_after(state: BuildState, event: BuildEvent) -> BuildState:
-    """The state an event leads to; ValueError where the event has no place there."""
+    """The state to which an event leads; ValueError if the state has no such event."""
     try:
         return TRANSITIONS[state, event]
     except KeyError:
@@ -73,5 +73,5 @@ def state_after(state: BuildState, event: BuildEvent) -> BuildState:
 
 
 def after_lost_lease(attempt: int, max_attempts: int = MAX_ATTEMPTS) -> BuildEvent:
-    """What a build whose machine fell silent in its ``attempt``-th attempt (from 1) becomes."""
+    """The event of a build whose machine stopped responding in its ``attempt``-th attempt (from 1)."""
     return BuildEvent.GIVEN_UP if attempt >= max_attempts else BuildEvent.LEASE_EXPIRED

@@ -17,7 +17,7 @@ TRIM: Final = 0.2  # Wilcox's recommended share of each tail: robust, and little
 MIN_PAIRS: Final = 5  # in one of 16 sequences of five the same side is first throughout
 _TRIMMED_FROM: Final = 8  # pairs; of fewer, trimming leaves no degrees of freedom to speak of
 _MAD_TO_SIGMA: Final = 1.4826  # of the normal distribution
-_ROUNDING: Final = 1e-12  # of logarithms: what lies on a margin is not beyond it
+_ROUNDING: Final = 1e-12  # of logarithms: a value on a margin is not beyond it
 _LARGEST_LOG: Final = 700.0  # e⁷⁰⁰ is still a float
 
 
@@ -36,7 +36,7 @@ class Estimate:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs behind it."""
+        """The number of pairs."""
         return len(self.logs)
 
     @property
@@ -46,13 +46,13 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """By how much single pairs scatter, see :func:`spread_of`."""
+        """The scatter of single pairs, see :func:`spread_of`."""
         return spread_of(self.logs)
 
     def bounds(self, one_sided: float, least_error: float = 0.0) -> tuple[float, float]:
         """The log ratio's bounds, each exceeded with probability ``one_sided`` when t's model holds.
 
-        ``least_error`` is what the standard error is taken for where it is smaller.
+        ``least_error`` replaces the standard error if that is smaller.
         """
         error = max(self.error, least_error)
         if error == 0:
@@ -61,15 +61,15 @@ class Estimate:
         return self.centre - reach, self.centre + reach
 
     def reach_of(self, pairs: int, one_sided: float) -> float:
-        """About how far :meth:`bounds` would lie from the centre with so many pairs that scatter alike."""
+        """About the distance of :meth:`bounds` from the centre with so many pairs that scatter alike."""
         degrees = pairs - 2 * _cut(pairs) - 1
         return -_t(degrees, one_sided) * self.error * math.sqrt(self.pairs / pairs)
 
     def is_above(self, margin: float, error: float) -> bool:
         """Whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
 
-        The chance is exact for whatever noise, as long as which side is launched first is a fair coin: the
-        signed ranks of what lies beyond the margin decide, see :mod:`service.domain.inference.signed_ranks`.
+        The chance is exact for any noise, as long as the launch order within each pair is random: the signed
+        ranks of the distances from the margin decide, see :mod:`service.domain.inference.signed_ranks`.
         """
         beyond = margin + _ROUNDING
         return self.centre > beyond and capped_rank_tail([x - beyond for x in self.logs]) <= error
@@ -82,19 +82,19 @@ class Estimate:
     def interval(self, one_sided: float) -> tuple[float, float]:
         """The log ratios that the pairs do not rule out, each end wrong with that probability at most.
 
-        By the signed ranks where there are pairs enough, so that it never contradicts :meth:`is_above`;
-        else by t's model.
+        By the signed ranks if there are enough pairs, so that it never contradicts :meth:`is_above`; else by
+        t's model.
         """
         return rank_interval(self.logs, one_sided) or self.bounds(one_sided)
 
 
 def ratio_of(log: float) -> float:
-    """The ratio whose logarithm this is, kept finite and above zero."""
+    """Turn a log ratio into a ratio, kept finite and above zero."""
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 
 def spread_of(logs: Sequence[float]) -> float:
-    """1.4826 times the median distance from the median: the standard deviation, where they are normal."""
+    """1.4826 times the median distance from the median: the standard deviation of normal values."""
     middle = median(logs)
     return _MAD_TO_SIGMA * median(abs(log - middle) for log in logs)
 
@@ -112,7 +112,7 @@ def estimate(base: Sequence[float], patch: Sequence[float]) -> Estimate:
         ValueError: fewer than two pairs, unequal lengths, or a value that is not positive and finite.
     """
     if len(base) != len(patch) or len(base) < 2:  # noqa: PLR2004 - a spread needs two
-        raise ValueError(f"at least two complete pairs are needed, found {len(base)} and {len(patch)}")
+        raise ValueError(f"at least two complete pairs are needed, not {len(base)} and {len(patch)}")
     if not all(0 < value < math.inf for side in (base, patch) for value in side):
         raise ValueError("only positive, finite values can be compared as a ratio")
     return estimate_of([math.log(p) - math.log(b) for b, p in zip(base, patch, strict=True)])
@@ -132,7 +132,7 @@ def estimate_of(log_ratios: Sequence[float]) -> Estimate:
 
 
 def _cut(pairs: int) -> int:
-    """How many values are trimmed at either end."""
+    """The number of values that are trimmed at each end."""
     return int(TRIM * pairs) if pairs >= _TRIMMED_FROM else 0
 
 

@@ -1,4 +1,4 @@
-"""Counters that repeat exactly: what their first pairs decide, without any spread to estimate."""
+"""Counters that repeat exactly: their first pairs decide, without any spread to estimate."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
     from service.domain.inference.policy import Policy
 
-EXACT_SHARE: Final = 0.05  # of a row's error, spent beside what its looks spend: a counter counts 1.05 times
-_REPEATED: Final = 2  # pairs: one launch shows what it does, not that the next will do it too
+EXACT_SHARE: Final = 0.05  # of a row's error, on top of that of its looks: a counter counts 1.05 times
+_REPEATED: Final = 2  # pairs: one launch does not show that the next gives the same
 
 
 def exact_looks(policy: Policy, family: float) -> tuple[int, ...]:
-    """The numbers of pairs after which a counter is looked at as an exact one; fixed before the first launch.
+    """The numbers of pairs after which a counter is checked for exact repetition.
 
-    The first can only find it the same; the last is the first that can tell a difference.
+    They are fixed before the first launch. The first can only find it the same; the last is the first that
+    can prove a difference.
     """
     independent = math.ceil(math.log(2 / _error(policy, family), 4))
     by_order = least_pairs(_error(policy, 1))
@@ -35,7 +36,7 @@ def compare_exactly(
     policy: Policy,
     family: float,
 ) -> Comparison | None:
-    """The verdict on a counter that was constant on each side so far; None where it is not decided so.
+    """Judge a counter that was constant on each side so far; None if that does not decide it.
 
     Equal values, or values within the floor, are the same. A larger difference counts once chance cannot
     explain it: launches of one program that are independent of each other, whatever their distribution,
@@ -44,9 +45,9 @@ def compare_exactly(
         Σ (pₐ·p_b)ⁿ ≤ max(pₐ·p_b)ⁿ⁻¹ · Σ pₐ·p_b ≤ (1/4)ⁿ⁻¹ / 2 = 2 · 4⁻ⁿ        (a < b)
 
     which must be at most ``EXACT_SHARE`` of the row's error. A counter that takes either of two values at
-    random is thus not taken for a change. One that follows from which side is launched first, such as what
-    creates a file, is worse on one side n times with 2⁻ⁿ; all such counters follow the same coins, so that
-    this must be at most ``EXACT_SHARE`` of the whole family's error.
+    random is thus not taken for a change. A counter that follows from which side is launched first, such as
+    one of created files, is worse on one side n times with 2⁻ⁿ. All such counters follow the same random
+    order, so this must be at most ``EXACT_SHARE`` of the whole family's error.
 
     Args:
         row: of a metric that is no speed.

@@ -1,7 +1,7 @@
-"""After how many pairs a benchmark is looked at, and what part of its error each look may spend.
+"""Interim looks: the numbers of pairs after which a benchmark is judged, and the error that each may spend.
 
-The looks go on without end and are the same for everybody: who measures on, or has only the first pairs of a
-longer sequence, sees the same looks with the same errors.
+The looks go on without end and are always the same: a longer sequence has the same looks with the same errors
+at its first pairs as a shorter one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look: how many pairs there are then, and the parts of both errors that it may spend.
+    """One look: its number of pairs, and the parts of both errors that it may spend.
 
     ``same`` is the part of the chance to call a changed benchmark the same, ``difference`` that of the chance
     to call an unchanged one slower or faster. Over all looks either sums to 1 at most.
@@ -31,8 +31,8 @@ class Look:
 
 
 # Most benchmarks did not change: they should end early, so "same" spends early, but not before five pairs:
-# with fewer the same side is too often first in all of them, and what being first costs hides a change. A
-# difference needs a dozen pairs and more before signs alone can prove it; what is hard to see needs them all.
+# with fewer, the same side is too often first in all of them, and the cost of being first hides a change. A
+# difference needs a dozen pairs or more before signs alone can prove it; a small one needs them all.
 _FIRST: Final = (
     Look(5, 0.30, 0.0),
     Look(6, 0.15, 0.0),
@@ -67,25 +67,25 @@ def look_from(pairs: int) -> int:
 
 
 def with_shares(schedule: Sequence[int]) -> tuple[Look, ...]:
-    """The looks at these numbers of pairs; a single one, at data that is complete, may spend all."""
+    """The looks at these numbers of pairs; a single one, of complete data, may spend all."""
     if len(schedule) == 1:
         return (Look(schedule[0], 1.0, 1.0),)
     return tuple(look for look in _up_to(max(schedule)) if look.pairs in schedule)
 
 
 def difference_errors(schedule: Sequence[Look], error: float) -> dict[int, float]:
-    """By number of pairs, what a look may spend of that error on a difference.
+    """Map the number of pairs of each look to the part of the error that it may spend on a difference.
 
     A look at which signs cannot prove anything yet leaves its part to the next one.
     """
-    found: dict[int, float] = {}
+    by_pairs: dict[int, float] = {}
     saved = 0.0
     for look in schedule:
         saved += look.difference * error
         if look.difference and look.pairs >= least_pairs(saved):
-            found[look.pairs] = saved
+            by_pairs[look.pairs] = saved
             saved = 0.0
-    return found
+    return by_pairs
 
 
 def _up_to(max_pairs: int) -> tuple[Look, ...]:

@@ -1,4 +1,4 @@
-"""What is measured of a benchmark: unit, better direction, and which metric is a benchmark's own clock."""
+"""Metrics of a benchmark: unit, better direction, and its own clock."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Metric:
     better: Better
 
     def best(self, values: Iterable[float]) -> float:
-        """The one robust value of a launch's repetitions: disturbance only ever adds time or takes rate."""
+        """The most robust of a launch's repetitions: disturbance only adds time or lowers a rate."""
         return min(values) if self.better is Better.LOWER else max(values)
 
     @property
     def is_speed(self) -> bool:
-        """Whether it says how fast something is, so that "slower" fits; of bytes or counts it does not."""
+        """Whether it is a time or a rate, so that "slower" fits; for bytes or counts it does not."""
         return self.name in _LABELS
 
     @property
     def label(self) -> str:
-        """How messages and pages call it."""
+        """The name in messages and on pages."""
         return _LABELS.get(self.name, self.name)
 
 
@@ -50,7 +50,7 @@ _KNOWN = {
     "total_allocated_bytes": ("B", Better.LOWER),
     "net_heap_growth": ("B", Better.LOWER),
 }
-_LABELS = {  # of all that tells a speed
+_LABELS = {  # of all metrics of speed
     "real_time": "real time",
     "cpu_time": "CPU time",
     "items_per_second": "items/s",
@@ -67,7 +67,7 @@ def metric_named(name: str, higher_is_better: Sequence[str] = ()) -> Metric:
 
 
 def own_clock(benchmark: str) -> str:
-    """The time a benchmark asks to be judged by: ``real_time`` where its name says so, else ``cpu_time``.
+    """The time by which a benchmark is judged: ``real_time`` if its name says so, else ``cpu_time``.
 
     Google Benchmark appends ``/real_time`` for ``UseRealTime()`` and ``/manual_time`` for
     ``UseManualTime()``; a benchmark without either reports rates per CPU second.

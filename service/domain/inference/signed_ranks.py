@@ -1,12 +1,12 @@
-"""The test a −1 rests on: how probable it is that signs which are fair coins point one way like this.
+"""The randomisation test behind a −1: the probability that random signs point one way as clearly as these.
 
-Which side of a pair is launched first is a coin that nobody knows beforehand. If patch and base do not
-differ, the sign of a pair's log ratio is therefore a fair coin too, whatever the noise: heavy tails, two
-levels, drift, a first launch that is always slower. Wilcoxon ("Individual comparisons by ranking methods",
-Biometrics 1, 1945) weighs each sign with the rank of its value's size. Here ranks beyond a quarter of the
-number of pairs all weigh the same, so that a pair which something else disturbed weighs no more than an
-ordinary one. Scores that depend on the sizes alone keep the chance exact (Hájek, Šidák and Sen, "Theory of
-Rank Tests", 2nd edition, 1999, on signed rank statistics).
+Benchgate draws at random which side of a pair is launched first. If patch and base do not differ, the sign of
+a pair's log ratio is therefore random, too, whatever the noise: heavy tails, two levels, drift, a first
+launch that is always slower. Wilcoxon ("Individual comparisons by ranking methods", Biometrics 1, 1945)
+weighs each sign with the rank of its value's size. Here ranks beyond a quarter of the number of pairs all
+weigh the same, so that a disturbed pair weighs no more than an ordinary one. Scores that depend on the sizes
+alone keep the chance exact (Hájek, Šidák and Sen, "Theory of Rank Tests", 2nd edition, 1999, on signed rank
+statistics).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXACT_PAIRS: Final = 128  # beyond, the exact distribution costs more than its 
 
 
 def least_pairs(error: float) -> int:
-    """How many pairs it takes at least until random order alone explains them with that probability."""
+    """The least number of pairs that random order alone explains with at most that probability."""
     return math.ceil(-math.log2(error))
 
 
@@ -34,7 +34,7 @@ def capped_rank_tail(differences: Sequence[float]) -> float:
     Ties are ranked to our disadvantage and a zero counts as negative: the chance is never understated.
     """
     scores = _scores(len(differences))
-    ordered = sorted(differences, key=_by_size)
+    ordered = sorted(differences, key=lambda x: (abs(x), x <= 0))
     return _tail(scores, sum(score for score, x in zip(scores, ordered, strict=True) if x > 0))
 
 
@@ -52,12 +52,8 @@ def rank_interval(values: Sequence[float], error: float) -> tuple[float, float] 
     return means[low], means[-1 - high]
 
 
-def _by_size(difference: float) -> tuple[float, bool]:
-    return abs(difference), difference <= 0
-
-
 def _first(count: int, is_true: Callable[[int], bool]) -> int:
-    """The first number below ``count`` of which it is true, given that it stays so; the last where none."""
+    """The first number below ``count`` for which it is true, given that it stays so; else the last."""
     low, high = 0, count - 1
     while low < high:
         middle = (low + high) // 2
@@ -84,12 +80,12 @@ def _tail(scores: tuple[int, ...], total: int) -> float:
 
 @lru_cache(maxsize=_EXACT_PAIRS)
 def _tails(n: int) -> tuple[float, ...]:
-    """By sum of scores, the chance of that sum or a higher one when each of n signs is a fair coin."""
+    """By sum of scores, the chance of that sum or a higher one if each of n signs is random."""
     chances = [1.0]
     for score in _scores(n):
         without = chances + [0.0] * score
         with_it = [0.0] * score + chances
         chances = [(a + b) / 2 for a, b in zip(without, with_it, strict=True)]
-    # Summed from the rare end, where small chances would drown in large ones.
+    # Summed from the rare end: in the other order, small chances would be lost in large ones.
     tails = list(accumulate(reversed(chances)))
     return tuple(reversed(tails))

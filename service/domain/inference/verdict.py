@@ -1,4 +1,4 @@
-"""Where a benchmark's verdict is decided: the samples of its pairs against the policy's sizes."""
+"""The verdict on a benchmark: the samples of its pairs against the policy's sizes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from service.domain.inference.policy import Policy
 
 SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by same_within or more
-# A few pairs may agree by chance: their spread is not believed to be smaller than that of a quiet machine,
-# and what seems to have changed by more than 1.2 % is measured on, or 2 % would too often end as "same".
+# A few pairs may agree by chance: their spread is taken to be at least that of a quiet machine, and what
+# seems to be a change of more than 1.2 % is measured on, or 2 % would too often end as "same".
 _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _MANY_PAIRS: Final = 1000  # more than any policy may ask for
 
 
-# Counts up when the same pairs would be decided otherwise: no sequence is continued by another rule.
+# Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
 RULE: Final = 3
 
 
 class Verdict(StrEnum):
-    """What can be said of one metric of one benchmark."""
+    """The possible results for one metric of one benchmark."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -59,12 +59,11 @@ class Comparison(NamedTuple):
 
     A named tuple, because files hold tens of thousands: a frozen dataclass takes four times as long to make.
 
-    ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at whatever look it is read; both
-    None where there was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base``
-    and ``patch`` are the sides' medians over launches. ``reasons`` complete the verdict when numbers alone
-    do not.
-    ``more_pairs`` is how many more would about decide it, infinite where no reasonable number would, and
-    ``spread`` how far single pairs scatter (log scale); both only where more pairs may help.
+    ``ratio`` is patch ÷ base and ``interval`` its 95 % interval, valid at every look; both are None if there
+    was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch`` are
+    the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
+    ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would, and
+    ``spread`` how far single pairs scatter (log scale); both only if more pairs may help.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
@@ -82,7 +81,7 @@ class Comparison(NamedTuple):
 
     @property
     def worsening(self) -> float:
-        """By how much it got worse as a share of the base (0.04: 4 %); negative when it improved."""
+        """The worsening as a share of the base (0.04: 4 %); negative if it improved."""
         if self.ratio is None:
             return 0.0
         return self._worsening_to(self.ratio)
@@ -119,7 +118,7 @@ def compare_pairs(
     family: float,
     schedule: Sequence[int] | None = None,
 ) -> Comparison:
-    """The verdict over the pairs so far; the same for every caller and final once decided.
+    """Judge the pairs so far; the verdict is the same for every caller, and final once decided.
 
     Element k of both sides belongs to pair k; a pair with a None is left out. ``family`` is the number
     of hypotheses that can vote in the patch set: the policy's false-alarm share is halved for the two
@@ -137,32 +136,31 @@ def compare_pairs(
         seen = pairs[: look.pairs]
         if not _are_positive(seen):
             return _without_ratio(row, seen)
-        found = estimate([b for b, _ in seen], [p for _, p in seen])
+        estimated = estimate([b for b, _ in seen], [p for _, p in seen])
         spent = errors.get(look.pairs, 0.0)
-        verdict = _decide(found, row.metric, policy, spent, look.same * SAME_ERROR)
+        verdict = _decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
         if verdict.is_decided:
-            return _describe(row, verdict, seen, found, max(spent, _interval_error(look)))
-    undecided = _describe(row, Verdict.UNDECIDED, seen, found, _interval_error(look))
-    return undecided._replace(more_pairs=_more_pairs(found, policy, family), spread=found.spread)
+            return _describe(row, verdict, seen, estimated, max(spent, _interval_error(look)))
+    undecided = _describe(row, Verdict.UNDECIDED, seen, estimated, _interval_error(look))
+    return undecided._replace(more_pairs=_more_pairs(estimated, policy, family), spread=estimated.spread)
 
 
-def with_what_it_takes(found: Comparison, pair_seconds: float | None = None) -> Comparison:
-    """Put what would decide an undecided comparison before its reasons; leave others as they are.
+def with_missing_pairs(comparison: Comparison, pair_seconds: float | None = None) -> Comparison:
+    """Put the pairs that would decide an undecided comparison before its reasons; leave others as they are.
 
-    That is how wide the interval is and how far pairs scatter, about how many more pairs would do, and in
+    That is how far pairs scatter and how wide the interval is, about how many more pairs would decide, and in
     which time if ``pair_seconds`` are known.
     """
-    if found.more_pairs is None or found.spread is None or found.interval is None:
-        return found
-    low, high = found.interval
-    wide = Reason(ReasonKind.WIDE_INTERVAL, (found.spread, math.sqrt(high) / math.sqrt(low)))
-    return found._replace(reasons=(wide, _missing(found.more_pairs, pair_seconds), *found.reasons))
-
-
-def _missing(more: float, pair_seconds: float | None) -> Reason:
+    more, spread = comparison.more_pairs, comparison.spread
+    if more is None or spread is None or comparison.interval is None:
+        return comparison
+    low, high = comparison.interval
+    wide = Reason(ReasonKind.WIDE_INTERVAL, (spread, math.sqrt(high) / math.sqrt(low)))
     if math.isinf(more):
-        return Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
-    return Reason(ReasonKind.MORE_PAIRS, (more, more * pair_seconds) if pair_seconds else (more,))
+        missing = Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
+    else:
+        missing = Reason(ReasonKind.MORE_PAIRS, (more, more * pair_seconds) if pair_seconds else (more,))
+    return comparison._replace(reasons=(wide, missing, *comparison.reasons))
 
 
 def _difference_error(policy: Policy, family: float) -> float:
@@ -170,27 +168,27 @@ def _difference_error(policy: Policy, family: float) -> float:
 
 
 def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
-    """The looks whose time has come. A single look is taken at what is there when pairs are incomplete."""
+    """The looks at so many pairs. A single look is taken at all complete pairs."""
     if len(schedule) == 1:
         schedule = (min(schedule[0], pairs),)
     return [look for look in with_shares(schedule) if MIN_PAIRS <= look.pairs <= pairs]
 
 
 def _decide(
-    found: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
+    estimated: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
 ) -> Verdict:
     floor = math.log1p(policy.floor)
-    if found.is_above(floor, difference_error):
+    if estimated.is_above(floor, difference_error):
         return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
-    if found.is_below(-floor, difference_error):
+    if estimated.is_below(-floor, difference_error):
         return Verdict.FASTER if metric.better is Better.LOWER else Verdict.SLOWER
-    return Verdict.SAME if _is_same(found, policy, same_error) else Verdict.UNDECIDED
+    return Verdict.SAME if _is_same(estimated, policy, same_error) else Verdict.UNDECIDED
 
 
-def _is_same(found: Estimate, policy: Policy, error: float) -> bool:
-    if error == 0 or (found.pairs < _MANY and abs(found.centre) > _NEAR):
+def _is_same(estimated: Estimate, policy: Policy, error: float) -> bool:
+    if error == 0 or (estimated.pairs < _MANY and abs(estimated.centre) > _NEAR):
         return False
-    low, high = found.bounds(error, _least_error(found.pairs))
+    low, high = estimated.bounds(error, _least_error(estimated.pairs))
     same, floor = math.log1p(policy.same_within), math.log1p(policy.floor)
     return -same < low and high < same and not (low > floor or high < -floor)
 
@@ -203,15 +201,15 @@ def _describe(
     row: ComparedRow,
     verdict: Verdict,
     pairs: Sequence[tuple[float, float]],
-    found: Estimate,
+    estimated: Estimate,
     interval_error: float,
 ) -> Comparison:
-    low, high = found.interval(interval_error)
+    low, high = estimated.interval(interval_error)
     return Comparison(
         row=row,
         verdict=verdict,
-        pairs=found.pairs,
-        ratio=found.ratio,
+        pairs=estimated.pairs,
+        ratio=estimated.ratio,
         interval=(ratio_of(low), ratio_of(high)),
         base=_median([b for b, _ in pairs]),
         patch=_median([p for _, p in pairs]),
@@ -232,7 +230,7 @@ def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
 
 
 def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
-    """Zero has no ratio; where nothing ever differs, none is needed."""
+    """Judge pairs with a zero, which has no ratio: without any difference none is needed."""
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     if all(b == p for b, p in pairs):
         return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
@@ -245,18 +243,18 @@ def _interval_error(look: Look) -> float:
     return 0.025 * (look.same + look.difference) / 2
 
 
-def _more_pairs(found: Estimate, policy: Policy, family: float) -> float:
-    """About how many more pairs would decide: up to the first look whose part of the error is enough."""
-    centre = abs(found.centre)
+def _more_pairs(estimated: Estimate, policy: Policy, family: float) -> float:
+    """About how many more pairs would decide, up to the first look whose part of the error is enough."""
+    centre = abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
     schedule = with_shares(looks(_MANY_PAIRS))
     errors = difference_errors(schedule, _difference_error(policy, family))
     for look in schedule:
-        if look.pairs > found.pairs:
+        if look.pairs > estimated.pairs:
             spent, same = errors.get(look.pairs, 0.0), look.same * SAME_ERROR
-            is_found = spent > 0 and found.reach_of(look.pairs, spent) < beyond
-            if is_found or (same > 0 and found.reach_of(look.pairs, same) < within):
-                return look.pairs - found.pairs
+            is_different = spent > 0 and estimated.reach_of(look.pairs, spent) < beyond
+            if is_different or (same > 0 and estimated.reach_of(look.pairs, same) < within):
+                return look.pairs - estimated.pairs
     return math.inf
 
 

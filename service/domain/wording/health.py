@@ -27,16 +27,8 @@ def _reviews_unsent(reviews: int, seconds: float, error: str) -> str:
     return f"{votes} not reached the review server, the oldest for {_duration(seconds)}{why}."
 
 
-def _steps_abandoned(steps: int) -> str:
-    return f"Benchgate gave up {'one step' if steps == 1 else f'{steps} steps'} after repeated failures."
-
-
 def _waiting(builds: int) -> str:
     return "one build waits" if builds == 1 else f"{builds} builds wait"
-
-
-def _builds_wait(pool: str, builds: int, seconds: float) -> str:
-    return f"In pool {pool} {_waiting(builds)}, the oldest for {_duration(seconds)}."
 
 
 def _part(part: str) -> str:
@@ -57,14 +49,18 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
             f"Events are not being handled: the oldest has waited {_duration(seconds)}."
         ),
         DegradationKind.REVIEWS_UNSENT: _reviews_unsent,
-        DegradationKind.STEPS_ABANDONED: _steps_abandoned,
+        DegradationKind.STEPS_ABANDONED: lambda steps: (
+            f"Benchgate gave up {'one step' if steps == 1 else f'{steps} steps'} after repeated failures."
+        ),
         DegradationKind.POOL_WITHOUT_MACHINE: lambda pool, builds: (
             f"Pool {pool} has no machine: {_waiting(builds)}."
         ),
         DegradationKind.MACHINES_SILENT: lambda pool, builds, seconds: (
             f"No machine of pool {pool} was seen for {_duration(seconds)}: {_waiting(builds)}."
         ),
-        DegradationKind.BUILDS_WAIT: _builds_wait,
+        DegradationKind.BUILDS_WAIT: lambda pool, builds, seconds: (
+            f"In pool {pool} {_waiting(builds)}, the oldest for {_duration(seconds)}."
+        ),
         DegradationKind.NEVER_RAN: lambda part: f"{_part(part)} has not run yet.",
         DegradationKind.SILENT: lambda part, seconds: f"{_part(part)} has not run for {_duration(seconds)}.",
         DegradationKind.DISCONNECTED: lambda trouble: f"{_part(LISTEN)} is {plain(trouble)}.",

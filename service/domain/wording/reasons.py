@@ -49,22 +49,9 @@ def _more_pairs(more: float, seconds: float = 0.0) -> str:
     return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
 
 
-def _fails_sometimes(side: str, failed: int, launches: int, text: str) -> str:
-    return f"it fails in {failed} of {launches} launches of the {side_name(side)}: {text}"
-
-
 def _work_changed(rate: str, factor: float) -> str:
     unit = _UNITS[rate]
     return f"{unit}s per iteration changed by {change(factor)}, so the time per {unit} is compared"
-
-
-def _real_time_longer(factor: float, is_of_process: int) -> str:
-    return f"real time is {factor:.3g} times the CPU time, {_compared_too(is_of_process)}"
-
-
-def _real_time_moved(ratio: float, is_of_process: int) -> str:
-    moved = f"real time changed by {signed_percent(ratio)} relative to CPU time"
-    return f"{moved}, {_compared_too(is_of_process)}"
 
 
 def _compared_too(is_of_process: int) -> str:
@@ -79,10 +66,6 @@ def _layout_refuted(slower: int, *ratios: float) -> str:
 
 def _list(ratios: Iterable[float]) -> str:
     return ", ".join(map(signed_percent, ratios))
-
-
-def _same_program(ratio: float | None = None) -> str:
-    return SAME_PROGRAM if ratio is None else f"{SAME_PROGRAM}; measured {change(ratio)}"
 
 
 def _on_probation(pairs: int, wanted: int, sessions: int, least: int) -> str:
@@ -107,11 +90,18 @@ _SENTENCES: Final[Mapping[ReasonKind, Callable[..., str]]] = MappingProxyType(
         ReasonKind.UNUSABLE: lambda side, why: f"the result of the {side_name(side)} is unusable: {why}",
         ReasonKind.FAILS: lambda text: text,
         ReasonKind.FAILS_IN_BASE: lambda text: f"it fails in the parent: {text}",
-        ReasonKind.FAILS_SOMETIMES: _fails_sometimes,
+        ReasonKind.FAILS_SOMETIMES: lambda side, failed, launches, text: (
+            f"it fails in {failed} of {launches} launches of the {side_name(side)}: {text}"
+        ),
         ReasonKind.JUDGED_BY: lambda metric: f"the verdict is that of {metric}",
         ReasonKind.WORK_CHANGED: _work_changed,
-        ReasonKind.REAL_TIME_LONGER: _real_time_longer,
-        ReasonKind.REAL_TIME_MOVED: _real_time_moved,
+        ReasonKind.REAL_TIME_LONGER: lambda factor, is_of_process: (
+            f"real time is {factor:.3g} times the CPU time, {_compared_too(is_of_process)}"
+        ),
+        ReasonKind.REAL_TIME_MOVED: lambda ratio, is_of_process: (
+            f"real time changed by {signed_percent(ratio)} relative to CPU time, "
+            f"{_compared_too(is_of_process)}"
+        ),
         ReasonKind.LAYOUT_NOT_CHECKED: lambda: (
             "the slow-down was not confirmed on relinked programs, so it does not vote"
         ),
@@ -123,7 +113,9 @@ _SENTENCES: Final[Mapping[ReasonKind, Callable[..., str]]] = MappingProxyType(
             "code placement may explain the gain; only slow-downs are checked on relinked programs"
         ),
         ReasonKind.LAYOUT_AS_TEXT: lambda text: text,
-        ReasonKind.SAME_PROGRAM: _same_program,
+        ReasonKind.SAME_PROGRAM: lambda ratio=None: (
+            SAME_PROGRAM if ratio is None else f"{SAME_PROGRAM}; measured {change(ratio)}"
+        ),
         ReasonKind.LISTED_ONCE: lambda: "only one side lists it",
         ReasonKind.ONE_LAUNCH: lambda: (
             "one launch per side cannot tell a change from noise; give 12 or more files per side"

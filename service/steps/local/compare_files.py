@@ -13,7 +13,7 @@ from service.domain.gbench.columns import Columns
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.looks import looks
-from service.domain.inference.verdict import with_what_it_takes
+from service.domain.inference.verdict import with_missing_pairs
 from service.domain.project.benchmark import Suite
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _compare_launches(
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
     in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
     for each in compare_suites([suite], [listing], launches, policy, schedule, joins=False):
-        recorded = as_recorded(with_what_it_takes(each), failing)
+        recorded = as_recorded(with_missing_pairs(each), failing)
         yield withheld(recorded, launches=len(runs[Side.BASE]), in_blocks=in_blocks)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
+from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
 from service.ports.queue import Task
@@ -70,7 +70,7 @@ def run_again(
     # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        return _next_round(tx, run, builds, jobs, new, comment_id)
+        return _next_run(tx, run, builds, jobs, new, comment_id)
     places = tuple(Place(build.job, build.id) for build in builds)
     for job in jobs:
         places = rerun_in(places, job)
@@ -100,7 +100,7 @@ def _targets(
     return failed_jobs(counted)
 
 
-def _next_round(
+def _next_run(
     tx: Reruns,
     run: RunRecord,
     builds: Sequence[BuildRecord],
@@ -110,7 +110,7 @@ def _next_round(
 ) -> Sequence[int]:
     following = tx.follow_run(run, comment_id)
     new_ids = []
-    for position, place in enumerate(next_round([Place(build.job, build.id) for build in builds], [*jobs])):
+    for position, place in enumerate(next_run([Place(build.job, build.id) for build in builds], [*jobs])):
         if place.build_id is not None:
             tx.take_build(following, position, place.build_id)
         else:

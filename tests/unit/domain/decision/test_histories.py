@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
+from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.vote import Ballot, Outcome, Result, vote_of
 from service.domain.identity import RunKind
 from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
@@ -59,7 +59,7 @@ class Replay:
     def _placed(self, ended: Round) -> tuple[Place, ...]:
         jobs = [build.job for build in ended.builds]
         if self.places:  # a person asked for one job after the other
-            places = next_round(self.places, jobs[:1])
+            places = next_run(self.places, jobs[:1])
             for job in jobs[1:]:
                 places = rerun_in(places, job)
         else:

@@ -19,7 +19,7 @@ from service.domain.inference.verdict import (
     Verdict,
     compare_pairs,
     first_decisive_look,
-    with_what_it_takes,
+    with_missing_pairs,
 )
 from tests.unit.domain.comparisons import reason
 
@@ -243,7 +243,7 @@ class TestReasons:
         found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
 
         assert found.verdict is Verdict.UNDECIDED
-        wide, more = with_what_it_takes(found, 10.0).reasons
+        wide, more = with_missing_pairs(found, 10.0).reasons
         assert wide == reason(ReasonKind.WIDE_INTERVAL, found.spread, pytest.approx(1.035, abs=5e-4))
         assert more == Reason(ReasonKind.MORE_PAIRS, (48, 480.0))
 
@@ -267,12 +267,12 @@ class TestReasons:
     def test_a_hopeless_spread_promises_nothing(self) -> None:
         found = judged(noisy(1.0, spread=3), noisy(1.0, spread=3, seed=2))
 
-        assert with_what_it_takes(found).reasons[-1] == Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
+        assert with_missing_pairs(found).reasons[-1] == Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
 
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)
 
-        assert with_what_it_takes(found).reasons == (
+        assert with_missing_pairs(found).reasons == (
             reason(ReasonKind.WIDE_INTERVAL, 0.0, pytest.approx(1.0)),
             Reason(ReasonKind.MORE_PAIRS, (8,)),
         )

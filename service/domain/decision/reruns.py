@@ -1,4 +1,4 @@
-"""Which builds stand in a round, and in what order, when some of its jobs are run again."""
+"""Reruns: the builds of a run, and their order, if some of its jobs are run again."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _WORTH_ANOTHER_TRY: Final = frozenset({Counts.FAIL, Counts.NOTHING_CERTAIN})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a job in a round. ``build_id`` of None: its build is still to be made."""
+    """The place of a job in a run. ``build_id`` of None: its build is still to be made."""
 
     job: str
     build_id: int | None
-    is_reused: bool = False  # the build was run in an earlier round
+    is_reused: bool = False  # the build belongs to an earlier run
 
 
-def next_round(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
-    """The round that follows a finished one, in which only ``jobs`` are run again.
+def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
+    """The places of the run that follows a finished one, in which only ``jobs`` are run again.
 
     The others keep their order and their builds; the jobs follow in the order given, each once, with
     builds still to be made. Without jobs all builds are reused.
 
     Raises:
-        ValueError: a job has no place in the round.
+        ValueError: a job has no place in the run.
     """
     again = dict.fromkeys(jobs)
     for job in again:
@@ -41,19 +41,19 @@ def next_round(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...
 
 
 def rerun_in(places: Sequence[Place], job: str) -> tuple[Place, ...]:
-    """The places of an unfinished round once ``job`` is run again in it: its place stays, its build goes.
+    """The places of an unfinished run once ``job`` is run again in it: its place stays, its build goes.
 
-    It is all the same whether the build that goes was made in this round, is still running, or was reused.
+    It does not matter whether the build that goes was made in this run, is still running, or was reused.
 
     Raises:
-        ValueError: the job has no place in the round.
+        ValueError: the job has no place in the run.
     """
     index = _index_of(job, places)
     return (*places[:index], Place(job, None), *places[index + 1 :])
 
 
 def failed_jobs(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """The jobs that a plain ``recheck`` runs again, in their order: those that keep the round from a +1."""
+    """The jobs that a plain ``recheck`` runs again, in their order: those that keep the run from a +1."""
     return tuple(
         job for job, outcome in outcomes.items() if CONSEQUENCES[outcome].counts in _WORTH_ANOTHER_TRY
     )
@@ -63,4 +63,4 @@ def _index_of(job: str, places: Sequence[Place]) -> int:
     for index, place in enumerate(places):
         if place.job == job:
             return index
-    raise ValueError(f"job {job} has no place in this round")
+    raise ValueError(f"job {job} has no place in this run")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.rounds import Place, failed_jobs, next_round, rerun_in
+from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.vote import Ballot, Outcome, vote_of
 
 FINISHED = (Place("lint", 1), Place("linux", 2), Place("perf", 3, is_reused=True), Place("macos", 4))
@@ -17,7 +17,7 @@ def jobs_of(places: tuple[Place, ...]) -> list[str]:
 
 
 def test_the_others_keep_place_and_build_and_a_job_run_again_comes_last() -> None:
-    assert next_round(FINISHED, ["linux"]) == (
+    assert next_run(FINISHED, ["linux"]) == (
         Place("lint", 1, is_reused=True),
         Place("perf", 3, is_reused=True),
         Place("macos", 4, is_reused=True),
@@ -26,21 +26,21 @@ def test_the_others_keep_place_and_build_and_a_job_run_again_comes_last() -> Non
 
 
 def test_several_jobs_run_again_come_in_the_order_given() -> None:
-    assert jobs_of(next_round(FINISHED, ["macos", "lint"])) == ["linux", "perf", "macos", "lint"]
+    assert jobs_of(next_run(FINISHED, ["macos", "lint"])) == ["linux", "perf", "macos", "lint"]
 
 
 def test_a_job_named_twice_is_run_once() -> None:
-    assert jobs_of(next_round(FINISHED, ["lint", "perf", "lint"])) == ["linux", "macos", "lint", "perf"]
+    assert jobs_of(next_run(FINISHED, ["lint", "perf", "lint"])) == ["linux", "macos", "lint", "perf"]
 
 
 def test_without_jobs_every_build_is_reused() -> None:
-    assert next_round(FINISHED, []) == tuple(
+    assert next_run(FINISHED, []) == tuple(
         Place(each.job, each.build_id, is_reused=True) for each in FINISHED
     )
 
 
-def test_a_second_job_run_again_in_the_same_round_stays_in_place() -> None:
-    begun = next_round(FINISHED, ["lint"])
+def test_a_second_job_run_again_in_the_same_run_stays_in_place() -> None:
+    begun = next_run(FINISHED, ["lint"])
 
     assert rerun_in(begun, "perf") == (
         Place("linux", 2, is_reused=True),
@@ -50,21 +50,21 @@ def test_a_second_job_run_again_in_the_same_round_stays_in_place() -> None:
     )
 
 
-def test_a_job_run_again_twice_in_the_same_round_stays_where_it_went_first() -> None:
-    begun = (*next_round(FINISHED, ["lint"])[:-1], Place("lint", 5))
+def test_a_job_run_again_twice_in_the_same_run_stays_where_it_went_first() -> None:
+    begun = (*next_run(FINISHED, ["lint"])[:-1], Place("lint", 5))
 
-    assert rerun_in(begun, "lint") == next_round(FINISHED, ["lint"])
+    assert rerun_in(begun, "lint") == next_run(FINISHED, ["lint"])
 
 
-def test_a_job_run_again_in_the_first_round_stays_in_place() -> None:
+def test_a_job_run_again_in_the_first_run_stays_in_place() -> None:
     assert jobs_of(rerun_in(FINISHED, "linux")) == JOBS
     assert rerun_in(FINISHED, "linux")[1] == Place("linux", None)
 
 
 def test_a_job_without_a_place_cannot_be_run_again() -> None:
-    with pytest.raises(ValueError, match="job fuzz has no place in this round"):
-        next_round(FINISHED, ["linux", "fuzz"])
-    with pytest.raises(ValueError, match="job fuzz has no place in this round"):
+    with pytest.raises(ValueError, match="job fuzz has no place in this run"):
+        next_run(FINISHED, ["linux", "fuzz"])
+    with pytest.raises(ValueError, match="job fuzz has no place in this run"):
         rerun_in(FINISHED, "fuzz")
 
 
@@ -72,7 +72,7 @@ def test_a_job_without_a_place_cannot_be_run_again() -> None:
 def test_no_job_is_lost_or_doubled_and_only_what_is_run_again_lacks_its_build(
     first: list[str], then: list[str]
 ) -> None:
-    places = next_round(FINISHED, first)
+    places = next_run(FINISHED, first)
     for job in then:
         places = rerun_in(places, job)
 
