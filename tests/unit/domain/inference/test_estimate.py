@@ -68,8 +68,8 @@ def test_one_wild_pair_in_eight_moves_nothing_beyond_its_neighbours() -> None:
 @pytest.mark.parametrize(
     ("base", "patch", "why"),
     [
-        ([1.0], [1.0], "at least two complete pairs are needed, found 1 and 1"),
-        ([1.0, 2.0], [1.0], "at least two complete pairs are needed, found 2 and 1"),
+        ([1.0], [1.0], "at least two complete pairs are needed, not 1 and 1"),
+        ([1.0, 2.0], [1.0], "at least two complete pairs are needed, not 2 and 1"),
         ([1.0, 0.0], [1.0, 1.0], "only positive, finite values"),
         ([1.0, 1.0], [1.0, -1.0], "only positive, finite values"),
         ([1.0, 1.0], [1.0, math.inf], "only positive, finite values"),
