@@ -27,6 +27,7 @@ DATABASE_TOO: Final = {
 LONGEST_FILE: Final = 400
 MOST_MODULES: Final = 15  # in one folder: more names than that are not read as a list any more
 LONGEST_FUNCTION: Final = 60
+MOST_PARAMETERS: Final = 6  # more travel together: they are a value of their own
 MOST_METHODS: Final = 8  # of a Protocol of its own: what one step needs, not all that an adapter can do
 # Ports whose fakes are models of their own, not of an adapter.
 WITHOUT_CONTRACT: Final = {
@@ -287,3 +288,25 @@ def test_a_port_with_a_fake_has_a_contract_of_its_name() -> None:
     }
 
     assert faked - contracts == WITHOUT_CONTRACT
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_no_function_takes_more_parameters_than_a_reader_keeps_apart(package: str) -> None:
+    """HTTP routes and commands are exempt: their parameters are the query and the options."""
+    many = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in modules(package)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not any(
+            "command" in (text := ast.unparse(each)) or "router." in text for each in node.decorator_list
+        )
+        and len([name for name in parameters_of(node) if name not in {"self", "cls"}]) > MOST_PARAMETERS
+    ]
+
+    assert many == []
+
+
+def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    arguments = node.args
+    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]

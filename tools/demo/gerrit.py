@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.adapters.console.rendering import shown
+from service.adapters.console.rendering import ChangeTitle, shown
 from service.adapters.gerrit.connection import Connection, Password
 from service.adapters.gerrit.reading import number_in
 from service.domain.errors import Permanent, Transient
@@ -145,5 +145,5 @@ def overriding(url: str, person: Account, uploaded: Uploaded) -> str:
 
 def rendered(change: Change, message: PostedMessage) -> str:
     """Format a message like the console review server."""
-    place = (change.key.number, change.subject, change.project, change.branch)
-    return shown(*place, message.author.shown, message.written, message.text)
+    title = ChangeTitle(change.key.number, change.subject, change.project, change.branch)
+    return shown(title, message.author.shown, message.written, message.text)

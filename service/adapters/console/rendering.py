@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.text import plain
@@ -12,13 +13,22 @@ if TYPE_CHECKING:
 _LINE: Final = 16 << 10  # no message is longer
 
 
-def shown(
-    change: int, subject: str, project: str, branch: str, author: str, written: datetime, text: str
-) -> str:
+@dataclass(frozen=True, slots=True)
+class ChangeTitle:
+    """The change that a message is on, as a reader recognises it."""
+
+    number: int
+    subject: str
+    project: str
+    branch: str
+
+
+def shown(title: ChangeTitle, author: str, written: datetime, text: str) -> str:
     """Format a message with its context, without control characters; ``written`` is in UTC."""
+    place = f"{plain(title.project)} ({plain(title.branch)})"
     lines = [
-        f"Change {change}: {plain(subject)}",
-        f"{plain(project)} ({plain(branch)}) · {plain(author)} · {written:%Y-%m-%d %H:%M:%S} UTC",
+        f"Change {title.number}: {plain(title.subject)}",
+        f"{place} · {plain(author)} · {written:%Y-%m-%d %H:%M:%S} UTC",
         "",
         *map(_harmless, text.splitlines()),
     ]

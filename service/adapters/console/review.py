@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typing_extensions import override
 
 from service.adapters.console.events import apply_event, set_vote
-from service.adapters.console.rendering import shown
+from service.adapters.console.rendering import ChangeTitle, shown
 from service.adapters.console.state import ConsoleState
 from service.domain.errors import NotFound, Permanent
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
@@ -255,5 +255,5 @@ def _refuse_vote_on_closed(status: str, review: Review) -> None:
 
 def _rendered(row: sqlite3.Row) -> str:
     written = datetime.fromtimestamp(row["written"], UTC)
-    place = (row["change"], row["subject"], row["project"], row["branch"])
-    return shown(*place, row["author"], written, row["text"])
+    title = ChangeTitle(row["change"], row["subject"], row["project"], row["branch"])
+    return shown(title, row["author"], written, row["text"])

@@ -60,7 +60,6 @@ class GerritReview(ReviewServer):
         url: Gerrit's address, including its path if it has one.
         credentials: those of Benchgate's account.
         projects: projects whose changes are listed; empty: all that the account can see.
-        tag: the tag of posted messages.
         timeouts: limits on waiting.
         transport: a replacement of the network.
 
@@ -75,14 +74,12 @@ class GerritReview(ReviewServer):
         credentials: Password | Bearer,
         *,
         projects: Sequence[str] = (),
-        tag: str = TAG,
         timeouts: Timeouts = PATIENT,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
         self._scope = _scope(projects)
-        self._tag = tag
         self._account = ""
 
     @property
@@ -237,7 +234,7 @@ class GerritReview(ReviewServer):
         for comment in review.comments:
             entry = {"line": comment.line, "message": comment.text, "unresolved": True}
             comments.setdefault(comment.path, []).append(entry)
-        message = {"message": review.message, "tag": self._tag, "omit_duplicate_comments": True}
+        message = {"message": review.message, "tag": TAG, "omit_duplicate_comments": True}
         labels = {"labels": dict(review.labels)} if review.labels else {}
         return message | labels | ({"comments": comments} if comments else {})
 
