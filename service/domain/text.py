@@ -37,8 +37,11 @@ def brief(text: str) -> str:
 
 def plain(text: str, limit: int = 200) -> str:
     """One line of at most ``limit`` characters: no control, format or surrogate characters."""
+    is_ascii = text.isascii() and text.isprintable()
+    if is_ascii and len(text) <= limit and " " not in text:  # the usual case, and quick
+        return text
     kept = text[: 4 * limit]
-    if not (kept.isascii() and kept.isprintable()):  # the usual case, and quick
+    if not is_ascii:
         kept = "".join(c for c in kept if _is_plain(c))
     line = " ".join(kept.split())
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS

@@ -79,7 +79,7 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
     alike: defaultdict[tuple[Verdict, tuple[Reason, ...]], list[Comparison]] = defaultdict(list)
     for found in sharing.values():
         alike[found[0].verdict, found[0].reasons] += found
-    rows = Counter(each.row.benchmark for each in comparisons)
+    rows = Counter([each.row.benchmark for each in comparisons])
     for (verdict, reasons), found in alike.items():
         click.echo(f"{_subject(found, rows)} {verdict}: {plain(text_of(reasons))}", err=True)
     if rest := [each for each in short if id(each) in unlisted]:

@@ -43,7 +43,7 @@ def date_of(run: GBenchRun) -> datetime | None:
         return None
 
 
-def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, Comparison]:
+def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, list[Comparison]]:
     """By name, the benchmarks of both files by their own clocks: one pair leaves all of them undecided.
 
     Those that did other work are left to :func:`service.domain.comparison.suite.compare_suites`.
@@ -51,7 +51,7 @@ def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, Comparison]:
     metrics = {name: metric_named(name) for name in ("cpu_time", "real_time")}
     reasons = (Reason(ReasonKind.ONE_LAUNCH),)
     in_base = dict(zip(base.names, _times_and_rate(base), strict=True))
-    found: dict[str, Comparison] = {}
+    found: dict[str, list[Comparison]] = {}
     for name, after in zip(patch.names, _times_and_rate(patch), strict=True):
         before = in_base.get(name)
         if before is None:
@@ -62,7 +62,7 @@ def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, Comparison]:
             continue
         ratio = ratio_of(math.log(other) - math.log(one))
         row = ComparedRow("", name, metrics[clock])
-        found[name] = Comparison(row, Verdict.UNDECIDED, 1, ratio, None, one, other, reasons)
+        found[name] = [Comparison(row, Verdict.UNDECIDED, 1, ratio, None, one, other, reasons)]
     return found
 
 

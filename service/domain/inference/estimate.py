@@ -90,6 +90,8 @@ class Estimate:
 
 def ratio_of(log: float) -> float:
     """Turn a log ratio into a ratio, kept finite and above zero."""
+    if -_LARGEST_LOG < log < _LARGEST_LOG:  # the usual case, and quick
+        return math.exp(log)
     return math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
 
 

@@ -90,7 +90,7 @@ def _compare_columns(runs: _Runs) -> tuple[dict[str, list[Comparison]], _Runs]:
     base, patch = (runs[side][0].content for side in Side)
     if not (isinstance(base, Columns) and isinstance(patch, Columns)):
         return {}, runs
-    found = {name: [each] for name, each in compare_lone_pair(base, patch).items()}
+    found = compare_lone_pair(base, patch)
     contents = {Side.BASE: base.without(found), Side.PATCH: patch.without(found)}
     return found, {side: [replace(runs[side][0], content=contents[side])] for side in Side}
 
