@@ -1,37 +1,200 @@
-"""The read port over values in memory keeps the contract."""
+"""The read ports over values in memory keep their contracts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.states import RunState
-from service.domain.identity import RunKind
+from service.domain.calibration.evidence import History, Session, voting_status_of
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Result
+from service.domain.identity import BuildName, RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
-from tests.contract.reading import CHANGE, PARENT, MeasuredPatchSetsContract
+from service.ports.views import (
+    BuildDetail,
+    Machine,
+    RunWithBuilds,
+    Series,
+    SeriesVotingStatus,
+    SeriesWithPoints,
+)
+from tests.contract.reading.builds import BuildsContract
+from tests.contract.reading.changes import ChangesContract, MeasuredPatchSetsContract
+from tests.contract.reading.machines import MachinesContract
+from tests.contract.reading.series import SeriesContract
+from tests.contract.reading.site import CHANGE, PARENT
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
-from tests.support.reading.views import build_view, change_view, comparison
+from tests.support.reading.views import (
+    NOW,
+    build_view,
+    change_view,
+    comparison,
+    decision_view,
+    run_view,
+    trend_point,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.ports.views import Comparison
 
 
-class FakeStage:
-    def __init__(self) -> None:
-        self.reading = FakeReading()
-        self._rounds = 0
+@dataclass
+class FakeSite:
+    reading: FakeReading = field(default_factory=FakeReading)
+    _sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def measure(self, patch_set: int, *benchmarks: str, parent: str = PARENT, is_check: bool = True) -> None:
-        self._rounds += 1
+    def add_change(
+        self, number: int = CHANGE, *, minutes: int = 0, patch_sets: int = 1, instance: str = "gerrit"
+    ) -> None:
         change = change_view(
-            CHANGE, "Make it faster", patch_set=patch_set, run_id=self._rounds, run_state=RunState.FINISHED
+            number,
+            "Make it faster",
+            id=len(self.reading.change_rows) + 1,
+            instance=instance,
+            updated_at=NOW + timedelta(minutes=minutes),
         )
-        rows = [comparison(k, name, 0.9, Verdict.SLOWER) for k, name in enumerate(benchmarks, start=1)]
-        add_patch_set(self.reading, change, [(build_view(self._rounds, self._rounds), rows)], parent=parent)
-        if not is_check:
-            last = self.reading.runs[-1]
-            self.reading.runs[-1] = replace(last, run=replace(last.run, kind=RunKind.POST_SUBMIT))
+        for patch_set in range(1, patch_sets + 1):
+            shown = replace(change, patch_set=patch_set, revision=f"{number}-{patch_set}")
+            add_patch_set(self.reading, shown, [])
+
+    def add_run(
+        self,
+        patch_set: int = 1,
+        *,
+        kind: RunKind = RunKind.CHECK,
+        state: RunState = RunState.FINISHED,
+        parent: str = PARENT,
+    ) -> int:
+        detail = self.reading.patch_set(CHANGE, patch_set)
+        run = run_view(detail.change, parent)
+        run = replace(run, patch_set=patch_set, revision=detail.patch_set.revision, state=state, kind=kind)
+        run = replace(run, id=len(self.reading.runs) + 1)
+        self.reading.runs.append(RunWithBuilds(run, (), ()))
+        return run.id
+
+    def add_build(
+        self,
+        run: int,
+        *causes: str,
+        result: Result | None = Result.SUCCESS,
+        benchmarks: Sequence[str] = (),
+    ) -> BuildName:
+        number = len(self.reading.builds) + 1
+        build = build_view(
+            100 + number,
+            number,
+            job="perf",
+            causes=causes,
+            result=result,
+            state=BuildState.FINISHED if result else BuildState.QUEUED,
+            created_at=NOW + timedelta(minutes=number),
+        )
+        its_run = self.reading.run(run)
+        self.reading.runs[run - 1] = replace(its_run, builds=(*its_run.builds, build))
+        detail = BuildDetail(
+            build=build,
+            runs=(its_run.run,),
+            log=None,
+            environment_id=None,
+            fingerprint="",
+            environment={},
+        )
+        self.reading.builds.append(detail)
+        rows = [comparison(self.add_series(name), name, 0.9, Verdict.SLOWER) for name in benchmarks]
+        self.reading.rows[build.id] = rows
+        for row in rows:
+            self._add_point(row, run, detail)
+        return BuildName(build.job, number)
+
+    def _add_point(self, row: Comparison, run: int, detail: BuildDetail) -> None:
+        its = self.reading.run(run).run
+        point = trend_point(
+            0,
+            9.0,
+            kind=its.kind,
+            measured_at=detail.build.created_at,
+            job=detail.build.job,
+            number=detail.build.number,
+            run_id=run,
+            revision=its.revision,
+            change=its.change,
+            patch_set=its.patch_set,
+        )
+        trend = self.reading.trends[row.series_id - 1]
+        self.reading.trends[row.series_id - 1] = replace(trend, points=(*trend.points, point))
+
+    def decide(self, run: int, vote: int | None) -> None:
+        its_run = self.reading.run(run)
+        change = change_view(CHANGE, "", run_id=run, vote=vote, header="Build Failed")
+        decision = replace(decision_view(change, ""), number=len(its_run.decisions) + 1)
+        self.reading.runs[run - 1] = replace(its_run, decisions=(decision, *its_run.decisions))
+
+    def add_series(self, benchmark: str) -> int:
+        for trend in self.reading.trends:
+            if trend.series.benchmark == benchmark:
+                return trend.series.id
+        series = Series(
+            id=len(self.reading.trends) + 1,
+            instance="gerrit",
+            project="kv",
+            branch="master",
+            machine_class="perf",
+            job="perf",
+            suite="executor",
+            benchmark=benchmark,
+            metric="items_per_second",
+            unit="1/s",
+            better=Better.HIGHER,
+        )
+        self.reading.trends.append(SeriesWithPoints(series, ()))
+        return series.id
+
+    def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
+        machine = Machine(
+            name=name,
+            machine_class="epyc",
+            pool=pool,
+            first_seen_at=NOW,
+            last_seen_at=NOW,
+            environment_id=None,
+            environment={},
+            build=holds,
+            obstacle="",
+        )
+        self.reading.machine_rows.append(machine)
+
+    def add_session(self, machine: str, benchmark: str) -> None:
+        series = self.reading.trends[self.add_series(benchmark) - 1].series
+        self._sessions[machine, benchmark] += 1
+        session = Session((0.001, -0.001), Verdict.SAME)
+        history = History.of([session] * self._sessions[machine, benchmark])
+        status = SeriesVotingStatus(
+            machine=machine,
+            series=series,
+            measured_at=NOW,
+            voting_status=voting_status_of(history, Policy()),
+        )
+        rows = self.reading.voting_status_rows
+        self.reading.voting_status_rows = [
+            *(row for row in rows if (row.machine, row.series) != (machine, series)),
+            status,
+        ]
 
 
-class TestFakeReading(MeasuredPatchSetsContract):
-    @pytest.fixture
-    def stage(self) -> FakeStage:
-        return FakeStage()
+@pytest.fixture
+def site() -> FakeSite:
+    return FakeSite()
+
+
+class TestFakeReading(
+    ChangesContract, MeasuredPatchSetsContract, BuildsContract, SeriesContract, MachinesContract
+):
+    pass

@@ -58,18 +58,16 @@ def build_that(outcome: Outcome, **more: object) -> BuildOfRun:
     return build_view(7, 70, outcome=outcome, result=CONSEQUENCES[outcome].result, **more)
 
 
-def reading_of(*rounds: Sequence[BuildOfRun]) -> FakeReading:
-    """A patch set with these rounds, oldest first."""
+def reading_of(*runs: Sequence[BuildOfRun]) -> FakeReading:
+    """A patch set with runs of these builds, oldest first."""
     reading = FakeReading()
     change = change_view(1, "x", run_id=1, run_state=RunState.FINISHED, patch_set=1)
-    add_patch_set(reading, change, [(build, []) for build in rounds[0]])
+    add_patch_set(reading, change, [(build, []) for build in runs[0]])
     first = reading.runs.pop().run
-    for number, builds in enumerate(rounds, start=1):
+    for number, builds in enumerate(runs, start=1):
         is_finished = all(build.state is BuildState.FINISHED for build in builds)
         run = replace(first, id=number, state=RunState.FINISHED if is_finished else RunState.RUNNING)
         reading.runs.append(RunWithBuilds(run, tuple(builds), ()))
-    runs = tuple(each.run for each in reversed(reading.runs))
-    reading.patch_sets = [replace(reading.patch_sets[0], runs=runs, builds=tuple(rounds[-1]))]
     return reading
 
 
@@ -217,10 +215,8 @@ def test_the_builds_of_a_job_in_all_runs_are_its_attempts() -> None:
 
 def test_a_post_submit_build_is_not_an_attempt() -> None:
     reading = reading_of([build_view(1, 10)], [build_view(2, 11)])
-    reading.patch_sets = [
-        replace(each, runs=(replace(each.runs[0], kind=RunKind.POST_SUBMIT), *each.runs[1:]))
-        for each in reading.patch_sets
-    ]
+    newest = reading.runs[-1]
+    reading.runs[-1] = replace(newest, run=replace(newest.run, kind=RunKind.POST_SUBMIT))
     assert [run["externalId"] for run in checks(reading)] == [f"{JOB}/10"]
 
 

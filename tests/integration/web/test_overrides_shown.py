@@ -123,11 +123,17 @@ def test_hostile_overrides_stay_text(name: str, kind: OverrideKind) -> None:
 
 def test_a_decision_shows_the_review_servers_problem_with_its_vote() -> None:
     reading = sample_project()
-    found = reading.patch_set(REGRESSION)
-    refused = replace(
-        found.decisions[0], review_state=ReviewState.SENT, review_note="label not granted: <Verified>"
-    )
-    reading.patch_sets[reading.patch_sets.index(found)] = replace(found, decisions=(refused,))
+    note = "label not granted: <Verified>"
+    reading.runs = [
+        replace(
+            run,
+            decisions=tuple(
+                replace(decision, review_state=ReviewState.SENT, review_note=note)
+                for decision in run.decisions
+            ),
+        )
+        for run in reading.runs
+    ]
 
     text = call(build_app(reading), "GET", f"/changes/{REGRESSION}").text
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from typing_extensions import override
 
 from service.domain.decision.states import BuildState
+from service.domain.decision.vote import Result
 from service.domain.errors import NotFound, Transient
+from service.domain.health import PoolQueue
 from service.domain.identity import RunKind
 from service.ports.reading import Reading
 from service.ports.views import (
@@ -43,17 +45,20 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition
     from service.domain.search import Words
-    from service.ports.views import Cursor, SeriesVotingStatus
+    from service.ports.views import Cursor, Run, SeriesVotingStatus
 
 T = TypeVar("T")
 
 
 @dataclass
 class FakeReading(Reading):
-    """Answers from lists; every method behaves as its port promises."""
+    """Answers from lists; every method behaves as its port promises.
+
+    A change and a patch set show what follows from ``runs``: votes, states, counts, causes and builds.
+    """
 
     change_rows: list[Change] = field(default_factory=list)
-    patch_sets: list[PatchSetDetail] = field(default_factory=list)
+    patch_set_rows: list[PatchSetDetail] = field(default_factory=list)
     runs: list[RunWithBuilds] = field(default_factory=list)
     builds: list[BuildDetail] = field(default_factory=list)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
@@ -67,40 +72,78 @@ class FakeReading(Reading):
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
         ordered = sorted(self.change_rows, key=lambda row: (row.updated_at, row.id), reverse=True)
         end = None if after is None else (after.updated_at, after.id)
-        return [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]
+        page = [row for row in ordered if end is None or (row.updated_at, row.id) < end][:limit]
+        return [self._patch_sets_of(row)[-1].change for row in page]
 
     @override
     def change(self, number: int) -> ChangeWithPatchSets:
-        change = self._newest_change(number)
-        return ChangeWithPatchSets(change, tuple(each.patch_set for each in self._patch_sets_of(change)))
+        details = self._patch_sets_of(self._row_of(number))
+        return ChangeWithPatchSets(details[-1].change, tuple(detail.patch_set for detail in details))
 
     @override
     def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
-        newest = self._newest_change(change)
-        wanted = newest.patch_set if number is None else number
-        matching = (each for each in self._patch_sets_of(newest) if each.patch_set.number == wanted)
-        detail = _only(matching, f"change {change} has no patch set {number}")
-        return replace(detail, change=newest)
+        details = self._patch_sets_of(self._row_of(change))
+        wanted = details[-1].patch_set.number if number is None else number
+        matching = (detail for detail in details if detail.patch_set.number == wanted)
+        return _only(matching, f"change {change} has no patch set {number}")
 
     @override
     def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
-        newest = self._newest_change(change)
-        numbers = [each.patch_set.number for each in self._patch_sets_of(newest)]
+        numbers = [detail.patch_set.number for detail in self._patch_sets_of(self._row_of(change))]
         candidates = (self._measured(change, n) for n in reversed(numbers) if before is None or n < before)
-        measured = [each for each in candidates if each is not None]
+        measured = [patch_set for patch_set in candidates if patch_set is not None]
         return MeasuredPatchSets(tuple(measured[:limit]), len(measured[limit:]))
 
-    def _newest_change(self, number: int) -> Change:
-        newest_first = self.changes(len(self.change_rows))
-        return _only((row for row in newest_first if row.number == number), f"there is no change {number}")
+    def _row_of(self, number: int) -> Change:
+        rows = [row for row in self.change_rows if row.number == number]
+        newest_first = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
+        return _only(iter(newest_first), f"there is no change {number}")
 
-    def _patch_sets_of(self, change: Change) -> Sequence[PatchSetDetail]:
-        its = (each for each in self.patch_sets if each.change.id == change.id)
-        return sorted(its, key=lambda each: each.patch_set.number)
+    def _patch_sets_of(self, row: Change) -> Sequence[PatchSetDetail]:
+        stored = [detail for detail in self.patch_set_rows if detail.change.id == row.id]
+        oldest_first = sorted(stored, key=lambda detail: detail.patch_set.number)
+        details = [self._with_runs(detail) for detail in oldest_first]
+        newest = details[-1]
+        check = _newest_check(newest.runs)
+        worst = min(newest.builds, key=_place, default=None)
+        change = replace(
+            row,
+            patch_set=newest.patch_set.number,
+            revision=newest.patch_set.revision,
+            vote=newest.patch_set.vote,
+            header=newest.patch_set.header,
+            run_id=check.id if check else None,
+            run_state=check.state if check else None,
+            builds=len(newest.builds),
+            finished_builds=sum(build.state is BuildState.FINISHED for build in newest.builds),
+            cause=next(iter(worst.causes), "") if worst else "",
+        )
+        return [replace(detail, change=change) for detail in details]
+
+    def _with_runs(self, stored: PatchSetDetail) -> PatchSetDetail:
+        runs = self._runs_of(stored.change.number, stored.patch_set.number)
+        decisions = tuple(decision for run in runs for decision in run.decisions)
+        check = _newest_check(tuple(run.run for run in runs))
+        counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
+        newest = next(counting, None)
+        return replace(
+            stored,
+            patch_set=replace(
+                stored.patch_set,
+                vote=newest.vote if newest else None,
+                header=newest.header if newest else "",
+            ),
+            decisions=decisions,
+            runs=tuple(run.run for run in runs),
+            builds=next((run.builds for run in runs if run.run is check), ()),
+        )
+
+    def _runs_of(self, change: int, patch_set: int) -> Sequence[RunWithBuilds]:
+        its = (each for each in self.runs if (each.run.change, each.run.patch_set) == (change, patch_set))
+        return sorted(its, key=lambda each: each.run.id, reverse=True)
 
     def _measured(self, change: int, number: int) -> MeasuredPatchSet | None:
-        its = (each for each in self.runs if (each.run.change, each.run.patch_set) == (change, number))
-        for run in sorted(its, key=lambda each: each.run.id, reverse=True):
+        for run in self._runs_of(change, number):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
                 for build in run.builds
@@ -161,13 +204,43 @@ class FakeReading(Reading):
 
     @override
     def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
-        return self.voting_status_rows[after:][:limit]
+        def place(row: SeriesVotingStatus) -> tuple[str, str, str, int]:
+            return row.machine, row.series.job, row.series.suite, row.series.id
+
+        return sorted(self.voting_status_rows, key=place)[after:][:limit]
 
     @override
     def condition(self) -> Condition:
         if self.is_away:
             raise Transient("the database does not answer")
-        return self.state or healthy()
+        return self.state or replace(healthy(), queues=self._queues())
+
+    def _queues(self) -> tuple[PoolQueue, ...]:
+        waiting: dict[str, list[datetime]] = {}
+        seen: dict[str, datetime] = {}
+        for detail in self.builds:
+            if detail.build.state is BuildState.QUEUED:
+                waiting.setdefault(detail.build.pool, []).append(detail.build.created_at)
+        for machine in self.machine_rows:
+            seen[machine.pool] = max(machine.last_seen_at, seen.get(machine.pool, machine.last_seen_at))
+        return tuple(
+            PoolQueue(
+                pool, len(waiting.get(pool, ())), min(waiting.get(pool, ()), default=None), seen.get(pool)
+            )
+            for pool in sorted({*waiting, *seen})
+        )
+
+
+# As the page of changes orders builds to name the cause of the worst.
+_WORST_FIRST = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.SUCCESS)
+
+
+def _place(build: BuildOfRun) -> int:
+    return _WORST_FIRST.index(build.result) if build.result in _WORST_FIRST else len(_WORST_FIRST)
+
+
+def _newest_check(runs: Sequence[Run]) -> Run | None:
+    return next((run for run in runs if run.kind is RunKind.CHECK), None)
 
 
 def _names_of(series: Series) -> str:
@@ -176,8 +249,8 @@ def _names_of(series: Series) -> str:
 
 
 def _only(matching: Iterator[T], message: str) -> T:
-    for each in matching:
-        return each
+    for value in matching:
+        return value
     raise NotFound(message)
 
 
@@ -189,24 +262,22 @@ def add_patch_set(
     parent: str = "9" * 40,
     overrides: Sequence[Override] = (),
 ) -> None:
-    """Store a patch set with one run of builds, or one more run of a patch set that is stored."""
+    """Store a patch set, with one run of builds if the change has a ``run_id``."""
     run = run_view(change, parent)
-    runs = () if change.run_id is None else (run,)
-    decisions = (decision_view(change, message),) if change.header else ()
-    key = (change.number, change.patch_set)
-    earlier = [each for each in reading.patch_sets if (each.change.number, each.patch_set.number) == key]
     detail = PatchSetDetail(
         change=change,
         patch_set=patch_set_view(change),
         message=f"{change.subject}\n\nChange-Id: I0123456789\n",
-        decisions=(*decisions, *(decision for each in earlier for decision in each.decisions)),
-        runs=(*runs, *(run for each in earlier for run in each.runs)),
-        builds=tuple(build for build, _ in builds),
+        decisions=(),
+        runs=(),
+        builds=(),
         overrides=tuple(overrides),
     )
-    reading.change_rows = [row for row in reading.change_rows if row.number != change.number] + [change]
-    reading.patch_sets = [each for each in reading.patch_sets if each not in earlier] + [detail]
-    reading.runs += [RunWithBuilds(each, detail.builds, decisions) for each in runs]
+    reading.change_rows = [row for row in reading.change_rows if row.id != change.id] + [change]
+    reading.patch_set_rows.append(detail)
+    if change.run_id is not None:
+        decisions = (decision_view(change, message),) if change.header else ()
+        reading.runs.append(RunWithBuilds(run, tuple(build for build, _ in builds), decisions))
     for build, rows in builds:
         stored = BuildDetail(
             build=build,

@@ -1,0 +1,101 @@
+"""The contract of ``BuildReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Result
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
+from tests.contract.reading.site import CHANGE, measure
+
+if TYPE_CHECKING:
+    from tests.contract.reading.site import ReadingSite
+
+NASTY = "BM_<img src=x>'; DROP TABLE series; --%_\\"
+
+
+class BuildsContract:
+    def test_a_run_has_its_builds_in_their_order_and_its_decisions_newest_first(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change(patch_sets=2)
+        run = site.add_run(2)
+        first, second = site.add_build(run, "one", "two"), site.add_build(run, result=Result.FAILURE)
+        site.decide(run, -1)
+        site.decide(run, 1)
+        found = site.reading.run(run)
+        assert (found.run.id, found.run.kind, found.run.state) == (run, RunKind.CHECK, RunState.FINISHED)
+        assert (found.run.change, found.run.patch_set) == (CHANGE, 2)
+        assert [(build.job, build.number) for build in found.builds] == [
+            (first.job, first.number),
+            (second.job, second.number),
+        ]
+        assert [(build.causes, build.result) for build in found.builds] == [
+            (("one", "two"), Result.SUCCESS),
+            ((), Result.FAILURE),
+        ]
+        assert [decision.vote for decision in found.decisions] == [1, -1]
+
+    def test_a_build_has_the_runs_it_is_part_of(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        name = site.add_build(run, result=None)
+        found = site.reading.build(name.job, name.number)
+        assert [(each.id, each.change, each.patch_set) for each in found.runs] == [(run, CHANGE, 1)]
+        assert (found.build.state, found.build.result, found.log) == (BuildState.QUEUED, None, None)
+
+    def test_comparisons_keep_their_order(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = measure(site, 1, "BM_two", NASTY, "BM_one")
+        build = site.reading.build(name.job, name.number).build
+        rows = site.reading.comparisons(build.id, build.created_at)
+        assert [row.benchmark for row in rows] == ["BM_two", NASTY, "BM_one"]
+        assert {(row.verdict, row.unit, row.better) for row in rows} == {
+            (Verdict.SLOWER, "1/s", Better.HIGHER)
+        }
+
+    def test_a_build_without_comparisons_has_none(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = measure(site, 1)
+        build = site.reading.build(name.job, name.number).build
+        assert list(site.reading.comparisons(build.id, build.created_at)) == []
+        assert list(site.reading.comparisons(build.id + 1, build.created_at)) == []
+
+    def test_samples_are_those_of_both_sides_of_one_comparison(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = measure(site, 1, "BM_one", NASTY)
+        build = site.reading.build(name.job, name.number).build
+        _, row = site.reading.comparisons(build.id, build.created_at)
+        samples = site.reading.samples(build.id, build.created_at, row.series_id)
+        assert (samples.series_id, samples.suite, samples.benchmark, samples.metric) == (
+            *(row.series_id, row.suite),
+            *(NASTY, row.metric),
+        )
+        assert (samples.unit, samples.better) == (row.unit, row.better)
+        assert len(samples.base) == len(samples.patch) > 0
+        assert None in samples.base
+
+    def test_a_run_build_or_series_that_does_not_exist_is_not_found(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = measure(site, 1, "BM_one")
+        build = site.reading.build(name.job, name.number).build
+        (row,) = site.reading.comparisons(build.id, build.created_at)
+        for unknown in (
+            lambda: site.reading.run(build.id + 99),
+            lambda: site.reading.run(1 << 70),
+            lambda: site.reading.build("other", name.number),
+            lambda: site.reading.build(name.job, name.number + 1),
+            lambda: site.reading.build(name.job, 1 << 40),
+            lambda: site.reading.build("a\0b", 1),
+            lambda: site.reading.samples(build.id, build.created_at, row.series_id + 1),
+            lambda: site.reading.samples(build.id, build.created_at, 1 << 70),
+            lambda: site.reading.samples(build.id + 1, build.created_at, row.series_id),
+        ):
+            with pytest.raises(NotFound):
+                unknown()

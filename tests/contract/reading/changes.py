@@ -1,0 +1,175 @@
+"""The contract of ``ChangeReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Result
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind
+from service.ports.views import Cursor
+from tests.contract.reading.site import CHANGE, OTHER_PARENT, PARENT, measure
+
+if TYPE_CHECKING:
+    from tests.contract.reading.site import ReadingSite
+
+
+class ChangesContract:
+    def test_an_empty_store_has_no_changes(self, site: ReadingSite) -> None:
+        assert list(site.reading.changes(10)) == []
+
+    def test_a_change_has_the_vote_and_the_worst_cause_of_its_newest_patch_set(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change(patch_sets=2)
+        site.decide(site.add_run(1), -1)
+        run = site.add_run(2)
+        site.add_build(run, "all the same")
+        site.add_build(run, "2 of 20 slower", "more", result=Result.FAILURE)
+        site.decide(run, -1)
+        site.decide(run, 1)
+        (change,) = site.reading.changes(10)
+        assert (change.number, change.patch_set, change.vote, change.header) == (CHANGE, 2, 1, "Build Failed")
+        assert (change.run_id, change.run_state, change.cause) == (run, RunState.FINISHED, "2 of 20 slower")
+        assert (change.builds, change.finished_builds) == (2, 2)
+
+    def test_a_change_without_a_run_has_no_vote(self, site: ReadingSite) -> None:
+        site.add_change()
+        (change,) = site.reading.changes(10)
+        assert (change.run_id, change.run_state, change.vote, change.header, change.cause) == (
+            *(None, None, None),
+            *("", ""),
+        )
+
+    def test_an_unfinished_build_is_counted(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        site.add_build(run)
+        site.add_build(run, result=None)
+        (change,) = site.reading.changes(10)
+        assert (change.run_state, change.builds, change.finished_builds) == (RunState.RUNNING, 2, 1)
+
+    def test_a_run_after_the_merge_does_not_change_the_vote(self, site: ReadingSite) -> None:
+        site.add_change()
+        site.decide(site.add_run(), 1)
+        site.decide(site.add_run(kind=RunKind.POST_SUBMIT), None)
+        assert [change.vote for change in site.reading.changes(5)] == [1]
+        assert [patch_set.vote for patch_set in site.reading.change(CHANGE).patch_sets] == [1]
+        assert site.reading.patch_set(CHANGE).patch_set.vote == 1
+
+    def test_changes_have_pages_even_if_times_are_equal(self, site: ReadingSite) -> None:
+        for number, minutes in ((1, 5), (2, 5), (3, 5), (4, 9), (5, 1)):
+            site.add_change(number, minutes=minutes)
+        seen: list[int] = []
+        after: Cursor | None = None
+        while page := site.reading.changes(2, after):
+            seen += [change.number for change in page]
+            after = Cursor.decode(Cursor(page[-1].updated_at, page[-1].id).encode())
+        assert seen == [4, 3, 2, 1, 5]
+
+    def test_a_change_has_its_patch_sets_oldest_first(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=3)
+        found = site.reading.change(CHANGE)
+        assert found.change.patch_set == 3
+        assert [patch_set.number for patch_set in found.patch_sets] == [1, 2, 3]
+        assert found.patch_sets[-1].revision == found.change.revision
+
+    def test_of_two_servers_changes_the_one_updated_last_is_shown(self, site: ReadingSite) -> None:
+        site.add_change(minutes=1, instance="new")
+        site.add_change(minutes=0, instance="old", patch_sets=2)
+        assert site.reading.change(CHANGE).change.instance == "new"
+        assert site.reading.patch_set(CHANGE).change.instance == "new"
+
+    def test_a_patch_set_has_decisions_runs_and_the_builds_of_its_newest_check(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change(patch_sets=2)
+        first, second = site.add_run(1), site.add_run(1)
+        site.add_build(first, "old", result=Result.FAILURE)
+        site.add_build(second, "new")
+        third = site.add_run(1, kind=RunKind.POST_SUBMIT)
+        site.decide(first, -1)
+        site.decide(second, 1)
+        found = site.reading.patch_set(CHANGE, 1)
+        assert [build.causes for build in found.builds] == [("new",)]
+        assert [(decision.run_id, decision.vote) for decision in found.decisions] == [
+            (second, 1),
+            (first, -1),
+        ]
+        assert [run.id for run in found.runs] == [third, second, first]
+        assert found.patch_set.vote == 1
+        assert (found.change.patch_set, found.change.vote) == (2, None)
+
+    def test_the_newest_patch_set_is_the_default(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        assert site.reading.patch_set(CHANGE).patch_set.number == 2
+
+    def test_a_change_or_patch_set_that_does_not_exist_is_not_found(self, site: ReadingSite) -> None:
+        site.add_change()
+        for number in (CHANGE + 1, 1 << 40):
+            with pytest.raises(NotFound):
+                site.reading.change(number)
+            with pytest.raises(NotFound):
+                site.reading.patch_set(number)
+            with pytest.raises(NotFound):
+                site.reading.patch_set(CHANGE, number)
+            with pytest.raises(NotFound):
+                site.reading.measured_patch_sets(number, 9)
+
+
+class MeasuredPatchSetsContract:
+    def numbers(self, site: ReadingSite, limit: int = 9, before: int | None = None) -> tuple[list[int], int]:
+        found = site.reading.measured_patch_sets(CHANGE, limit, before)
+        return [patch_set.number for patch_set in found.patch_sets], found.older
+
+    def test_patch_sets_come_newest_first_with_their_own_parent(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        measure(site, 1, "BM_b", "BM_a")
+        measure(site, 2, "BM_b", parent=OTHER_PARENT)
+        newer, older = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        assert (newer.number, newer.parent, older.number, older.parent) == (2, OTHER_PARENT, 1, PARENT)
+        assert [[row.benchmark for row in build.comparisons] for build in older.builds] == [["BM_b", "BM_a"]]
+        assert newer.builds[0].number != older.builds[0].number
+        assert newer.run_id > older.run_id
+
+    def test_a_comparison_is_the_one_that_its_build_shows(self, site: ReadingSite) -> None:
+        site.add_change()
+        measure(site, 1, "BM_a")
+        (measured,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        (shown,) = site.reading.patch_set(CHANGE, 1).builds
+        assert (measured.builds[0].job, measured.builds[0].number) == (shown.job, shown.number)
+        rows = site.reading.comparisons(shown.id, shown.created_at)
+        assert list(measured.builds[0].comparisons) == list(rows)
+
+    def test_older_patch_sets_are_counted_and_are_on_later_pages(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=5)
+        for number in range(1, 6):
+            measure(site, number, "BM_a")
+        assert self.numbers(site, 2) == ([5, 4], 3)
+        assert self.numbers(site, 2, before=4) == ([3, 2], 1)
+        assert self.numbers(site, 2, before=2) == ([1], 0)
+        assert self.numbers(site, 2, before=1 << 70) == ([5, 4], 3)
+
+    def test_a_patch_set_without_comparisons_is_left_out(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        measure(site, 1, "BM_a")
+        measure(site, 2)
+        assert self.numbers(site) == ([1], 0)
+
+    def test_a_newer_run_replaces_the_older_only_once_it_has_comparisons(self, site: ReadingSite) -> None:
+        site.add_change()
+        measure(site, 1, "BM_old")
+        measure(site, 1)
+        (found,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        assert [row.benchmark for row in found.builds[0].comparisons] == ["BM_old"]
+        measure(site, 1, "BM_new")
+        (found,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        assert [row.benchmark for row in found.builds[0].comparisons] == ["BM_new"]
+
+    def test_a_run_after_the_merge_is_left_out(self, site: ReadingSite) -> None:
+        site.add_change()
+        measure(site, 1, "BM_a", kind=RunKind.POST_SUBMIT)
+        assert self.numbers(site) == ([], 0)

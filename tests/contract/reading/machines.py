@@ -1,0 +1,70 @@
+"""The contract of ``MachineReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.states import RunState
+
+if TYPE_CHECKING:
+    from tests.contract.reading.site import ReadingSite
+
+
+class MachinesContract:
+    def test_machines_come_by_pool_and_name_with_the_build_that_they_hold(self, site: ReadingSite) -> None:
+        site.add_change()
+        build = site.add_build(site.add_run(state=RunState.RUNNING), result=None)
+        site.add_machine("perf-02", "perf")
+        site.add_machine("quick", "also")
+        site.add_machine("perf-01", "perf", holds=build)
+        machines = site.reading.machines()
+        assert [(machine.pool, machine.name, machine.build) for machine in machines] == [
+            ("also", "quick", None),
+            ("perf", "perf-01", build),
+            ("perf", "perf-02", None),
+        ]
+        assert {(machine.machine_class, machine.obstacle) for machine in machines} == {("epyc", "")}
+
+    def test_an_empty_store_has_no_machines_and_no_voting_statuses(self, site: ReadingSite) -> None:
+        assert list(site.reading.machines()) == []
+        assert list(site.reading.voting_statuses(10)) == []
+
+    def test_voting_statuses_come_by_machine_and_series(self, site: ReadingSite) -> None:
+        for machine in ("perf-02", "perf-01"):
+            site.add_machine(machine)
+        for machine, benchmark in (("perf-02", "BM_a"), ("perf-01", "BM_b"), ("perf-01", "BM_a")):
+            site.add_session(machine, benchmark)
+        site.add_session("perf-01", "BM_a")
+        statuses = site.reading.voting_statuses(10)
+        ids = [site.add_series(benchmark) for benchmark in ("BM_a", "BM_b")]
+        assert [(status.machine, status.series.id) for status in statuses] == [
+            *(("perf-01", each) for each in sorted(ids)),
+            ("perf-02", ids[0]),
+        ]
+        by_name = {(status.machine, status.series.benchmark): status.voting_status for status in statuses}
+        assert {name: status.sessions for name, status in by_name.items()} == {
+            ("perf-01", "BM_a"): 2,
+            ("perf-01", "BM_b"): 1,
+            ("perf-02", "BM_a"): 1,
+        }
+
+    def test_voting_statuses_have_pages(self, site: ReadingSite) -> None:
+        site.add_machine("perf-01")
+        for benchmark in ("BM_a", "BM_b", "BM_c"):
+            site.add_session("perf-01", benchmark)
+        whole = list(site.reading.voting_statuses(10))
+        assert list(site.reading.voting_statuses(2)) == whole[:2]
+        assert list(site.reading.voting_statuses(2, 2)) == whole[2:]
+        assert list(site.reading.voting_statuses(2, 1 << 70)) == []
+
+    def test_the_condition_counts_the_waiting_builds_of_each_pool(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run(state=RunState.RUNNING)
+        site.add_build(run)
+        waiting = [site.add_build(run, result=None) for _ in range(2)]
+        site.add_machine("quick", "other")
+        condition = site.reading.condition()
+        assert [(queue.pool, queue.waiting) for queue in condition.queues] == [("other", 0), ("perf", 2)]
+        oldest = site.reading.build(waiting[0].job, waiting[0].number).build.created_at
+        assert [queue.oldest_at for queue in condition.queues] == [None, oldest]
+        assert [queue.machine_seen_at is None for queue in condition.queues] == [False, True]

@@ -1,0 +1,81 @@
+"""The contract of ``SeriesReading``; the tests of an adapter inherit it, and define a fixture ``site``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import NotFound
+from service.domain.identity import RunKind
+from service.domain.search import parse_words
+from tests.contract.reading.site import CHANGE, measure
+
+if TYPE_CHECKING:
+    from tests.contract.reading.site import ReadingSite
+
+
+class SeriesContract:
+    @pytest.mark.parametrize(
+        ("search", "count"),
+        [
+            ("", 3),
+            ("bm_", 3),
+            ("DROP table", 1),
+            ("%_\\", 1),
+            ("%", 1),
+            ("bm -drop", 2),
+            ("kv master items", 3),
+            ("executor perf two", 1),
+            ("nowhere", 0),
+        ],
+    )
+    def test_series_are_found_by_words_that_are_no_patterns(
+        self, site: ReadingSite, search: str, count: int
+    ) -> None:
+        for name in ("BM_<img>'; DROP TABLE series; --%_\\", "BM_two", "BM_three"):
+            site.add_series(name)
+        assert len(site.reading.series(parse_words(search), 10)) == count
+
+    def test_series_have_pages_by_id(self, site: ReadingSite) -> None:
+        ids = [site.add_series(name) for name in ("BM_c", "BM_a", "BM_b")]
+        first = site.reading.series(parse_words(""), 2)
+        assert [series.id for series in first] == ids[:2]
+        assert [series.id for series in site.reading.series(parse_words(""), 2, ids[1])] == ids[2:]
+        assert list(site.reading.series(parse_words(""), 2, 1 << 70)) == []
+
+    def test_a_trend_has_the_newest_points_of_each_kind_with_their_commits(self, site: ReadingSite) -> None:
+        site.add_change()
+        series = site.add_series("BM_x")
+        checked, merged = site.add_run(), site.add_run(kind=RunKind.POST_SUBMIT)
+        builds = [site.add_build(run, benchmarks=["BM_x"]) for run in [checked] * 5 + [merged] * 5]
+        found = site.reading.trend(series, 3)
+        assert found.series.benchmark == "BM_x"
+        newest = [*builds[2:5], *builds[7:]]
+        assert [(point.job, point.number) for point in found.points] == [
+            (build.job, build.number) for build in newest
+        ]
+        assert [point.kind for point in found.points] == [RunKind.CHECK] * 3 + [RunKind.POST_SUBMIT] * 3
+        assert [point.run_id for point in found.points] == [checked] * 3 + [merged] * 3
+        (revision,) = {site.reading.change(CHANGE).change.revision}
+        assert {(point.change, point.patch_set, point.revision) for point in found.points} == {
+            (CHANGE, 1, revision)
+        }
+
+    def test_points_come_oldest_first_whatever_their_kind(self, site: ReadingSite) -> None:
+        site.add_change()
+        series = site.add_series("BM_x")
+        for kind in (RunKind.POST_SUBMIT, RunKind.CHECK, RunKind.CHECK):
+            measure(site, 1, "BM_x", kind=kind)
+        points = site.reading.trend(series, 9).points
+        assert [point.kind for point in points] == [RunKind.POST_SUBMIT, RunKind.CHECK, RunKind.CHECK]
+        assert [point.measured_at for point in points] == sorted(point.measured_at for point in points)
+
+    def test_a_series_without_points_has_none(self, site: ReadingSite) -> None:
+        assert site.reading.trend(site.add_series("BM_x"), 3).points == ()
+
+    def test_a_series_that_does_not_exist_is_not_found(self, site: ReadingSite) -> None:
+        series = site.add_series("BM_x")
+        for unknown in (series + 1, 1 << 70):
+            with pytest.raises(NotFound):
+                site.reading.trend(unknown, 10)

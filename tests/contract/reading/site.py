@@ -1,0 +1,72 @@
+"""A store to which the contract of the read ports adds changes, runs, builds, series and machines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Result
+from service.domain.identity import RunKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.identity import BuildName
+    from service.ports.reading import Reading
+
+CHANGE: Final = 7
+PARENT, OTHER_PARENT = "a" * 40, "b" * 40
+
+
+class ReadingSite(Protocol):
+    """An empty store of project ``kv``, branch ``master`` and job ``perf``. Numbers of builds grow."""
+
+    @property
+    def reading(self) -> Reading: ...
+
+    def add_change(
+        self, number: int = CHANGE, *, minutes: int = 0, patch_sets: int = 1, instance: str = "gerrit"
+    ) -> None:
+        """Add an open change, updated ``minutes`` after the others."""
+
+    def add_run(
+        self,
+        patch_set: int = 1,
+        *,
+        kind: RunKind = RunKind.CHECK,
+        state: RunState = RunState.FINISHED,
+        parent: str = PARENT,
+    ) -> int:
+        """Add a run of a patch set of ``CHANGE``, which must exist; return its id."""
+
+    def add_build(
+        self,
+        run: int,
+        *causes: str,
+        result: Result | None = Result.SUCCESS,
+        benchmarks: Sequence[str] = (),
+    ) -> BuildName:
+        """Add a build that compares benchmarks; without a result it is queued in pool ``perf``."""
+
+    def decide(self, run: int, vote: int | None) -> None:
+        """Add a decision with the header ``Build Failed``."""
+
+    def add_series(self, benchmark: str) -> int:
+        """Add a series if there is none of that benchmark; return its id."""
+
+    def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
+        """Add a machine of class ``epyc`` that was just seen."""
+
+    def add_session(self, machine: str, benchmark: str) -> None:
+        """Add an A/A session of a series whose machine class is the machine's pool."""
+
+
+def measure(
+    site: ReadingSite,
+    patch_set: int,
+    *benchmarks: str,
+    parent: str = PARENT,
+    kind: RunKind = RunKind.CHECK,
+) -> BuildName:
+    """Add a finished run with one build that compares benchmarks."""
+    return site.add_build(site.add_run(patch_set, parent=parent, kind=kind), benchmarks=benchmarks)
