@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 from dashboards.comparison_table import urgency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from service.domain.search import Words
     from service.ports.views import Comparison, MeasuredPatchSet, MeasuredPatchSets
 
@@ -65,11 +63,20 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
     if len(measured.patch_sets) < _FEWEST_COLUMNS:
         return None
     columns = measured.patch_sets[::-1]
-    comparisons = [dict(_rows_of(patch_set)) for patch_set in columns]
-    # The newest patch set's names come first: they keep the project file's order.
+    comparisons: list[dict[_Key, Comparison]] = [
+        {
+            (build.job, row.suite, row.benchmark, row.metric): row
+            for build in patch_set.builds
+            for row in build.comparisons
+        }
+        for patch_set in columns
+    ]
+    newest = comparisons[-1]
+    # The newest patch set's rows come first: they keep the project file's order.
     names = dict.fromkeys(key for rows in reversed(comparisons) for key in rows)
     matching = [key for key in names if words.matches(" ".join((key[2], key[3], key[1])))]
-    ordered = sorted(matching, key=lambda key: _place(comparisons[-1].get(key)))
+    worst_first = sorted((key for key in matching if key in newest), key=lambda key: urgency(newest[key]))
+    ordered = worst_first + [key for key in matching if key not in newest]
     return PatchSetTable(
         columns=columns,
         rows=tuple(
@@ -79,13 +86,3 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
         hidden=len(ordered[MOST_ROWS:]),
         has_one_parent=len({column.parent_tree or column.parent for column in columns}) == 1,
     )
-
-
-def _rows_of(patch_set: MeasuredPatchSet) -> Iterator[tuple[_Key, Comparison]]:
-    for build in patch_set.builds:
-        for row in build.comparisons:
-            yield (build.job, row.suite, row.benchmark, row.metric), row
-
-
-def _place(newest: Comparison | None) -> tuple[bool, tuple[int, float]]:
-    return (True, (0, 0.0)) if newest is None else (False, urgency(newest))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
@@ -21,19 +20,20 @@ def view_of(view: type[V], row: RowMapping, **others: object) -> V:
         ValueError: a text is not a value of its field's enum.
     """
     values: dict[str, Any] = {
-        name: row[name] if enum is None or row[name] is None else enum(row[name])
-        for name, enum in _columns(view)
+        name: row[name] if kind is None or row[name] is None else kind(row[name])
+        for name, kind in _columns(view)
         if name not in others
     }
     return view(**values, **others)
 
 
 @cache
-def _columns(view: type[DataclassInstance]) -> tuple[tuple[str, type[StrEnum] | None], ...]:
+def _columns(view: type[DataclassInstance]) -> tuple[tuple[str, type[str] | None], ...]:
     hints = get_type_hints(view)
-    return tuple((column.name, _enum_in(hints[column.name])) for column in fields(view))
+    return tuple((column.name, _kind_of_text(hints[column.name])) for column in fields(view))
 
 
-def _enum_in(hint: object) -> type[StrEnum] | None:
-    parts = (hint, *get_args(hint))
-    return next((part for part in parts if isinstance(part, type) and issubclass(part, StrEnum)), None)
+def _kind_of_text(hint: object) -> type[str] | None:
+    # An enum, or another type of text, alone or beside None.
+    types = (part for part in (hint, *get_args(hint)) if isinstance(part, type))
+    return next((part for part in types if issubclass(part, str) and part is not str), None)
