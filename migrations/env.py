@@ -1,4 +1,4 @@
-"""Runs migrations, one process at a time, without ever waiting long for a table in use."""
+"""Alembic's environment: one process migrates at a time, and never waits long for a table in use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sqlalchemy import text
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.schema.tables import metadata
 
-_LOCK: Final = 0x62656E636867  # "benchg"; any number will do that nothing else uses
+_LOCK: Final = 0x62656E636867  # "benchg"; any number that no other program uses
 
 
 def _url() -> str:
-    """The database: from the caller, or ``alembic -x url=postgresql://… upgrade head``."""
+    """Get the database URL from the caller, or from ``alembic -x url=postgresql://… upgrade head``."""
     url = context.config.attributes.get("url") or context.get_x_argument(as_dictionary=True).get("url")
     if not url:
         raise SystemExit("name the database: alembic -x url=postgresql://… …")
@@ -26,16 +26,16 @@ def _run() -> None:
     with engine.connect() as connection:
         context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=False)
         with context.begin_transaction():
-            # Waiting for another migration may take as long as that takes …
+            # Wait for another migration without a limit.
             connection.execute(text("SET LOCAL lock_timeout = 0"))
             connection.execute(text("SET LOCAL statement_timeout = '15min'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-            # … but whoever waits for a table makes all others wait behind it.
+            # Wait for a table only for a short time, because all other sessions queue behind this one.
             connection.execute(text("SET LOCAL lock_timeout = '5s'"))
             context.run_migrations()
     engine.dispose()
 
 
 if context.is_offline_mode():
-    raise SystemExit("migrations look at the database; --sql is not supported")
+    raise SystemExit("migrations read the database, so --sql is not supported")
 _run()

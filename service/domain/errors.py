@@ -1,38 +1,38 @@
-"""Every error that Benchgate raises on purpose, as one tree.
+"""The tree of all errors that Benchgate raises on purpose.
 
 ::
 
     BenchgateError
-    ├── BadInput             what a person or a patch set wrote cannot be used; says what and where
+    ├── BadInput             text of a person or a patch set cannot be used; names the place and the problem
     │   ├── BadProjectFile   benchgate.yaml
     │   ├── BadResults       Google Benchmark output
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
-    │   └── Refused          our credentials were not accepted; a person has to see to it
+    │   └── Refused          Benchgate's credentials were rejected; an operator must act
     ├── Permanent            the same call will fail again
-    │   ├── NotFound         the thing asked for does not exist (any more)
-    │   └── Unfit            this host cannot do what is asked (no sandbox, too few CPUs)
-    ├── CommandFailed        a program of the project under test did not succeed; carries its end
-    │   └── ProgramMissing   the build made no such program
-    └── Stopped              work ended from outside
+    │   ├── NotFound         the requested object does not exist (any more)
+    │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
+    ├── CommandFailed        a program of the project under test failed; has the end of its log
+    │   └── ProgramMissing   the build did not create a program
+    └── Stopped              the work was ended from outside
         ├── Cancelled        by a person, a newer patch set or an abandoned change
-        ├── Drained          this worker was asked to stop; the build goes back unharmed
-        ├── Overdue          the build's deadline passed while it was worked on
-        └── LeaseLost        another worker holds the build now; nothing may be written
+        ├── Drained          the worker must stop; the build is queued again
+        ├── Overdue          the build's deadline passed during the work
+        └── LeaseLost        another worker has the build now; this one must write nothing
 """
 
 from __future__ import annotations
 
 
 class BenchgateError(Exception):
-    """The root: catching it catches everything raised on purpose."""
+    """The root of all errors that are raised on purpose."""
 
 
 class BadInput(BenchgateError):
     """Input that cannot be used.
 
     Args:
-        what: the sentence that says what is wrong and what is allowed.
+        what: a sentence about the problem and the allowed values.
         where: file, line, row or key; shown before the sentence.
     """
 
@@ -43,11 +43,11 @@ class BadInput(BenchgateError):
 
 
 class BadProjectFile(BadInput):
-    """``benchgate.yaml`` breaks its contract; nothing of it is used."""
+    """``benchgate.yaml`` has an error; no part of it is used."""
 
 
 class BadResults(BadInput):
-    """A file of benchmark results holds nothing that can be read."""
+    """A file of benchmark results has nothing that can be read."""
 
 
 class BadEvent(BadInput):
@@ -55,11 +55,11 @@ class BadEvent(BadInput):
 
 
 class Transient(BenchgateError):
-    """A passing fault of something outside; the caller may try again.
+    """A temporary fault outside Benchgate; the caller may try again.
 
     Args:
-        what: the sentence that says what happened.
-        retry_after: the seconds that the other side asked us to wait; None: it did not say.
+        what: a sentence about the fault.
+        retry_after: the seconds to wait that the other side requested; None: no request.
     """
 
     def __init__(self, what: str, retry_after: float | None = None) -> None:
@@ -68,29 +68,29 @@ class Transient(BenchgateError):
 
 
 class Refused(Transient):
-    """Our credentials were not accepted, or allow too little; nothing is lost until a person sees to it."""
+    """Benchgate's credentials were rejected, or lack a permission. Retries go on until an operator acts."""
 
 
 class Permanent(BenchgateError):
-    """A fault that trying again will not cure."""
+    """A fault that remains after any number of attempts."""
 
 
 class NotFound(Permanent):
-    """What was asked for does not exist."""
+    """The requested object does not exist."""
 
 
 class Unfit(Permanent):
-    """This host cannot do what is asked of it; the message says what it lacks."""
+    """This host cannot do the work; the message names the missing requirement."""
 
 
 class CommandFailed(BenchgateError):
     """A program of the project under test failed.
 
     Args:
-        what: which program, in the words of the project file (``compile of the patch``).
-        end: how it ended (``exit code 2``, ``stopped after 600 s``).
+        what: the program, in the words of the project file (``compile of the patch``).
+        end: how the program ended (``exit code 2``, ``stopped after 600 s``).
         tail: the last lines of its log.
-        tree: the directory of this machine in which the sources lay for it.
+        tree: the directory of the sources on this machine.
     """
 
     def __init__(self, what: str, end: str, tail: str = "", tree: str = "") -> None:
@@ -102,24 +102,24 @@ class CommandFailed(BenchgateError):
 
 
 class ProgramMissing(CommandFailed):
-    """The project's commands succeeded and did not make a program that its suites name."""
+    """The project's commands succeeded, but did not create a program that its suites name."""
 
 
 class Stopped(BenchgateError):
-    """Work was ended from outside; it says nothing about the change."""
+    """The work was ended from outside, not because of the change."""
 
 
 class Cancelled(Stopped):
-    """The build is no longer wanted."""
+    """The build is no longer needed."""
 
 
 class Drained(Stopped):
-    """The worker is to stop now."""
+    """The worker must stop now."""
 
 
 class Overdue(Stopped):
-    """The build's deadline passed while it was worked on."""
+    """The build's deadline passed during the work."""
 
 
 class LeaseLost(Stopped):
-    """The lease expired or was taken over; this worker may write nothing more."""
+    """The lease expired or another worker took it over; this worker must write nothing more."""

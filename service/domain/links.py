@@ -1,4 +1,4 @@
-"""Where the pages are that messages link to."""
+"""The addresses of the pages that messages link to."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ if TYPE_CHECKING:
 
 
 class Links:
-    """Where the pages of changes, runs and builds are, as messages link to them."""
+    """The addresses of the pages of changes, runs and builds."""
 
     def __init__(self, base_url: str) -> None:
         self._base = base_url.rstrip("/")
 
     def run(self, run_id: int) -> str:
-        """The page of a run."""
+        """Make the address of a run's page."""
         return f"{self._base}/runs/{run_id}"
 
     def decision(self, run_id: int, number: int) -> str:
-        """A decision on the page of its run: the mark by which a posted message is known as ours."""
+        """Make the address of a decision on its run's page; it also marks Benchgate's message about it."""
         return f"{self.run(run_id)}#v{number}"
 
     def reply(self, change: int, comment_id: int) -> str:
-        """What was said on a change, on its page: the mark of a reply."""
+        """Make the address of a comment on its change's page; it also marks Benchgate's reply to it."""
         return f"{self._base}/changes/{change}#m{comment_id}"
 
     def build(self, name: BuildName) -> str:
-        """The page of a build."""
+        """Make the address of a build's page."""
         return f"{self._base}/job/{name}/"

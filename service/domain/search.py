@@ -1,11 +1,11 @@
-"""What a search asks for: words that must occur and words that must not."""
+"""Searches: words that must occur in a name, and words that must not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-_MOST_WORDS: Final = 8  # each is one more look at every name
+_MOST_WORDS: Final = 8  # each word is checked in every name
 _LONGEST: Final = 200
 
 
@@ -17,7 +17,7 @@ class Words:
     unwanted: tuple[str, ...] = ()
 
     def matches(self, text: str) -> bool:
-        """Whether all wanted words and no unwanted one occur in the text, whatever their case."""
+        """Whether all wanted words and no unwanted word occur in the text, ignoring case."""
         folded = text.lower()
         return all(word in folded for word in self.wanted) and not any(
             word in folded for word in self.unwanted
@@ -25,8 +25,8 @@ class Words:
 
 
 def parse_words(text: str) -> Words:
-    """Read ``words -not``: words are separated by blanks, a leading minus excludes."""
-    # PostgreSQL refuses NUL and lone surrogates; no stored name holds them.
+    """Parse ``words -not``: blanks separate words, and a leading minus excludes a word."""
+    # PostgreSQL refuses NUL and lone surrogates, so no stored name contains them.
     clean = text[:_LONGEST].replace("\0", "").encode(errors="ignore").decode().lower()
     words = clean.split()[:_MOST_WORDS]
     return Words(

@@ -1,4 +1,4 @@
-"""The key under which built programs are kept: equal keys mean interchangeable programs."""
+"""The key of built programs: equal keys mean interchangeable programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from service.domain.identity import digest_of
 
 @dataclass(frozen=True, slots=True)
 class BinaryKey:
-    """What a program follows from.
+    """The inputs that determine a program.
 
-    ``trust`` keeps what unreviewed code built apart from what may serve as a parent; ``link_variant``
-    tells relinks of the same objects apart (empty: as the project links it).
+    ``trust`` separates programs of unreviewed code from those of reviewed code. ``link_variant``
+    distinguishes relinks of the same objects (empty: the project's own link).
     """
 
     tree: str
@@ -23,18 +23,18 @@ class BinaryKey:
 
     @property
     def digest(self) -> str:
-        """64 hexadecimal digits."""
+        """The digest of the key, 64 hexadecimal digits."""
         return digest_of({name: getattr(self, name) for name in self.__dataclass_fields__})
 
     def relinked(self, variant: int) -> BinaryKey:
-        """The key of the same objects, linked for the ``variant``-th time in an order of its own."""
+        """Make the key of the same objects, relinked in the order of the given variant."""
         return replace(self, link_variant=f"relink {variant}")
 
     @property
     def link_seed(self) -> int:
-        """From which a relink draws its order: 1 to 2³¹ − 2, the range of its generator.
+        """The seed of a relink's order: 1 to 2³¹ − 2, the range of its generator.
 
-        It follows from the whole key, so that two sides of a comparison never share a layout and what is
-        kept could have been made by anybody.
+        It depends on the whole key, so the two sides of a comparison never share a layout, and every machine
+        gets the same program for a key.
         """
         return 1 + int(self.digest[:16], 16) % (2**31 - 2)

@@ -1,4 +1,4 @@
-"""Decides which suites have the same program on both sides, from the files of the two built trees."""
+"""Suites whose program is the same on both sides, found by comparing the files of the built trees."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuiltFile:
-    """A file under a build directory; two that are equal do the same, loaded or read.
+    """A file below a build directory; equal files have the same effect on a program that loads or reads them.
 
-    ``is_native`` says that it is an ELF program or shared object, of which ``digest`` covers what is loaded.
+    ``is_native``: it is an ELF program or shared object, and ``digest`` covers its loaded parts.
     """
 
     digest: str
@@ -26,12 +26,12 @@ class BuiltFile:
 def unchanged_suites(
     suites: Sequence[Suite], base: Mapping[str, BuiltFile], patch: Mapping[str, BuiltFile]
 ) -> frozenset[str]:
-    """The names of the suites that find the same files in both build directories.
+    """Find the suites for which all relevant files are the same in both build directories.
 
     Args:
-        suites: all of the job.
-        base: the files by their path relative to the build directory.
-        patch: likewise.
+        suites: all suites of the job.
+        base: the base's files by path relative to the build directory.
+        patch: the patch's files, in the same form.
     """
     different = {path for path in {*base, *patch} if base.get(path) != patch.get(path)}
     programs = frozenset(_path_of(suite.program) for suite in suites)
@@ -44,11 +44,11 @@ def unchanged_suites(
 
 
 def _unused(path: str, program: BuiltFile, programs: frozenset[str]) -> frozenset[str]:
-    """What a suite has no use for: the other suites' programs. A script or a link may run them, though."""
+    """List the files that a suite does not use: the other suites' programs, unless it is a script or link."""
     return programs - {path} if program.is_native else frozenset()
 
 
 def _path_of(program: str) -> str:
-    """The path relative to the build directory, which is ``/build`` as well as ``/src/build``."""
+    """Make a path relative to the build directory, which is both ``/build`` and ``/src/build``."""
     path = posixpath.normpath(posixpath.join("/src", program))
     return path.removeprefix("/src").removeprefix("/build/")

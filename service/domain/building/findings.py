@@ -1,4 +1,4 @@
-"""What jobs name by file and line, and how it is told on the lines of a change."""
+"""Findings: messages of jobs about a file and a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from service.domain.text import plain
 
-MOST: Final = 20  # of a build, and on a message: whoever has more to mend reads the log
+MOST: Final = 20  # per build, and per message; the log has the others
 _MAX_TEXT: Final = 300
 _MAX_PATH: Final = 1000
 _LAST_LINE: Final = 10**7
@@ -19,10 +19,10 @@ _NO_SOURCES: Final = frozenset({"", ".", "..", "build"})  # as the first part of
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a job says of a line of a file.
+    """A message of a job about a line of a file.
 
-    ``path`` is from the root of the sources, ``line`` counts from 1, ``text`` is on one line; a compiler's
-    begins with its kind: ``error: 'x' was not declared in this scope``.
+    ``path`` is relative to the root of the sources, ``line`` counts from 1, and ``text`` is one line. The
+    text of a compiler begins with its kind: ``error: 'x' was not declared in this scope``.
     """
 
     path: str
@@ -30,26 +30,26 @@ class Finding:
     text: str
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Convert to plain values for JSON."""
         return {"path": self.path, "line": self.line, "text": self.text}
 
 
 def finding_at(path: str, line: int, text: str) -> Finding | None:
-    """The finding, made harmless; None where that is no line of a file of the sources.
+    """Make a finding without control characters; None if the place is not a line of a source file.
 
-    Nothing below ``build/`` is one: builds write there.
+    Files below ``build/`` are not sources, because builds write there.
     """
-    place, said = posixpath.normpath(path), plain(text, _MAX_TEXT)
+    place, message = posixpath.normpath(path), plain(text, _MAX_TEXT)
     is_harmless = len(place) <= _MAX_PATH and path.isprintable() and "\ufffd" not in path
     is_source = is_harmless and place.split("/", 1)[0] not in _NO_SOURCES
-    return Finding(place, line, said) if is_source and said and 0 < line <= _LAST_LINE else None
+    return Finding(place, line, message) if is_source and message and 0 < line <= _LAST_LINE else None
 
 
-def findings_from(found: object) -> tuple[Finding, ...]:
-    """Those of which :meth:`Finding.to_mapping` made a list, and nothing of what it cannot have made."""
-    rows = found if isinstance(found, list) else []
-    read = filter(None, map(_finding_from, rows))
-    return tuple(islice(dict.fromkeys(read), MOST))
+def findings_from(stored: object) -> tuple[Finding, ...]:
+    """Parse a list of values from :meth:`Finding.to_mapping`; skip everything else."""
+    rows = stored if isinstance(stored, list) else []
+    parsed = filter(None, map(_finding_from, rows))
+    return tuple(islice(dict.fromkeys(parsed), MOST))
 
 
 def _finding_from(row: object) -> Finding | None:

@@ -1,4 +1,4 @@
-"""A program to run in a sandbox: what it sees, what it may use, how it ended."""
+"""A program to run in a sandbox: its mounts, its limits and its end."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may use before it is stopped. Each bound has its reason beside it."""
+    """The limits at which a program is stopped."""
 
     wall_seconds: float = 1800.0  # a compile of a large project; a hung program must not hold a machine
-    memory_bytes: int = 16 << 30  # more than a linker of a large project takes
-    processes: int = 4096  # `make -j` on a large machine; a fork bomb ends here
+    memory_bytes: int = 16 << 30  # more than the linker of a large project needs
+    processes: int = 4096  # enough for `make -j` on a large machine; stops a fork bomb
     file_bytes: int = 8 << 30  # the largest single file (a static library with debug information)
-    log_bytes: int = 64 << 20  # standard output and error together, as kept
+    log_bytes: int = 64 << 20  # standard output and error together
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One program with everything it is given; nothing else of the host reaches it.
+    """A program with its whole environment; it gets nothing else of the host.
 
     Args:
-        argv: program and arguments, never interpreted by a shell of ours.
-        mounts: directories beyond the read-only system; later ones cover earlier ones.
+        argv: program and arguments; Benchgate passes them to no shell.
+        mounts: directories in addition to the read-only system; later ones cover earlier ones.
         cwd: working directory inside the sandbox.
-        env: the whole environment beside ``PATH``, ``HOME`` and ``LANG``.
-        cpus: CPU numbers the program is confined to; None: all.
+        env: the environment in addition to ``PATH``, ``HOME`` and ``LANG``.
+        cpus: CPUs to pin the program to; None: all.
         aslr: False turns address space randomisation off for the program and its children.
     """
 
@@ -64,11 +64,11 @@ class StoppedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a program ended.
+    """The end of a program.
 
-    ``exit_code`` follows the shell (128 + signal number when a signal ended it). ``seconds`` is wall
-    time. ``stopped_by`` names the limit that ended it, if one did. ``cpu_seconds`` is the processor time
-    of the program and all its children; None where this host does not count it.
+    ``exit_code`` is that of a shell (128 + signal number after a signal). ``seconds`` is wall time.
+    ``stopped_by`` is the limit that ended the program, if one did. ``cpu_seconds`` is the CPU time of the
+    program and all its children; None if this host does not count it.
     """
 
     exit_code: int
@@ -83,7 +83,7 @@ class Completed:
 
     @property
     def end(self) -> str:
-        """How it ended, in words."""
+        """The end in words."""
         if self.stopped_by is not None:
             return f"stopped after {self.seconds:.0f} s: limit on {self.stopped_by}"
         return f"exit code {self.exit_code}"

@@ -1,11 +1,11 @@
-"""Decides which paths of a source tree a running program could read."""
+"""Paths of a source tree that a running program could read."""
 
 from __future__ import annotations
 
 import posixpath
 from typing import Final
 
-# What compilers and build systems turn into programs. What that changes shows in the programs.
+# Input of compilers and build systems; a change of it is visible in the programs.
 _COMPILED: Final = frozenset(
     {
         *(".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm", ".ixx"),
@@ -17,7 +17,7 @@ _COMPILED: Final = frozenset(
 _BUILD_FILES: Final = frozenset(
     {"CMakeLists.txt", "CMakePresets.json", "Makefile", "meson.build", "BUILD", "BUILD.bazel", "WORKSPACE"}
 )
-# What people and their tools read. Not .gitattributes: it changes what a checkout writes into other files.
+# Files for people and their tools. Without .gitattributes, which changes other files at checkout.
 _DOCUMENTS: Final = frozenset({".md", ".rst", ".adoc"})
 _ABOUT: Final = frozenset(
     {
@@ -25,7 +25,7 @@ _ABOUT: Final = frozenset(
         *(".gitignore", ".gitreview", ".mailmap", ".clang-format", ".clang-tidy", ".editorconfig"),
     }
 )
-# Folders whose files are input whatever they are called: a parser is measured on C++ sources and on texts.
+# Folders whose files are input with any name: a benchmark of a parser may read C++ sources or texts.
 _INPUTS: Final = frozenset(
     {
         *("data", "dataset", "datasets", "testdata", "test_data", "test-data", "benchdata", "bench_data"),
@@ -37,8 +37,8 @@ _INPUTS: Final = frozenset(
 def may_be_read(path: str) -> bool:
     """Whether a program could read this file of the source tree while it runs.
 
-    Programs run in the source tree and may open anything there, so that only what is known to be input of
-    the build, or text for people, is not.
+    Programs run in the source tree and may open any file there, except those that are known to be input of
+    the build or text for people.
     """
     folder, name = posixpath.split(path)
     if not _INPUTS.isdisjoint(folder.lower().split("/")):

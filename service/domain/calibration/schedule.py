@@ -1,4 +1,4 @@
-"""When an idle pool measures a branch against itself: often while a series lacks evidence, then daily."""
+"""The schedule of calibrations: hourly while a series lacks evidence, then daily."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from service.domain.project.job import Job
 
-BETWEEN_SESSIONS: Final = 3600.0  # seconds: sessions closer together meet the same neighbours and heat
-BETWEEN_REVIEWS: Final = 24 * 3600.0  # of what is known: machines change with updates, not by the hour
-# One that made way measured nothing. Builds come in bursts; the next one should not have to wait for another.
+BETWEEN_SESSIONS: Final = 3600.0  # seconds: closer sessions share the same neighbours and temperature
+BETWEEN_REVIEWS: Final = 24 * 3600.0  # machines change with updates, not every hour
+# A cancelled calibration measured nothing. Builds come in bursts, so the next calibration waits a while.
 AFTER_CANCELLED: Final = 600.0
 ASKED_WITHIN: Final = 7 * 24 * 3600.0  # a branch without a check for a week needs no evidence now
 
 
 @dataclass(frozen=True, slots=True)
 class BranchKey:
-    """A branch as an idle pool may measure it."""
+    """A branch that an idle pool may measure."""
 
     pool: str
     instance: str
@@ -34,11 +34,11 @@ class BranchKey:
 
 @dataclass(frozen=True, slots=True)
 class IdleJob:
-    """A job of a pool with nothing to do, as the last check of its branch configured it.
+    """A job of an idle pool, with the configuration of the last check on its branch.
 
-    ``since`` are the seconds since the branch's last calibration in the pool began, None for never; one that
-    was cancelled is forgotten after :data:`AFTER_CANCELLED`.
-    ``pairs`` and ``sessions`` are what the series with the least evidence has on any machine of the pool.
+    ``since`` is the age of the branch's last calibration in the pool in seconds, None for never; a cancelled
+    one counts only until :data:`AFTER_CANCELLED`. ``pairs`` and ``sessions`` are those of the series with the
+    least evidence on any machine of the pool.
     """
 
     branch: BranchKey
@@ -50,7 +50,7 @@ class IdleJob:
 
     @property
     def is_due(self) -> bool:
-        """Whether the job's branch is to be measured against itself now."""
+        """Whether the job needs a calibration now."""
         probation = _probation(self)
         if probation == 0:
             return False
@@ -61,14 +61,14 @@ class IdleJob:
 
 
 def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]:
-    """The branches to measure with their jobs that ask for it, the one that has waited longest first.
+    """List the branches to measure, each with its due jobs, the longest wait first.
 
-    Of a pool's branches the first one that can be measured is meant.
+    In each pool, only the first branch that can be measured is used.
     """
-    found: dict[BranchKey, list[str]] = {}
+    due: dict[BranchKey, list[str]] = {}
     for job in sorted((job for job in jobs if job.is_due), key=_waited, reverse=True):
-        found.setdefault(job.branch, []).append(job.job)
-    return found
+        due.setdefault(job.branch, []).append(job.job)
+    return due
 
 
 def is_calibrated(job: Job, pool: str) -> bool:
@@ -77,7 +77,7 @@ def is_calibrated(job: Job, pool: str) -> bool:
 
 
 def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:
-    """Whether one of these jobs is still one that a calibration in that pool measures."""
+    """Whether a calibration in that pool would still measure one of these jobs."""
     return any(job.name in due and is_calibrated(job, pool) for job in project_file.jobs)
 
 
@@ -88,5 +88,5 @@ def _waited(job: IdleJob) -> float:
 def _probation(job: IdleJob) -> int:
     try:
         return parse_job(job.job, dict(job.config)).policy.probation
-    except BadProjectFile:  # written for another version of the service
+    except BadProjectFile:  # stored by another version of Benchgate
         return 0
