@@ -24,10 +24,10 @@ from service.ports.views import (
     SeriesVotingStatus,
     SeriesWithPoints,
 )
-from tests.contract.reading.builds import BuildsContract
-from tests.contract.reading.changes import ChangesContract, MeasuredPatchSetsContract
-from tests.contract.reading.machines import MachinesContract
-from tests.contract.reading.series import SeriesContract
+from tests.contract.reading.builds import BuildReadingContract
+from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
+from tests.contract.reading.machines import MachineReadingContract
+from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import CHANGE, PARENT
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
@@ -195,6 +195,10 @@ def site() -> FakeSite:
 
 
 class TestFakeReading(
-    ChangesContract, MeasuredPatchSetsContract, BuildsContract, SeriesContract, MachinesContract
+    ChangeReadingContract,
+    MeasuredPatchSetsContract,
+    BuildReadingContract,
+    SeriesReadingContract,
+    MachineReadingContract,
 ):
     pass

@@ -35,7 +35,6 @@ WITHOUT_CONTRACT: Final = {
     "Packer",  # an archive is the program itself
     "Inspector",  # reads that program
     "Progress",  # prints nothing
-    *("BuildReading", "ChangeReading", "MachineReading", "SeriesReading"),
 }
 
 # What reaches outside: clocks, chance, files, the environment, other processes and machines.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NASTY = "BM_<img src=x>'; DROP TABLE series; --%_\\"
 
 
-class BuildsContract:
+class BuildReadingContract:
     def test_a_run_has_its_builds_in_their_order_and_its_decisions_newest_first(
         self, site: ReadingSite
     ) -> None:

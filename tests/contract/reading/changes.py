@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
 
 
-class ChangesContract:
+class ChangeReadingContract:
     def test_an_empty_store_has_no_changes(self, site: ReadingSite) -> None:
         assert list(site.reading.changes(10)) == []
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
 
 
-class MachinesContract:
+class MachineReadingContract:
     def test_machines_come_by_pool_and_name_with_the_build_that_they_hold(self, site: ReadingSite) -> None:
         site.add_change()
         build = site.add_build(site.add_run(state=RunState.RUNNING), result=None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
 
 
-class SeriesContract:
+class SeriesReadingContract:
     @pytest.mark.parametrize(
         ("search", "count"),
         [

@@ -18,10 +18,10 @@ from service.domain.health import Patience
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.wording.health import degradation_sentences
-from tests.contract.reading.builds import NASTY, BuildsContract
-from tests.contract.reading.changes import ChangesContract, MeasuredPatchSetsContract
-from tests.contract.reading.machines import MachinesContract
-from tests.contract.reading.series import SeriesContract
+from tests.contract.reading.builds import NASTY, BuildReadingContract
+from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
+from tests.contract.reading.machines import MachineReadingContract
+from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import CHANGE, PARENT, measure
 
 if TYPE_CHECKING:
@@ -196,7 +196,11 @@ def site(database: Database) -> PostgresSite:
 
 
 class TestPostgresReading(
-    ChangesContract, MeasuredPatchSetsContract, BuildsContract, SeriesContract, MachinesContract
+    ChangeReadingContract,
+    MeasuredPatchSetsContract,
+    BuildReadingContract,
+    SeriesReadingContract,
+    MachineReadingContract,
 ):
     pass
 
