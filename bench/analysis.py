@@ -13,7 +13,7 @@ import numpy as np
 from bench.timing import CAVEAT, met, say, say_load
 from service.domain.comparison.launch import Launch
 from service.domain.comparison.suite import Listing, compare_suites
-from service.domain.decision.judgement import judge
+from service.domain.decision.build_outcome import judge
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
 from service.domain.project.benchmark import Suite

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from bench.timing import CAVEAT, met, say, say_load
 from service.adapters.postgres.engine import make_engine
 from service.cli.operating.replay import feed
-from service.cli.services.site import running_site
+from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 from service.domain.identity import ChangeKey
 from service.wiring.control import build_control

@@ -11,7 +11,7 @@ from service.config import ControlSettings
 from service.domain.errors import Transient
 from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
-from service.steps.deciding.cast_vote import cast_vote
+from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import handle_event
 from service.steps.intake.reconcile import reconcile
 from service.steps.planning.calibrate import calibrate
@@ -82,7 +82,7 @@ def analyse_task(entity: int) -> None:
 def vote_task(entity: int) -> None:
     """Decide a run."""
     plane = control()
-    _step(Task.VOTE, entity, lambda: cast_vote(plane.store, plane.links, entity))
+    _step(Task.VOTE, entity, lambda: finish_run(plane.store, plane.links, entity))
 
 
 @app.task(name=Task.RUN_COMMENT_COMMANDS.celery_name)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.adapters import packing
-from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.judge_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind
-from service.domain.wording.measured_build import measured_causes
+from service.domain.wording.measured_causes import measured_causes
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bench.verdicts.session import RECORDED, SUFFIX, Session, save
-from service.adapters.machine import read_environment, read_load
+from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.metric import own_clock
 from service.domain.machine.environment import load_between
-from service.domain.measuring.pairing import environment_pad, side_order
+from service.domain.measuring.launch_order import environment_pad, side_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu
 
 from bench.verdicts.series import Launching, Series
 from service.domain.comparison.clock import JOIN_SHARE
-from service.domain.comparison.disturbance import allowance
+from service.domain.comparison.counting_pairs import allowance
 from service.domain.inference.estimate import estimate_of
 from service.domain.inference.metric import metric_named
 from service.domain.inference.policy import Policy

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from service.domain.calibration.evidence import BEYOND_LIMIT, NOISE_LIMIT
-from service.domain.comparison.disturbance import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
-from service.domain.measuring.pairing import threads_of
+from service.domain.comparison.counting_pairs import ELSEWHERE_LIMIT, FOREIGN_LIMIT, STEAL_LIMIT
+from service.domain.measuring.launch_order import threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ import structlog
 from service.adapters import built_files, packing, relink
 from service.adapters.artifacts import DirectoryArtifacts
 from service.adapters.git.mirror import GitSource
-from service.adapters.machine import read_environment, read_load
+from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox

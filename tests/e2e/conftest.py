@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.cli.operating.replay import feed
-from service.cli.services.site import running_site
+from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from service.adapters.embedded.children import Supervisor
-    from service.cli.services.parts import Site
+    from service.cli.services.child_processes import Site
     from service.ports.views import Build
 
 __all__ = ["gerrit"]  # a fixture of all modules: one server for them

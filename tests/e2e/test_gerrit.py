@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import text
 
-from service.cli.services.site import running_site
+from service.cli.services.start_site import running_site
 from service.domain.errors import NotFound
 from tests.e2e.conftest import RunningSite, sleepers, start_settings
 from tests.support.tiny_project import TinyProject

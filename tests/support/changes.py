@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
-from service.steps.deciding.cast_vote import cast_vote
+from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import handle_event, look_at_change
 from service.steps.intake.reconcile import reconcile
 from service.steps.planning.plan_run import plan_run
@@ -83,7 +83,7 @@ class Service:
         plan_run(self.store, self.server, self.source, run_id, LINKS.run(run_id))
 
     def vote(self, run_id: int = 1) -> None:
-        cast_vote(self.store, LINKS, run_id)
+        finish_run(self.store, LINKS, run_id)
 
     def deliver(self) -> int:
         """Post the due reviews, and return their number."""

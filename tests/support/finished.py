@@ -16,7 +16,7 @@ from tests.support.memory.files import MemoryArtifacts
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from service.domain.decision.execution import Execution
+    from service.domain.decision.machine_report import MachineReport
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Farm:
         self.service.see(change_at(number))
         self.service.plan(len(self.service.store.memory.runs))
 
-    def execute(self, build_id: int = 1) -> Execution | None:
+    def execute(self, build_id: int = 1) -> MachineReport | None:
         """The machine works on a build and reports it."""
         memory = self.service.store.memory
         build = memory.builds[build_id - 1]
@@ -47,7 +47,7 @@ class Farm:
         self.report(execution, build_id)
         return execution
 
-    def report(self, execution: Execution | None, build_id: int = 1) -> None:
+    def report(self, execution: MachineReport | None, build_id: int = 1) -> None:
         """The end of a machine's work reaches the database."""
         found = execution.to_mapping() if execution else None
         store = self.service.store

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.cli import EXIT_CANNOT, EXIT_OK, run
-from service.cli.operating.status import StatusLines
+from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import check_host, make_home
-from service.cli.services.site import running_site
+from service.cli.services.start_site import running_site
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
 from service.domain.errors import BadInput
@@ -24,7 +24,7 @@ from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
 
 if TYPE_CHECKING:
-    from service.cli.services.parts import Site
+    from service.cli.services.child_processes import Site
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
 _MARKER: Final = ".benchgate-demo"

@@ -9,11 +9,11 @@ import click
 
 from service.cli import EXIT_OK, EXIT_SLOWER
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
-from service.domain.decision.judgement import judge
+from service.domain.decision.build_outcome import judge
 from service.domain.decision.vote import CONSEQUENCES, Counts
 from service.domain.errors import BadInput
 from service.domain.inference.policy import Policy
-from service.domain.wording.measured_build import WITHOUT_HISTORY
+from service.domain.wording.measured_causes import WITHOUT_HISTORY
 from service.steps.local.compare_files import ResultFile, compare_files
 
 _FILES = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from service.adapters.machine import read_environment, read_load
+from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli import EXIT_CANNOT, EXIT_OK
 from service.domain.errors import Unfit

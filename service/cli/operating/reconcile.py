@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.cli.services.running import home_option, settings_of_running_site
+from service.cli.services.find_site import home_option, settings_of_running_site
 from service.steps.intake.reconcile import reconcile
 from service.wiring.control import build_control
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from service.cli.services.running import home_option, settings_of_running_site
+from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.errors import BadEvent
 from service.domain.gerrit.events import parse_document
 from service.steps.intake.receive_event import receive_event

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.cli.services.running import home_option, settings_of_running_site
+from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.decision.external import ExternalBuild, Target
 from service.domain.identity import ChangeKey, RunKind
 from service.steps.intake.record_external_build import (

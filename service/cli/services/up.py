@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.cli.operating.status import StatusLines
-from service.cli.services.running import home_option
-from service.cli.services.site import running_site
+from service.cli.operating.status_lines import StatusLines
+from service.cli.services.find_site import home_option
+from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from service.adapters.machine import keep_off
+from service.adapters.linux_machine import keep_off
 from service.adapters.queue import CONTROL_QUEUE, pool_queue
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput

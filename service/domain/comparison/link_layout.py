@@ -6,7 +6,7 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from service.domain.comparison.disturbance import allowance, counting_pairs, pairs_of
+from service.domain.comparison.counting_pairs import allowance, counting_pairs, pairs_of
 from service.domain.comparison.work_rate import value_per_unit
 from service.domain.identity import Side
 from service.domain.inference.estimate import estimate
@@ -96,7 +96,7 @@ def confirm(
     A suspect stays ``slower`` when it is slower in every variant: by the first :data:`PAIRS` complete pairs
     of each, the 20 % trimmed mean of the log ratios is beyond the floor and its one-sided 95 % bound
     (Yuen's, as in :func:`service.domain.inference.estimate.estimate`) is above zero. Pairs that other work
-    disturbed are left out, as :func:`~service.domain.comparison.disturbance.counting_pairs` says of
+    disturbed are left out, as :func:`~service.domain.comparison.counting_pairs.counting_pairs` says of
     :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs

@@ -13,7 +13,7 @@ from service.domain.comparison.launch import Launch
 from service.domain.comparison.work_rate import RATES, canonical_metrics
 from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
-from service.domain.inference.looks import looks
+from service.domain.inference.interim_looks import looks
 from service.domain.inference.metric import metric_named, own_clock
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict

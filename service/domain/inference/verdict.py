@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
-from service.domain.inference.looks import Look, difference_errors, looks, with_shares
+from service.domain.inference.interim_looks import Look, difference_errors, looks, with_shares
 from service.domain.inference.metric import Better, Metric
 from service.domain.inference.reasons import Reason, ReasonKind
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import Side
-from service.domain.measuring.instructions import Counted, added_instructions, compare_instructions
+from service.domain.measuring.instruction_comparison import Counted, added_instructions, compare_instructions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

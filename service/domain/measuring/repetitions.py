@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.measuring.pairing import threads_of
+from service.domain.measuring.launch_order import threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

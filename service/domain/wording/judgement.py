@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.judgement import Group
+from service.domain.decision.build_outcome import Group
 from service.domain.text import change, interval, plain, share
 from service.domain.wording.reasons import sentence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.judgement import Judgement
+    from service.domain.decision.build_outcome import Judgement
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
 

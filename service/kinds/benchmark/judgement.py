@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import History, voting_status_of
 from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
-from service.domain.decision.execution import BuildEnd
-from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.judge_build import judge_measured
+from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.wording.build_causes import NO_MEASUREMENTS
 from service.domain.wording.calibration import calibration_cause
-from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
+from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from service.domain.calibration.evidence import Session
     from service.domain.comparison.launch import Launch
-    from service.domain.decision.judgement import Withheld
-    from service.domain.decision.measured_build import Measured
+    from service.domain.decision.build_outcome import Withheld
+    from service.domain.decision.judge_build import Measured
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Transaction

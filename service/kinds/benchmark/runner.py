@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in
 from service.domain.calibration.evidence import SESSION_PAIRS
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.identity import RunKind, Side
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
 
 
-def run(session: BuildSession) -> Execution:
+def run(session: BuildSession) -> MachineReport:
     """Build, measure and confirm; the analysis decides unless a side cannot be built or measured."""
     host, spec = session.host, session.spec
     seconds: dict[str, float] = {}
@@ -45,7 +45,7 @@ def run(session: BuildSession) -> Execution:
     host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
     with ExitStack() as stack:
         trees = _built_sides(session, stack, seconds)
-        if isinstance(trees, Execution):
+        if isinstance(trees, MachineReport):
             return replace(trees, seconds=seconds, conditions=conditions)
         session.claimed.enter("measure")
         unchanged = find_identical_binaries(session, trees)
@@ -54,7 +54,7 @@ def run(session: BuildSession) -> Execution:
         except SideFailed as error:
             is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
             ended = _side_failed(error, is_same_program=is_same)
-            return Execution(*ended, seconds=seconds, conditions=conditions)
+            return MachineReport(*ended, seconds=seconds, conditions=conditions)
     seconds["measure"] = round(measured.seconds, 3)
     confirmed = confirm_layout(session, measured)
     if confirmed.seconds:
@@ -64,12 +64,12 @@ def run(session: BuildSession) -> Execution:
         *((parent_failed(f"{failure.what}: {failure.end}"),) if (failure := measured.parent_failed) else ()),
         *_too_few_cpus(session, measured.listings),
     )
-    return Execution(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
+    return MachineReport(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
 
 
 def _built_sides(
     session: BuildSession, stack: ExitStack, seconds: dict[str, float]
-) -> dict[Side, Path] | Execution:
+) -> dict[Side, Path] | MachineReport:
     """Both sides' trees, which the stack holds; or how the work ended if one does not build."""
     spec, claimed, log = session.spec, session.claimed, session.log
     trees: dict[Side, Path] = {}
@@ -77,7 +77,7 @@ def _built_sides(
     # The patch first: if it does not build, that is the result, whatever the parent does.
     for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
         if revision is None:
-            return Execution(Outcome.NO_PARENT, (NO_PARENT,))
+            return MachineReport(Outcome.NO_PARENT, (NO_PARENT,))
         claimed.enter(f"build {side}")
         session.progress.say(f"{claimed.name}: build {side}")
         begun, written = time.monotonic(), log.tell()
@@ -88,13 +88,13 @@ def _built_sides(
                 missing = error
                 continue
             if missing:
-                return Execution(Outcome.MISCONFIGURED, (program_missing(error.what),))
-            return Execution(*_build_failed(side, error))
+                return MachineReport(Outcome.MISCONFIGURED, (program_missing(error.what),))
+            return MachineReport(*_build_failed(side, error))
         except CommandFailed as error:
             own = log.getvalue()[written:] if side is Side.PATCH else b""
-            return Execution(*_build_failed(side, error), findings=errors_in(own, error.tree))
+            return MachineReport(*_build_failed(side, error), findings=errors_in(own, error.tree))
         seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
-    return trees if missing is None else Execution(*_build_failed(Side.PATCH, missing))
+    return trees if missing is None else MachineReport(*_build_failed(Side.PATCH, missing))
 
 
 def _extent(spec: BuildSpec) -> Extent | None:

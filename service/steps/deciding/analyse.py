@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.decision.execution import BuildEnd, Execution
+from service.domain.decision.machine_report import BuildEnd, MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.ports.queue import Task
@@ -21,14 +21,14 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
         build = tx.lock_build(build_id)
         if build.state is not BuildState.EXECUTED or build.execution is None:
             return
-        execution = Execution.from_mapping(build.execution)
-        if execution.outcome is None:
+        report = MachineReport.from_mapping(build.execution)
+        if report.outcome is None:
             end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
-            end = replace(end, causes=(*end.causes, *execution.causes))
+            end = replace(end, causes=(*end.causes, *report.causes))
         else:
-            end = BuildEnd(execution.outcome, execution.causes)
-        if execution.findings:
-            tx.store_findings(build_id, execution.findings)
+            end = BuildEnd(report.outcome, report.causes)
+        if report.findings:
+            tx.store_findings(build_id, report.findings)
         finish(tx, build_id, end)
 
 

@@ -10,7 +10,7 @@ from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
 from service.ports.queue import Task
 from service.steps.intake.record_comments import record_comments
-from service.steps.planning.check import check_of, run_of
+from service.steps.planning.new_run import check_of, run_of
 
 if TYPE_CHECKING:
     from service.domain.identity import ChangeKey

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.decision.execution import BuildEnd
 from service.domain.decision.external import causes_of, outcome_of
+from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient

@@ -12,7 +12,7 @@ from service.domain.errors import BadInput
 from service.domain.gbench.columns import Columns
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
-from service.domain.inference.looks import looks
+from service.domain.inference.interim_looks import looks
 from service.domain.inference.verdict import with_missing_pairs
 from service.domain.project.benchmark import Suite
 

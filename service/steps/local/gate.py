@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.execution import BuildEnd
-from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.judge_build import judge_measured
+from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
 from service.domain.project.project_file import ProjectFile, parse_project_file
-from service.domain.wording.measured_build import WITHOUT_HISTORY, measured_causes
+from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 
@@ -76,13 +76,13 @@ def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jo
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:
     """Build, measure and judge."""
-    execution = execute_build(build, host, progress)
-    if execution is None:
+    report = execute_build(build, host, progress)
+    if report is None:
         raise BadInput("the build was handed back")
-    if execution.outcome is not None:
-        end = BuildEnd(execution.outcome, execution.causes)
-        return LocalVerdict(spec.job.name, (), end, execution.seconds)
+    if report.outcome is not None:
+        end = BuildEnd(report.outcome, report.causes)
+        return LocalVerdict(spec.job.name, (), end, report.seconds)
     found = judge_measured(spec.judged, build.listing, build.pairs())
     causes = measured_causes(found, spec.judged.policy, "this machine")
-    end = BuildEnd(found.judgement.outcome, (*causes, *execution.causes, WITHOUT_HISTORY))
-    return LocalVerdict(spec.job.name, found.comparisons, end, execution.seconds)
+    end = BuildEnd(found.judgement.outcome, (*causes, *report.causes, WITHOUT_HISTORY))
+    return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

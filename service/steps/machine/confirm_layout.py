@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.disturbance import counting_pairs, pairs_of
+from service.domain.comparison.counting_pairs import counting_pairs, pairs_of
 from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, pairs_short, pairs_with
-from service.domain.decision.measured_build import suspected_of_layout
+from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
 from service.domain.wording.build_causes import (

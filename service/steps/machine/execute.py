@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
@@ -26,7 +26,7 @@ RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
 
 def execute_build(
     claimed: Claimed, host: BuildHost, progress: Progress, is_draining: Callable[[], bool] = lambda: False
-) -> Execution | None:
+) -> MachineReport | None:
     """Work on a claimed build to its end and report it; None if it was handed back or lost.
 
     A failure of the project's own code is the build's result; a failure of this machine or of the
@@ -35,26 +35,26 @@ def execute_build(
     """
     log = io.BytesIO()
 
-    def run() -> Execution:
+    def run() -> MachineReport:
         spec = BuildSpec.from_mapping(claimed.spec)
         if spec.job.problem:
-            return Execution(Outcome.MISCONFIGURED, (spec.job.problem,))
+            return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
         session = BuildSession(claimed, spec, host, progress, log, is_draining)
-        execution: Execution = spec.job.kind.part("runner").run(session)
-        return execution
+        report: MachineReport = spec.job.kind.part("runner").run(session)
+        return report
 
     try:
-        execution = _end(claimed, run)
-        if execution is not None:
-            claimed.complete(execution.to_mapping(), log.getvalue())
+        report = _end(claimed, run)
+        if report is not None:
+            claimed.complete(report.to_mapping(), log.getvalue())
     except LeaseLost:
         return None
-    return execution
+    return report
 
 
 def _end(  # noqa: PLR0911 - one for each way in which work can end
-    claimed: Claimed, run: Callable[[], Execution]
-) -> Execution | None:
+    claimed: Claimed, run: Callable[[], MachineReport]
+) -> MachineReport | None:
     """Run to the end, whatever that is; None if the build was handed back."""
     try:
         return run()
@@ -66,7 +66,7 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
     except Overdue:
         return _infrastructure(OVERDUE)
     except Stopped:
-        return Execution(outcome=Outcome.CANCELLED)
+        return MachineReport(outcome=Outcome.CANCELLED)
     except Transient as error:
         if claimed.attempt < MAX_ATTEMPTS:
             claimed.release(RETRY_AFTER)
@@ -76,5 +76,5 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
         return _infrastructure(unfit(error) if isinstance(error, Unfit) else plain(str(error), 500))
 
 
-def _infrastructure(cause: str) -> Execution:
-    return Execution(outcome=Outcome.INFRASTRUCTURE, causes=(cause,))
+def _infrastructure(cause: str) -> MachineReport:
+    return MachineReport(outcome=Outcome.INFRASTRUCTURE, causes=(cause,))

@@ -9,13 +9,19 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
-from service.domain.comparison.disturbance import is_disturbed
+from service.domain.comparison.counting_pairs import is_disturbed
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
 from service.domain.gbench.reader import read_run
 from service.domain.machine.environment import load_between
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
+from service.domain.measuring.launch_order import (
+    environment_pad,
+    filter_for,
+    groups_of,
+    side_order,
+    threads_of,
+)
 from service.domain.measuring.pair_record import RawLaunch, launch_of, run_of
-from service.domain.measuring.pairing import environment_pad, filter_for, groups_of, side_order, threads_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.text import clean, plain
 from service.steps.machine.build_sides import BUILD

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.disturbance import allowance, counting_launches, counting_pairs, pairs_of
+from service.domain.comparison.counting_pairs import allowance, counting_launches, counting_pairs, pairs_of
 from service.domain.comparison.suite import (
     Listing,
     compare_suites,

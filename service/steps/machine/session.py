@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
     from service.ports.building import Artifacts, Packer, Sandbox, Source
-    from service.ports.inspection import Inspector
+    from service.ports.built_files import Inspector
     from service.ports.machine import Claimed
     from service.ports.progress import Progress
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
-from service.domain.decision.execution import BuildEnd
+from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome

@@ -10,7 +10,7 @@ from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_i
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
 from service.ports.queue import Task
-from service.steps.deciding.decide import outcome_of, overrides_on
+from service.steps.deciding.decide_run import outcome_of, overrides_on
 from service.steps.planning.plan_run import DEADLINE
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec, Longer
 from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.disturbance import counting_pairs
+from service.domain.comparison.counting_pairs import counting_pairs
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState
-from service.domain.inference.looks import look_from
+from service.domain.inference.interim_looks import look_from
 from service.domain.text import plain
-from service.steps.deciding.decide import overrides_on
+from service.steps.deciding.decide_run import overrides_on
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.text import plain
 from service.ports.records import NewOverride
-from service.steps.deciding.decide import decide, has_failed
+from service.steps.deciding.decide_run import decide_run, has_failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def _add_override(
     tx.add_override(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
         return "recorded; it takes effect when the run finishes"
-    decide(tx, run, tx.builds_of(run.id), links)
+    decide_run(tx, run, tx.builds_of(run.id), links)
     return ""
 
 

@@ -23,7 +23,7 @@ from service.domain.gerrit.comment_commands import (
 from service.domain.text import plain
 from service.ports.queue import Task
 from service.ports.records import NewOverride, QueuedReview
-from service.steps.planning.check import check_of
+from service.steps.planning.new_run import check_of
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
 from service.steps.reviewers.measure_longer import measure_longer

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from service.adapters.postgres.schema import tables as t
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+from service.adapters.postgres.upkeep.port import PostgresUpkeep
 from service.domain.calibration.schedule import BranchKey, IdleJob
 from service.domain.decision.vote import Outcome
 from tests.integration.postgres.samples import worklist

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.machine import keep_off, read_environment, read_load
+from service.adapters.linux_machine import keep_off, read_environment, read_load
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command
 from service.domain.machine.environment import load_between

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.execution import Execution
 from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import (
     MAX_ATTEMPTS,
     TRANSITIONS,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.adapters.postgres.upkeep.port import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -53,7 +53,7 @@ EXTERNAL: Final = replace(
 )
 
 
-EXECUTION: Final = Execution(outcome=Outcome.FAILED, causes=("does not compile",)).to_mapping()
+EXECUTION: Final = MachineReport(outcome=Outcome.FAILED, causes=("does not compile",)).to_mapping()
 EXPIRED_LEASE: Final = """
 INSERT INTO lease (build_id, machine, token, renewed_at, expires_at)
 SELECT id, 'perf-01', 1, now(), now() - interval '1 s' FROM build

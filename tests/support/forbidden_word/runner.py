@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
 from tests.support.forbidden_word.configuration import WordConfiguration
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
 
 
-def run(session: BuildSession) -> Execution:
+def run(session: BuildSession) -> MachineReport:
     spec, source = session.spec, session.host.source
     configuration = spec.job.configuration
     assert isinstance(configuration, WordConfiguration)
@@ -20,5 +20,5 @@ def run(session: BuildSession) -> Execution:
     with source.checkout(spec.project, spec.patch.commit) as tree:
         named = [path.name for path in sorted(tree.rglob("*.txt")) if configuration.word in path.read_text()]
     if named:
-        return Execution(Outcome.FAILED, (f"{configuration.word!r} is in {', '.join(named)}",))
-    return Execution(Outcome.PASSED)
+        return MachineReport(Outcome.FAILED, (f"{configuration.word!r} is in {', '.join(named)}",))
+    return MachineReport(Outcome.PASSED)

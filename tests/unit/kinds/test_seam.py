@@ -99,10 +99,10 @@ def test_a_machine_without_the_kind_says_so(tmp_path: Path, monkeypatch: pytest.
     farm = farm_with(tmp_path, "hack")
     monkeypatch.delitem(KINDS, KIND)
     claimed = MemoryClaimed(spec=farm.service.store.memory.builds[1].spec)
-    execution = execute_build(claimed, memory_host(farm.service.source, MemorySandbox(), tmp_path), Silence())
+    report = execute_build(claimed, memory_host(farm.service.source, MemorySandbox(), tmp_path), Silence())
 
-    assert execution is not None
-    assert (execution.outcome, execution.causes) == (
+    assert report is not None
+    assert (report.outcome, report.causes) == (
         Outcome.MISCONFIGURED,
         ("job words: kind: this version does not run forbidden-word; it runs benchmark, external",),
     )

@@ -15,7 +15,7 @@ from service.adapters.postgres.storable import clean, clean_json
 from service.domain.identity import RunKind, Side
 from service.domain.inference.reasons import RELINKED
 from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instructions import METRIC as INSTRUCTIONS
+from service.domain.measuring.instruction_comparison import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
 from service.ports.transaction.builds import Results
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.adapters.postgres.upkeep.heartbeats import SEEN_WITHIN_SECONDS
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
 from service.domain.project.kinds import measured_kinds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import bindparam, text
 from typing_extensions import override
 
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.adapters.postgres.storable import CleanJson, CleanText
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.ports.queue import Task
 from service.ports.records import Hint
 from service.ports.upkeep import Hints

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.schema.tables import UNFINISHED_RUN
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.ports.upkeep import LostBuilds
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.adapters.postgres.upkeep.heartbeats import SEEN_WITHIN_SECONDS
 from service.ports.queue import Task
 from service.ports.upkeep import StalledWork

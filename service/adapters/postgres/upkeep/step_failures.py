@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import bindparam, text
 from typing_extensions import override
 
-from service.adapters.postgres.session import Session
+from service.adapters.postgres.short_transactions import Session
 from service.adapters.postgres.storable import CleanText
 from service.ports.records import StepFailure
 from service.ports.upkeep import StepFailures

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.adapters.postgres.upkeep.port import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -43,8 +43,9 @@ def until(claim: Callable[[], bool]) -> None:
 
 
 def is_stopped_by(build: ClaimedBuild, error: type[Exception]) -> bool:
+    """Enter a phase, which renews the lease at once unless an earlier renewal has stopped the build."""
     try:
-        build.watch()
+        build.enter("measure")
     except error:
         return True
     return False
@@ -127,7 +128,6 @@ def test_a_build_that_is_no_longer_wanted_is_cancelled_and_may_still_report(
         with store.transaction() as tx:
             tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
         upkeep.drop_unwanted_builds()
-        build.enter("measure")
         until(lambda: is_stopped_by(build, Cancelled))
         build.complete({"outcome": Outcome.CANCELLED}, b"")
     with store.transaction() as tx:
@@ -143,7 +143,6 @@ def test_a_build_past_its_deadline_is_overdue_and_may_still_report(
         database.change(
             "UPDATE build SET deadline_at = now(), cancel_requested = :is", **{"is": is_cancelled}
         )
-        build.enter("measure")
         until(lambda: is_stopped_by(build, Overdue))
         build.complete({"outcome": Outcome.INFRASTRUCTURE}, b"")
     with store.transaction() as tx:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.postgres.reading.reading import PostgresReading
+from service.adapters.postgres.reading.port import PostgresReading
 from service.domain.errors import Cancelled
 from service.steps.deciding.analyse import analyse
-from service.steps.deciding.cast_vote import cast_vote
+from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.machine.execute import execute_build
 from service.steps.planning.calibrate import calibrate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.adapters.postgres.upkeep.port import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -70,7 +70,7 @@ class Site:
         for (number,) in self.database.rows("SELECT id FROM build WHERE state = 'executed'"):
             analyse(self.store, self.artifacts, number)
         for (number,) in self.database.rows("SELECT id FROM run WHERE state = 'running' ORDER BY id"):
-            cast_vote(self.store, LINKS, number)
+            finish_run(self.store, LINKS, number)
 
     def builds(self) -> list[tuple[str, str | None]]:
         """Kind and outcome of every build, in order."""

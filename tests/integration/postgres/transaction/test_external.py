@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.postgres.reading.reading import PostgresReading
+from service.adapters.postgres.reading.port import PostgresReading
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.external import ExternalBuild, Target
 from service.domain.decision.states import BuildState, RunState
@@ -17,7 +17,7 @@ from service.domain.links import Links
 from service.domain.project.kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import NO_RESULT
-from service.steps.deciding.cast_vote import cast_vote
+from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.record_external_build import (
     announce_external,
     record_external_build,
@@ -30,7 +30,7 @@ from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.upkeep import PostgresUpkeep
+    from service.adapters.postgres.upkeep.port import PostgresUpkeep
     from service.ports.records import BuildRecord, NewBuild
     from tests.support.postgres import Database
 
@@ -125,9 +125,9 @@ class TestResults:
         assert announce_external(store, TARGET, told("macos", 7))
         assert not announce_external(store, TARGET, told("macos", 7))
         assert [end(store, "macos", 7, "FAILURE") for _ in range(3)] == [True, False, False]
-        cast_vote(store, LINKS, 1)
+        finish_run(store, LINKS, 1)
         assert end(store, "linux", 5)
-        cast_vote(store, LINKS, 1)
+        finish_run(store, LINKS, 1)
 
         (due,) = upkeep.due_reviews()
         assert due.review.labels == {"Verified": -1}
@@ -145,7 +145,7 @@ class TestResults:
         assert not end(store, "macos", 7)
         assert not end(store, "linux", 5, "FAILURE")
         assert end(store, "linux", 6)
-        cast_vote(store, LINKS, 2)
+        finish_run(store, LINKS, 2)
 
         with store.transaction() as tx:
             run = tx.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
@@ -185,7 +185,7 @@ class TestResults:
     ) -> None:
         assert withdraw_external(store, TARGET, "linux")
         assert withdraw_external(store, TARGET, "macos")
-        cast_vote(store, LINKS, 1)
+        finish_run(store, LINKS, 1)
 
         (due,) = upkeep.due_reviews()
         assert due.review.labels == {}
@@ -203,4 +203,4 @@ class TestResults:
     def _first_round(self, store: PostgresStore) -> None:
         end(store, "linux", 5)
         end(store, "macos", 7, "FAILURE")
-        cast_vote(store, LINKS, 1)
+        finish_run(store, LINKS, 1)

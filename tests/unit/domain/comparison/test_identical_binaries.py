@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.comparison.identical_binaries import treat_as_unchanged
-from service.domain.decision.judgement import Group
-from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.build_outcome import Group
+from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.reasons import Reason, ReasonKind
@@ -21,7 +21,7 @@ from tests.unit.domain.gbench_files import row, whole
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.measured_build import Measured
+    from service.domain.decision.judge_build import Measured
 
 PROGRAMS = (Suite("suite", "build/a"), Suite("other", "build/b"))
 JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=PROGRAMS))

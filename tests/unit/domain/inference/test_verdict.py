@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.domain.inference.estimate import MIN_PAIRS
-from service.domain.inference.looks import looks
+from service.domain.inference.interim_looks import looks
 from service.domain.inference.metric import Better, Metric, metric_named
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import Reason, ReasonKind

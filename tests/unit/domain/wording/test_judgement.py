@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.judgement import NOTHING_WITHHELD, judge
+from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
@@ -26,7 +26,7 @@ from tests.unit.domain.comparisons import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.domain.decision.judgement import Withheld
+    from service.domain.decision.build_outcome import Withheld
 
 POLICY = Policy()
 BYTES = row("BM_heap", "PeakBytesPerItem")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.judgement import judge
+from service.domain.decision.build_outcome import judge
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, vote_of
 from service.domain.errors import CommandFailed, Unfit
 from service.domain.identity import Side

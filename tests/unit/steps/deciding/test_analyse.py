@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
@@ -70,7 +70,7 @@ def test_a_build_that_is_not_executed_is_not_analysed(farm: Farm, state: BuildSt
     "outcome", [Outcome.FAILED, Outcome.NO_PARENT, Outcome.INFRASTRUCTURE, Outcome.CANCELLED]
 )
 def test_an_outcome_from_the_machine_is_kept_with_its_causes(farm: Farm, outcome: Outcome) -> None:
-    farm.report(Execution(outcome, ("because",)))
+    farm.report(MachineReport(outcome, ("because",)))
     farm.analyse()
     (build,) = farm.service.store.memory.builds
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.findings import MOST, Finding
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import InlineComment
 from service.steps.machine.execute import execute_build
@@ -54,7 +54,7 @@ class Compiler(MemorySandbox):
         return super().run(command, log=log, watch=watch, discard_output=discard_output)
 
 
-def executed(scratch: Path, **codes: dict[str, Any]) -> Execution:
+def executed(scratch: Path, **codes: dict[str, Any]) -> MachineReport:
     """The report of a machine on these commits."""
     source = project()
     for commit, code in codes.items():
@@ -62,26 +62,26 @@ def executed(scratch: Path, **codes: dict[str, Any]) -> Execution:
         text = json.dumps({"benchmarks": {"BM_a": 1e-6}, **code})
         source.commit(commit, old.parent, {**old.files, CODE: text})
     claimed = MemoryClaimed(spec=spec_of(source).to_mapping())
-    execution = execute_build(claimed, memory_host(source, Compiler(), scratch), Silence())
-    assert execution is not None
-    assert claimed.executions == [execution.to_mapping()]
-    return execution
+    report = execute_build(claimed, memory_host(source, Compiler(), scratch), Silence())
+    assert report is not None
+    assert claimed.executions == [report.to_mapping()]
+    return report
 
 
 class TestOnTheMachine:
     @pytest.mark.parametrize("place", ["lib/a.cc", "/src/lib/a.cc", "{tree}/lib/a.cc"])
     def test_a_patch_that_does_not_compile_names_its_lines(self, tmp_path: Path, place: str) -> None:
         log = f"{place}:3:5: {ERROR.text}\n{{tree}}/build/gen.h:1: error: generated\n"
-        execution = executed(tmp_path, patch1={"does not compile": 1, "says": log})
-        assert (execution.outcome, execution.findings) == (Outcome.FAILED, (ERROR,))
+        report = executed(tmp_path, patch1={"does not compile": 1, "says": log})
+        assert (report.outcome, report.findings) == (Outcome.FAILED, (ERROR,))
 
     def test_what_the_parents_compiler_says_is_not_the_changes(self, tmp_path: Path) -> None:
-        execution = executed(tmp_path, parent={"does not compile": 1, "says": f"lib/a.cc:3: {ERROR.text}\n"})
-        assert (execution.outcome, execution.findings) == (Outcome.NO_PARENT, ())
+        report = executed(tmp_path, parent={"does not compile": 1, "says": f"lib/a.cc:3: {ERROR.text}\n"})
+        assert (report.outcome, report.findings) == (Outcome.NO_PARENT, ())
 
     def test_a_build_that_succeeds_names_nothing_whatever_it_prints(self, tmp_path: Path) -> None:
-        execution = executed(tmp_path, patch1={"says": f"lib/a.cc:3: {ERROR.text}\n"})
-        assert (execution.outcome, execution.findings) == (None, ())
+        report = executed(tmp_path, patch1={"says": f"lib/a.cc:3: {ERROR.text}\n"})
+        assert (report.outcome, report.findings) == (None, ())
 
 
 def farm_with(tmp_path: Path, text: str = ONE_JOB + RIGHTS) -> Farm:
@@ -104,7 +104,7 @@ def heard_farm(tmp_path: Path, text: str) -> Farm:
 
 def fail(farm: Farm, build: int, *findings: Finding, outcome: Outcome = Outcome.FAILED) -> None:
     """A machine reports that a build failed."""
-    farm.report(Execution(outcome, ("compile failed: exit code 2",), findings=findings), build)
+    farm.report(MachineReport(outcome, ("compile failed: exit code 2",), findings=findings), build)
     farm.analyse(build)
 
 

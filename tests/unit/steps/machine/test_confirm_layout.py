@@ -9,7 +9,7 @@ import pytest
 
 from service.domain.building.spec import BuildSpec, Longer, Revision
 from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS
-from service.domain.decision.measured_build import judge_measured
+from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.gbench.reader import read_run
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from service.domain.decision.execution import Execution
-    from service.domain.decision.measured_build import Measured
+    from service.domain.decision.judge_build import Measured
+    from service.domain.decision.machine_report import MachineReport
     from service.ports.building import Sandbox
     from service.ports.progress import Progress
 
@@ -66,7 +66,7 @@ class Machine:
         self.host = memory_host(source, self.sandbox, scratch)
         self.claimed = MemoryClaimed(spec=self.spec.to_mapping())
 
-    def work(self, progress: Progress | None = None) -> Execution:
+    def work(self, progress: Progress | None = None) -> MachineReport:
         found = execute_build(self.claimed, self.host, progress or Silence())
         assert found is not None
         return found
@@ -181,10 +181,10 @@ def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
     tmp_path: Path, patch: Code, why: str
 ) -> None:
     machine = Machine(tmp_path, patch=patch)
-    execution = machine.work()
+    report = machine.work()
     found = machine.judge()
 
-    assert execution.causes[0] == layout_not_checked(why)
+    assert report.causes[0] == layout_not_checked(why)
     assert found.judgement.outcome is Outcome.UNDECIDED
     assert verdict_of(found, "BM_slow") == (
         Verdict.UNDECIDED,
@@ -225,11 +225,9 @@ def test_a_benchmark_that_gives_a_result_now_and_then_gets_two_more_pairs_and_do
     tmp_path: Path,
 ) -> None:
     machine = Machine(tmp_path, patch={"linked again": {"skips": {"BM_slow": 3}}})
-    execution = machine.work()
+    report = machine.work()
 
-    assert execution.causes[0] == layout_not_checked(
-        "BM_slow gave a result in fewer than 10 pairs of a relink"
-    )
+    assert report.causes[0] == layout_not_checked("BM_slow gave a result in fewer than 10 pairs of a relink")
     assert machine.confirming == [variant for variant in VARIANTS for _ in range(MOST)]
     assert verdict_of(machine.judge(), "BM_slow")[0] is Verdict.UNDECIDED
 
@@ -281,20 +279,20 @@ def test_building_does_not_count_as_machine_time(tmp_path: Path) -> None:
     machine = Machine(tmp_path, policy="{machine_time: 10m}")
     machine.sandbox.seconds = 9.0  # of a launch: 540 s for all pairs on relinks
     machine.sandbox.build_seconds = 300.0
-    execution = machine.work()
+    report = machine.work()
 
-    assert not any("layout" in cause for cause in execution.causes)
+    assert not any("layout" in cause for cause in report.causes)
     assert len(machine.confirming) == PAIRS * len(VARIANTS)
 
 
 def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
     machine = Machine(tmp_path, policy="{machine_time: 10m}")
     machine.sandbox.seconds = 20.0  # of a launch
-    execution = machine.work()
+    report = machine.work()
 
-    assert execution.causes[0] == layout_not_checked("the machine time is used up")
+    assert report.causes[0] == layout_not_checked("the machine time is used up")
     assert len(machine.confirming) == 16
-    assert execution.seconds["confirm"] == 640.0
+    assert report.seconds["confirm"] == 640.0
 
 
 @pytest.mark.parametrize("is_too_large", [False, True])
@@ -308,9 +306,9 @@ def test_the_notes_say_whether_programs_stayed_in_one_place(tmp_path: Path, *, i
 
 def test_a_project_may_do_without(tmp_path: Path) -> None:
     machine = Machine(tmp_path, policy="{layout: off}")
-    execution = machine.work()
+    report = machine.work()
 
-    assert "confirm" not in execution.seconds
+    assert "confirm" not in report.seconds
     assert machine.confirming == []
     assert verdict_of(machine.judge(), "BM_slow") == (Verdict.SLOWER, ())
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.comparison.suite import Listing
-from service.domain.decision.measured_build import Measured, judge_measured
+from service.domain.decision.judge_build import Measured, judge_measured
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy, VoteWhen

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Cancelled, NotFound, Transient, Unfit
@@ -53,7 +53,7 @@ class Machine:
         self.source.commit(commit, old.parent, {**old.files, CODE: program})
         self.claimed = MemoryClaimed(spec=spec_of(self.source).to_mapping())
 
-    def work(self, *, is_draining: bool = False) -> Execution | None:
+    def work(self, *, is_draining: bool = False) -> MachineReport | None:
         return execute_build(self.claimed, self.host, Silence(), lambda: is_draining)
 
 
@@ -64,23 +64,23 @@ def machine(tmp_path: Path) -> Machine:
 
 class TestOutcomes:
     def test_both_sides_are_built_and_measured_and_the_analysis_decides(self, machine: Machine) -> None:
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is None
-        assert execution.pairs == len(machine.claimed.records) == 14
-        assert set(execution.seconds) == {"build patch", "build base", "measure"}
-        assert execution.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
+        assert report is not None
+        assert report.outcome is None
+        assert report.pairs == len(machine.claimed.records) == 14
+        assert set(report.seconds) == {"build patch", "build base", "measure"}
+        assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
         assert machine.claimed.phases == ["build patch", "build base", "measure"]
-        assert machine.claimed.executions == [execution.to_mapping()]
+        assert machine.claimed.executions == [report.to_mapping()]
         assert machine.claimed.log == b"== compile: make\n" * 2
 
     def test_a_patch_that_does_not_compile_has_failed(self, machine: Machine) -> None:
         machine.write("patch1", '{"does not compile": 1}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert (execution.outcome, execution.causes) == (Outcome.FAILED, ("compile failed: exit code 2",))
+        assert report is not None
+        assert (report.outcome, report.causes) == (Outcome.FAILED, ("compile failed: exit code 2",))
         assert machine.claimed.phases == ["build patch"]
 
     def test_programs_that_cannot_be_copied_are_the_machines_fault(self, machine: Machine) -> None:
@@ -89,55 +89,55 @@ class TestOutcomes:
         assert machine.work() is None  # it is tried again
 
         machine.claimed.attempt = MAX_ATTEMPTS
-        execution = machine.work()
-        assert execution is not None
-        assert execution.outcome is Outcome.INFRASTRUCTURE
-        assert execution.causes[0].endswith(str(full))
+        report = machine.work()
+        assert report is not None
+        assert report.outcome is Outcome.INFRASTRUCTURE
+        assert report.causes[0].endswith(str(full))
 
     def test_a_patch_that_makes_no_program_has_failed(self, machine: Machine) -> None:
         machine.write("patch1", '{"benchmarks": {}, "makes nothing": 1}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is Outcome.FAILED
-        assert execution.causes == ("program build/bench: the build did not create it",)
+        assert report is not None
+        assert report.outcome is Outcome.FAILED
+        assert report.causes == ("program build/bench: the build did not create it",)
 
     def test_a_program_that_neither_side_makes_is_nobodys_fault(self, machine: Machine) -> None:
         """The project file is the branch's: an older patch set may know its program by another name."""
         spec = spec_of(machine.source)
         machine.claimed.spec = {**spec.to_mapping(), "config": {**spec.job.source, "build": {}}}
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is Outcome.MISCONFIGURED
-        assert execution.causes == (
+        assert report is not None
+        assert report.outcome is Outcome.MISCONFIGURED
+        assert report.causes == (
             "neither the patch nor its parent makes program build/bench: check benchgate.yaml, or rebase",
         )
 
     def test_a_parent_that_does_not_compile_leaves_nothing_to_compare_with(self, machine: Machine) -> None:
         machine.write("parent", '{"does not compile": 1}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is Outcome.NO_PARENT
-        assert execution.causes == (
+        assert report is not None
+        assert report.outcome is Outcome.NO_PARENT
+        assert report.causes == (
             "nothing to compare with: the parent does not build (compile failed: exit code 2)",
         )
 
     def test_where_both_do_not_compile_the_patch_has_failed(self, machine: Machine) -> None:
         machine.write("parent", '{"does not compile": 1}')
         machine.write("patch1", '{"does not compile": 2}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is Outcome.FAILED
+        assert report is not None
+        assert report.outcome is Outcome.FAILED
 
     def test_a_root_commit_is_built_and_compared_with_nothing(self, tmp_path: Path) -> None:
         machine = Machine(tmp_path, base=None)
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert (execution.outcome, execution.causes) == (
+        assert report is not None
+        assert (report.outcome, report.causes) == (
             Outcome.NO_PARENT,
             ("nothing to compare with: the commit has no parent",),
         )
@@ -158,28 +158,27 @@ class TestOutcomes:
         self, machine: Machine, commit: str, outcome: Outcome, cause: str
     ) -> None:
         machine.write(commit, '{"benchmarks": {"BM_a": 1}, "crashes": 1}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert (execution.outcome, execution.causes) == (outcome, (cause,))
+        assert report is not None
+        assert (report.outcome, report.causes) == (outcome, (cause,))
 
     @pytest.mark.parametrize("commit", ["parent", "patch1"])
     def test_a_crash_that_does_not_come_again_ends_nothing(self, machine: Machine, commit: str) -> None:
         machine.write(commit, '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [3]}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is None
+        assert report is not None
+        assert report.outcome is None
 
     def test_a_parent_that_crashes_late_leaves_what_was_measured(self, machine: Machine) -> None:
         machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [6, 7]}')
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert (execution.outcome, execution.pairs) == (None, 5)
+        assert report is not None
+        assert (report.outcome, report.pairs) == (None, 5)
         assert (
-            execution.causes[0]
-            == "measuring ended early because the parent failed (suite bench: exit code 139)"
+            report.causes[0] == "measuring ended early because the parent failed (suite bench: exit code 139)"
         )
 
     @pytest.mark.parametrize("written", ["", "<html>", '{"context": {}}'])
@@ -188,20 +187,20 @@ class TestOutcomes:
     ) -> None:
         """It is the change's fault, not the machine's: trying again would not help."""
         machine.write("patch1", json.dumps({"benchmarks": {"BM_a": 1e-6}, "writes": written}))
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is Outcome.MEASURED_NOTHING
-        assert execution.causes[0].startswith("measured nothing: suite bench: result.json: it")
+        assert report is not None
+        assert report.outcome is Outcome.MEASURED_NOTHING
+        assert report.causes[0].startswith("measured nothing: suite bench: result.json: it")
         assert machine.claimed.records == []
 
 
 class TestEndings:
     def test_a_cancelled_build_ends_as_cancelled(self, machine: Machine) -> None:
         machine.claimed.fault = Cancelled("a newer patch set")
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution == Execution(Outcome.CANCELLED)
+        assert report == MachineReport(Outcome.CANCELLED)
         assert len(machine.claimed.executions) == 1
 
     @pytest.mark.parametrize("launch", [0, 1, 9])
@@ -244,9 +243,9 @@ class TestEndings:
     def test_a_fault_in_the_last_attempt_is_the_infrastructures(self, machine: Machine) -> None:
         machine.claimed.attempt = MAX_ATTEMPTS
         machine.source.fault = Transient("the mirror does not answer")
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution == Execution(
+        assert report == MachineReport(
             Outcome.INFRASTRUCTURE,
             (f"{MAX_ATTEMPTS} attempts failed, the last one with: the mirror does not answer",),
         )
@@ -263,7 +262,7 @@ class TestEndings:
     ) -> None:
         machine.source.fault = fault
 
-        assert machine.work() == Execution(Outcome.INFRASTRUCTURE, (cause,))
+        assert machine.work() == MachineReport(Outcome.INFRASTRUCTURE, (cause,))
         assert machine.claimed.releases == []
 
 
@@ -290,19 +289,19 @@ class TestBinaries:
         machine.work()
         machine.claimed = MemoryClaimed(spec=machine.claimed.spec, binaries=machine.claimed.binaries)
         machine.artifacts.kept.clear()
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.outcome is None
+        assert report is not None
+        assert report.outcome is None
 
     def test_sources_with_a_link_named_build_are_refused(self, machine: Machine) -> None:
         old = machine.source.commits["patch1"]
         machine.source.commit("patch1", old.parent, {**old.files, "build": "a file"})
         machine.claimed = MemoryClaimed(spec=spec_of(machine.source).to_mapping())
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.causes == ("configure: the source tree has a file or link named 'build' at its top",)
+        assert report is not None
+        assert report.causes == ("configure: the source tree has a file or link named 'build' at its top",)
 
     def test_nothing_is_left_behind(self, machine: Machine, tmp_path: Path) -> None:
         machine.work()

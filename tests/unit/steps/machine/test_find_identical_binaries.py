@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.decision.execution import Execution
+    from service.domain.decision.machine_report import MachineReport
 
 CONFIG = {
     "kind": "benchmark",
@@ -85,7 +85,7 @@ class Pair:
             session = BuildSession(self.claimed, spec or self.spec(), host, Silence())
             return find_identical_binaries(session, trees)
 
-    def execute(self) -> Execution | None:
+    def execute(self) -> MachineReport | None:
         host = memory_host(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
         return execute_build(self.claimed, host, Silence())
 
@@ -161,8 +161,8 @@ def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -
         commit = pair.source.commits[name]
         pair.source.commit(name, commit.parent, {**commit.files, CODE: crashing})
     pair.claimed = MemoryClaimed(spec=pair.spec().to_mapping())
-    execution = pair.execute()
+    report = pair.execute()
 
-    assert execution is not None
-    assert execution.outcome is Outcome.NO_PARENT
-    assert execution.causes[0].endswith("which does not run (suite bench: exit code 139)")
+    assert report is not None
+    assert report.outcome is Outcome.NO_PARENT
+    assert report.causes[0].endswith("which does not run (suite bench: exit code 139)")

@@ -11,8 +11,8 @@ import pytest
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
+from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode, read_pair
-from service.domain.measuring.pairing import side_order
 from service.domain.wording.build_causes import shared_cpus
 from service.steps.machine.launching import SideFailed
 from tests.support.build_host import code
@@ -161,7 +161,7 @@ class TestCpus:
         machine.host = replace(machine.host, cpus=(2, 3), host_cpus=host)
         for commit in ("parent", "patch1"):
             machine.write(commit, code(**{name: 1e-6, f"BM_{commit}": 1e-6}))
-        execution = machine.work()
+        report = machine.work()
 
-        assert execution is not None
-        assert execution.causes == (() if said is None else (said,))
+        assert report is not None
+        assert report.causes == (() if said is None else (said,))

@@ -13,8 +13,8 @@ from service.domain.errors import Cancelled
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
+from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
-from service.domain.measuring.pairing import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind

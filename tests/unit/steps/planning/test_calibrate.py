@@ -14,7 +14,7 @@ from service.domain.errors import Transient
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
-from service.domain.wording.measured_build import WITHOUT_HISTORY
+from service.domain.wording.measured_causes import WITHOUT_HISTORY
 from service.domain.wording.reasons import sentence
 from service.steps.planning.calibrate import calibrate
 from service.steps.upkeep.sweep import sweep

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.comparison.disturbance import (
+from service.domain.comparison.counting_pairs import (
     DisturbedPairs,
     allowance,
     counting_launches,

@@ -13,8 +13,8 @@ from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.comparison.disturbance import DisturbedPairs
-    from service.domain.decision.measured_build import Measured, Notes
+    from service.domain.comparison.counting_pairs import DisturbedPairs
+    from service.domain.decision.judge_build import Measured, Notes
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
 

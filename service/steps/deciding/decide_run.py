@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     _BuildAndOverride = tuple[BuildRecord, Override | None]
 
 
-def decide(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
+def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     outcomes = [outcome_of(build) for build in builds]
     overrides = overrides_on(tx, run, builds)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.decision.execution import Execution
+from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import ChangeStatus
@@ -27,7 +27,7 @@ def farm_with(tmp_path: Path, text: str = PROJECT_FILE) -> Farm:
 
 def finish(farm: Farm, *outcomes: Outcome) -> None:
     for build_id, outcome in enumerate(outcomes, 1):
-        farm.report(Execution(outcome, (f"{outcome} for a reason",)), build_id)
+        farm.report(MachineReport(outcome, (f"{outcome} for a reason",)), build_id)
         farm.analyse(build_id)
 
 
@@ -57,7 +57,7 @@ def test_it_waits_for_the_last_build(tmp_path: Path) -> None:
     farm.service.vote()
     assert farm.service.store.memory.decisions == []
 
-    farm.report(Execution(Outcome.FAILED), 2)
+    farm.report(MachineReport(Outcome.FAILED), 2)
     farm.analyse(2)
     farm.service.vote()
     assert [decision.vote for decision in farm.service.store.memory.decisions] == [-1]
@@ -151,7 +151,7 @@ def test_decisions_are_numbered_by_patch_set(tmp_path: Path) -> None:
     finish(farm, Outcome.PASSED)
     farm.service.vote(1)
     farm.review(2)
-    farm.report(Execution(Outcome.FAILED), 2)
+    farm.report(MachineReport(Outcome.FAILED), 2)
     farm.analyse(2)
     farm.service.vote(2)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.judgement import Group, judge
+from service.domain.decision.build_outcome import Group, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind

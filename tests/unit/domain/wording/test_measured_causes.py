@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.comparison.disturbance import DisturbedPairs
-from service.domain.decision.judgement import Judgement
-from service.domain.decision.measured_build import Measured, Notes
+from service.domain.comparison.counting_pairs import DisturbedPairs
+from service.domain.decision.build_outcome import Judgement
+from service.domain.decision.judge_build import Measured, Notes
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instructions import LAUNCHES, Counted, compare_instructions
-from service.domain.wording.measured_build import measured_causes
+from service.domain.measuring.instruction_comparison import LAUNCHES, Counted, compare_instructions
+from service.domain.wording.measured_causes import measured_causes
 
 POLICY = Policy()
 TOO_FEW = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.adapters.machine import read_environment, read_load
+from service.adapters.linux_machine import read_environment, read_load
 
 SAMPLES = Path(__file__).parents[2] / "samples/machine"
 

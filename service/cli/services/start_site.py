@@ -11,7 +11,7 @@ from service.adapters.embedded.children import Status, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
-from service.cli.services.parts import Site, parts_of
+from service.cli.services.child_processes import Site, parts_of
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.identity import Side
-from service.domain.measuring.pairing import (
+from service.domain.measuring.launch_order import (
     MAX_CHARACTERS,
     MAX_NAMES,
     environment_pad,

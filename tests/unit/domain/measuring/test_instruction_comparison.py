@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instructions import (
+from service.domain.measuring.instruction_comparison import (
     LAUNCHES,
     LONG,
     Counted,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.inference.looks import difference_errors, looks, with_shares
+from service.domain.inference.interim_looks import difference_errors, looks, with_shares
 
 
 def test_the_looks_of_the_default_budget() -> None:

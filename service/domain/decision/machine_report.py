@@ -24,7 +24,7 @@ class BuildEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class MachineReport:
     """The end of a machine's work.
 
     ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` says how long each
@@ -51,9 +51,9 @@ class Execution:
         }
 
     @staticmethod
-    def from_mapping(found: Mapping[str, Any]) -> Execution:
+    def from_mapping(found: Mapping[str, Any]) -> MachineReport:
         """Read what :meth:`to_mapping` made, here or in a worker from before there were findings."""
-        return Execution(
+        return MachineReport(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,
             causes=tuple(found["causes"]),
             pairs=found["pairs"],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from service.domain.comparison.disturbance import DisturbedPairs, counting_launches, disturbed_pairs
+from service.domain.comparison.counting_pairs import DisturbedPairs, counting_launches, disturbed_pairs
 from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.suite import Listing, compare_suites, family_size
-from service.domain.decision.judgement import NOTHING_WITHHELD, Judgement, judge
+from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
-    from service.domain.decision.judgement import Withheld
+    from service.domain.decision.build_outcome import Withheld
     from service.domain.identity import Side
     from service.domain.inference.verdict import Comparison
     from service.domain.measuring.instruction_counts import Counts

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from service.domain.decision.states import BuildState, RunState
 from service.domain.identity import RunKind
-from service.steps.deciding.decide import decide
+from service.steps.deciding.decide_run import decide_run
 
 if TYPE_CHECKING:
     from service.domain.links import Links
     from service.ports.store import Store
 
 
-def cast_vote(store: Store, links: Links, run_id: int) -> None:
+def finish_run(store: Store, links: Links, run_id: int) -> None:
     """Decide and finish a run whose builds are all finished; do nothing for any other run."""
     with store.transaction() as tx:
         run = tx.lock_run(run_id)
@@ -23,5 +23,5 @@ def cast_vote(store: Store, links: Links, run_id: int) -> None:
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
         if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
-            decide(tx, run, builds, links)
+            decide_run(tx, run, builds, links)
         tx.end_run(run_id, RunState.FINISHED)

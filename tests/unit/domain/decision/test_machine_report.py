@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from service.domain.building.findings import Finding
+from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.vote import Outcome
+
+
+@pytest.mark.parametrize(
+    "execution",
+    [
+        MachineReport(),
+        MachineReport(pairs=24, seconds={"measure": 1.5}, conditions={"sandbox": {"network": "none"}}),
+        MachineReport(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
+        *(MachineReport(outcome, ("a cause", "another")) for outcome in Outcome),
+    ],
+)
+def test_an_execution_survives_the_database(execution: MachineReport) -> None:
+    assert MachineReport.from_mapping(json.loads(json.dumps(execution.to_mapping()))) == execution
+
+
+def test_an_unknown_outcome_is_an_error_and_not_a_pass() -> None:
+    with pytest.raises(ValueError, match="fine"):
+        MachineReport.from_mapping({**MachineReport().to_mapping(), "outcome": "fine"})
+
+
+def test_what_a_worker_from_before_there_were_findings_reported_is_read() -> None:
+    reported = MachineReport(Outcome.FAILED, ("because",)).to_mapping()
+    del reported["findings"]
+    assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED, ("because",))
+
+
+def test_findings_that_cannot_be_are_dropped_and_nothing_else() -> None:
+    reported = {
+        **MachineReport(Outcome.FAILED).to_mapping(),
+        "findings": [{"path": "/etc/passwd", "line": 1}],
+    }
+    assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED)
