@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 
 def config(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """What docker-compose makes of the file."""
+    """Run docker-compose, which reads the file and prints the configuration."""
     argv = ["docker-compose", "-f", str(ROOT / "docker-compose.yml"), "config"]
     passed = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(argv, env={**passed, **environment}, capture_output=True, text=True, check=False)

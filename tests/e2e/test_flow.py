@@ -57,7 +57,7 @@ def test_the_same_event_again_changes_nothing(running: RunningSite) -> None:
 
 
 def test_a_webhook_is_enough(running: RunningSite) -> None:
-    """The console review server learns of the change; the service hears of it by the webhook alone."""
+    """The console review server learns of the change; the service learns of it by the webhook alone."""
     proposal = running.project.propose(7, {"time.txt": "90"})
     running.plane.console.apply_event(json.loads(proposal.event()))
     assert _post(running, SECRET, proposal.event()) == 204
@@ -75,7 +75,7 @@ def test_a_merged_change_is_measured_on_its_branch_and_casts_no_vote(running: Ru
     running.project.merge(proposal)
     running.feed(proposal.event("change-merged", newRev=proposal.revision))
     running.wait(lambda: _finished(running, 8, "post-submit"), "the branch's measurement")
-    running.wait(lambda: len(running.messages(8)) == 3, "what is said of the branch")
+    running.wait(lambda: len(running.messages(8)) == 3, "the message about the branch")
     _, started, ended = running.messages(8)
     assert started.startswith("Patch Set 1:\n\nBuild Started http")
     assert ended.startswith("Patch Set 1:\n\nBuild Successful \n\n")

@@ -96,7 +96,7 @@ def is_below(module: str, *packages: str) -> bool:
 
 
 def ways_outside(tree: ast.AST) -> Iterator[str]:
-    """What in a module reads a clock, chance, a file, the environment or the world."""
+    """List the names by which a module reads a clock, random numbers, a file, environment or network."""
     for module in imports(tree):
         is_path = is_below(module, "pathlib") and module not in {"pathlib", "pathlib.PurePath"}
         if is_below(module, *OUTSIDE) or is_path or is_below(module, "numpy.random"):
@@ -271,7 +271,7 @@ def test_a_database_adapter_names_the_port_that_it_implements() -> None:
 
 
 def test_a_port_with_a_fake_has_a_contract_of_its_name() -> None:
-    """What the fake promises is then run on the real adapter too."""
+    """The contract runs on the fake and on the real adapter."""
     fakes = classes_below("tests.support")
     contracts = {
         node.name.removeprefix("Test").removesuffix("Contract")

@@ -1,4 +1,4 @@
-"""What programs print or write, read back; and the medians over their launches."""
+"""The output of measured programs, read back; and the medians over their launches."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_test_that_did_not_pass_is_no_time(state: str) -> None:
         read_googletest(failed, "a")
 
 
-def test_a_filter_that_fits_no_test_is_told() -> None:
+def test_a_filter_that_matches_no_test_is_an_error() -> None:
     with pytest.raises(NotMeasured, match="ran no test"):
         read_googletest("[==========] 0 tests from 0 test suites ran. (0 ms total)\n", "a")
 
@@ -63,7 +63,7 @@ def test_a_suites_file_gives_times_in_seconds_counters_and_its_context() -> None
     assert launch.context == {"benchgate_suite": "b"}
 
 
-def test_an_error_row_is_told() -> None:
+def test_an_error_row_is_an_error() -> None:
     with pytest.raises(NotMeasured, match="wrong answer"):
         read_benchmarks(benchmark_file(error_occurred=True, error_message="wrong answer"), "a")
 

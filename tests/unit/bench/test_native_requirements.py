@@ -1,4 +1,4 @@
-"""What each workload's table requires, tried on the figures of the recorded changes."""
+"""The requirements of each workload's table, checked on the figures of the recorded changes."""
 
 from __future__ import annotations
 

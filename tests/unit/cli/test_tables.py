@@ -43,20 +43,20 @@ def named(count: int) -> list[Comparison]:
         ([undecided("BM\n\x1b[31m0"), SAME], f"BM [31m0 is undecided: {NOISE}\n"),
     ],
 )
-def test_what_is_open_for_several_benchmarks_alike_is_said_once(
+def test_a_reason_that_several_benchmarks_share_is_printed_once(
     comparisons: list[Comparison], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_reasons(comparisons)
     assert capsys.readouterr() == ("", said)
 
 
-def test_of_a_benchmark_with_several_metrics_each_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_metrics_of_one_benchmark_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = undecided("BM_0"), SAME._replace(row=row("BM_0", "items_per_second"))
     print_reasons([first, second])
     assert capsys.readouterr().err == f"BM_0 (suite, {first.row.metric.label}) is undecided: {NOISE}\n"
 
 
-def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_suites_are_named_if_two_have_a_benchmark_of_one_name(capsys: pytest.CaptureFixture[str]) -> None:
     first = undecided("BM_0")
     other = first._replace(row=first.row._replace(suite="other"))
     print_reasons([first, other, SAME])
@@ -79,7 +79,7 @@ def test_benchmarks_of_one_name_in_two_suites_are_told_apart(capsys: pytest.Capt
         ((math.inf, math.inf), "2 more are undecided: no reasonable number of pairs would decide them"),
     ],
 )
-def test_of_many_that_more_pairs_would_decide_the_worst_are_told_and_the_rest_counted(
+def test_of_many_that_more_pairs_would_decide_only_the_worst_are_named(
     wanted: tuple[float, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def short(number: int, more: float) -> Comparison:
