@@ -13,8 +13,11 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from typing_extensions import override
+
 from service.adapters.untrusted_file import open_output
 from service.domain.errors import BadInput, NotFound, Permanent, Transient
+from service.ports.building import Artifacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +30,10 @@ CHUNK_BYTES: Final = 1 << 20
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
-class DirectoryArtifacts:
+class DirectoryArtifacts(Artifacts):
     """Artifacts in a directory that any number of processes may share.
 
-    A key is the SHA-256 of the bytes, and each read checks the bytes against it. Every file under a key is
+    Each read checks the bytes against their key. Every file under a key is
     complete, even if processes were killed while they wrote.
 
     Args:
@@ -44,33 +47,17 @@ class DirectoryArtifacts:
             self._incoming.mkdir(parents=True, exist_ok=True)
             self._remove_stale()
 
+    @override
     def put(self, data: bytes) -> str:
-        """Store bytes, and return their key. Storing bytes again repairs a damaged file.
-
-        Raises:
-            Transient: the disk is full or does not answer.
-        """
         return self._keep(BytesIO(data))
 
+    @override
     def put_file(self, path: Path) -> str:
-        """Store a file without reading all of it into memory; an untrusted program may have written it.
-
-        Raises:
-            BadResults: it is not a regular file.
-            Transient: the disk is full or does not answer.
-        """
         with open_output(path) as source:
             return self._keep(source)
 
+    @override
     def get(self, key: str, *, at_most: int = AT_MOST) -> bytes:
-        """Read the bytes under a key.
-
-        Raises:
-            NotFound: there is no artifact with this key.
-            BadInput: it has more than ``at_most`` bytes, and no more were read into memory.
-            Permanent: the artifact is damaged; the message names the key.
-            Transient: the disk does not answer.
-        """
         collected = BytesIO()
         for chunk in self._chunks(key):
             if collected.tell() + len(chunk) > at_most:
@@ -78,14 +65,8 @@ class DirectoryArtifacts:
             collected.write(chunk)
         return collected.getvalue()
 
+    @override
     def get_file(self, key: str, path: Path) -> None:
-        """Write the bytes under a key to a new file, which is removed if this raises.
-
-        Raises:
-            NotFound: there is no artifact with this key.
-            Permanent: the artifact is damaged, or the file already exists.
-            Transient: the disk is full or does not answer.
-        """
         with _translated(str(path)):
             target = path.open("xb")
             try:

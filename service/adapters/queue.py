@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from celery import Celery
 from kombu.exceptions import OperationalError
+from typing_extensions import override
 
 from service.domain.errors import Transient
+from service.ports.queue import Queue
 
 if TYPE_CHECKING:
     from service.ports.queue import Task
@@ -20,7 +22,7 @@ def pool_queue(pool: str) -> str:
     return f"pool.{pool}"
 
 
-class CeleryQueue:
+class CeleryQueue(Queue):
     """The Queue port over a broker."""
 
     def __init__(self, broker_url: str) -> None:
@@ -36,8 +38,8 @@ class CeleryQueue:
             return f"the broker does not answer: {error}"
         return ""
 
+    @override
     def send(self, task: Task, entity: int, pool: str) -> None:
-        """Publish a task; raises Transient if the broker does not accept it."""
         queue = pool_queue(pool) if task.is_for_machines else CONTROL_QUEUE
         try:
             self._app.send_task(task.celery_name, args=[entity], queue=queue, retry=False, ignore_result=True)

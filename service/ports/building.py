@@ -15,35 +15,55 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """A mirror of a project's repository. Raises Transient, NotFound."""
+    """Mirrors of the projects' repositories.
+
+    A revision is a commit ID of 40 hexadecimal digits, or a fetched ref. All methods raise NotFound for an
+    invalid name or an unknown revision, and Transient if git or the remote does not answer in time.
+    """
 
     def fetch(self, project: str, *refs: str) -> None:
-        """Fetch these refs (or commit ids) into the mirror."""
+        """Fetch branches, change refs or commit IDs; commits that the mirror already has cost nothing."""
 
     def head(self, project: str, branch: str) -> str:
-        """Return the commit id of a branch as it is in the mirror."""
+        """Return the commit ID of a branch at its last fetch."""
 
     def tree(self, project: str, revision: str) -> str:
-        """Return the id of the Git tree of a revision."""
+        """Return the tree ID of a revision."""
 
     def parent(self, project: str, revision: str) -> str | None:
-        """Return the first parent's commit id; None for a root commit."""
+        """Return the commit ID of the first parent; None for a root commit."""
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        """Whether a revision is part of a branch as it is in the mirror."""
+        """Whether a revision is part of a branch at its last fetch."""
 
     def read(self, project: str, revision: str, path: str) -> str | None:
-        """Return a text file of a revision; None if there is none."""
+        """Read a UTF-8 file of a revision; None if the path is missing or not a regular file.
+
+        Raises:
+            BadInput: the file is larger than 1 MiB, or not UTF-8.
+        """
 
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
-        """Return the paths that differ between two revisions."""
+        """List the paths that differ between two revisions; a rename is two paths.
+
+        Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
+
+        Raises:
+            BadInput: there are too many paths.
+        """
 
     def checkout(self, project: str, revision: str) -> AbstractContextManager[Path]:
-        """Make a directory of its own with the files of a revision; it is removed afterwards."""
+        """Create a directory with the files of a revision, and remove it at the end of the block.
+
+        Never run git in it: a patch set may have put a ``.git`` there, and it is no work tree of the mirror.
+
+        Raises:
+            Permanent: the directory cannot be removed afterwards.
+        """
 
 
 class Sandbox(Protocol):
-    """A runner of programs that are not trusted. Raises Unfit if the host cannot contain them."""
+    """A runner of programs. All methods raise Unfit if this host cannot run them as promised."""
 
     def run(
         self,
@@ -53,29 +73,46 @@ class Sandbox(Protocol):
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run to the end; ``watch`` is called several times a second and ends the run by raising.
+        """Run ``command`` to its end.
 
-        ``log`` gets standard output and error, without ``discard_output``; None: neither is kept.
+        Args:
+            command: the program, its mounts and its limits.
+            log: receives standard output and error, at most ``limits.log_bytes``; None: both are discarded.
+            watch: called at least every 0.25 s from this thread. If it raises, the error is raised from here
+                after every process of the command has ended.
+            discard_output: discard standard output, and keep only standard error.
+
+        Raises:
+            Permanent: the command cannot be started at all (an argument is too long).
+            Transient: the host failed, not the command.
         """
 
     def in_force(self) -> Mapping[str, str]:
-        """Return what isolates and limits programs here, to be stored with their results."""
+        """Describe the isolation and the limits here; results with different ones must not be compared."""
 
 
 class Artifacts(Protocol):
-    """Bytes kept under server-made keys, compressed. Raises NotFound, Transient."""
+    """A store of compressed bytes, each under the SHA-256 of its content.
+
+    All methods raise Transient if the disk is full or does not answer. Reading raises NotFound if there is no
+    artifact with the key, and Permanent if it is damaged.
+    """
 
     def put(self, data: bytes) -> str:
-        """Keep bytes and return their key; the same bytes get the same key."""
+        """Store bytes, and return their key. Storing bytes again repairs a damaged file."""
 
     def get(self, key: str, *, at_most: int = ...) -> bytes:
-        """Return the bytes; raise BadInput if they are more than ``at_most``."""
+        """Read the bytes; raises BadInput if they are more than ``at_most``, without reading them all."""
 
     def put_file(self, path: Path) -> str:
-        """Keep a file's bytes without holding them in memory, and return their key."""
+        """Store a file without reading all of it into memory; an untrusted program may have written it.
+
+        Raises:
+            BadResults: it is not a regular file.
+        """
 
     def get_file(self, key: str, path: Path) -> None:
-        """Write the bytes to a new file."""
+        """Write the bytes to a new file, which is removed if this raises; Permanent if the file exists."""
 
 
 class Packer(Protocol):

@@ -12,9 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from service.adapters.git.command import SETTINGS, Answer, Git
 from service.adapters.sandbox.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
+from service.ports.building import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +39,10 @@ _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
 
 
-class GitSource:
+class GitSource(Source):
     """Bare mirrors below a directory, one per project, created on first use.
 
-    Any number of processes may share the directory. A revision is a commit ID of 40 hexadecimal digits, or a
-    fetched ref.
+    Any number of processes may share the directory.
 
     Args:
         root: the directory, which belongs to this program.
@@ -62,13 +64,8 @@ class GitSource:
         self._git = Git(settings)
         self._remove_stale_worktrees()
 
+    @override
     def fetch(self, project: str, *refs: str) -> None:
-        """Fetch branches, change refs or commit IDs; commits that the mirror already has cost nothing.
-
-        Raises:
-            NotFound: the remote has no such repository or ref, or the name is not valid.
-            Transient: the remote cannot be reached, or another process holds the mirror too long.
-        """
         mirror = self._path_of(project)
         wanted = [ref for ref in map(_checked, refs) if not self._has_commit(mirror, ref)]
         if not wanted:
@@ -91,55 +88,30 @@ class GitSource:
                     mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,)
                 )
 
+    @override
     def head(self, project: str, branch: str) -> str:
-        """Return the commit ID of a branch at its last fetch.
-
-        Raises:
-            NotFound: the mirror has no such branch.
-            Transient: git took too long.
-        """
         return self._resolve(project, f"refs/heads/{branch}", "commit")
 
+    @override
     def tree(self, project: str, revision: str) -> str:
-        """Return the tree ID of a revision.
-
-        Raises:
-            NotFound: the mirror has no such revision.
-            Transient: git took too long.
-        """
         return self._resolve(project, revision, "tree")
 
+    @override
     def parent(self, project: str, revision: str) -> str | None:
-        """Return the commit ID of the first parent; None for a root commit.
-
-        Raises:
-            NotFound: the mirror has no such revision.
-            Transient: git took too long.
-        """
         commit = self._resolve(project, revision, "commit")
         answer = self._ask(project, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit)
         ids = answer.line().split()
         return ids[1] if len(ids) > 1 else None
 
+    @override
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        """Whether a revision is part of a branch at its last fetch.
-
-        Raises:
-            NotFound: the mirror has no such revision or branch.
-        """
         commit = self._resolve(project, revision, "commit")
         tip = self._resolve(project, f"refs/heads/{branch}", "commit")
         arguments = ("merge-base", "--is-ancestor", commit, tip)
         return self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
 
+    @override
     def read(self, project: str, revision: str, path: str) -> str | None:
-        """Read a UTF-8 file of a revision; None if the path is missing or not a regular file.
-
-        Raises:
-            BadInput: the file is larger than 1 MiB, or not UTF-8.
-            NotFound: the mirror has no such revision.
-            Transient: git took too long.
-        """
         tree = self._resolve(project, revision, "tree")
         if "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
             return None  # no file of a tree can have this name
@@ -156,32 +128,16 @@ class GitSource:
         except UnicodeDecodeError:
             raise BadInput("not UTF-8 text", path) from None
 
+    @override
     def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
-        """List the paths that differ between two revisions; a rename is two paths.
-
-        Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
-
-        Raises:
-            NotFound: the mirror has no such revision.
-            BadInput: there are too many paths.
-            Transient: git took too long.
-        """
         trees = [self._resolve(project, revision, "tree") for revision in (base, patch)]
         options = ("-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=none")
         answer = self._ask(project, "diff-tree", *options, "--end-of-options", *trees)
         return [path.decode(errors="replace") for path in answer.output.split(b"\0") if path]
 
+    @override
     @contextmanager
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
-        """Create a directory with the files of a revision, and remove it at the end of the block.
-
-        Never run git in it: a patch set may have put a ``.git`` there, and it is no work tree of the mirror.
-
-        Raises:
-            NotFound: the mirror has no such revision.
-            Transient: the disk is full, or git took too long.
-            Permanent: the directory cannot be removed afterwards.
-        """
         commit = self._resolve(project, revision, "commit")
         mirror = self._path_of(project)
         with self._worktree_directory() as directory:
