@@ -6,36 +6,20 @@ import hashlib
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from service.domain.building.sandbox_command import Completed
+    from service.ports.building import Sandbox
 
 PROGRAMS: Final = ("c++", "cc", "cmake", "ld")
 VERSION_LIMITS: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
 
 
-class Runner(Protocol):
-    """The runner of these programs: the sandbox that also builds."""
-
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
-        """Run a command to its end."""
-
-
-def toolchain_fingerprint(
-    sandbox: Runner, root: Path = Path("/"), watch: Callable[[], None] = lambda: None
-) -> tuple[str, Mapping[str, str]]:
+def toolchain_fingerprint(sandbox: Sandbox, root: Path = Path("/")) -> tuple[str, Mapping[str, str]]:
     """Compute the fingerprint of the tool chain, and the versions that it covers.
 
     It also covers the state of the system's packages, because a linked library may change without a compiler.
@@ -43,18 +27,19 @@ def toolchain_fingerprint(
     Args:
         sandbox: runs ``c++``, ``cc``, ``cmake`` and ``ld``; the version of a missing program is ``absent``.
         root: the root directory of the system.
-        watch: as for ``run``.
     """
-    versions = {program: _version_of(program, sandbox, watch) for program in PROGRAMS}
+    versions = {program: _version_of(program, sandbox) for program in PROGRAMS}
     versions["system"] = _system_of(root / "etc/os-release")
     versions["packages"] = _digest_of(root / "var/lib/dpkg/status")
     canonical = json.dumps(versions, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest(), versions
 
 
-def _version_of(program: str, sandbox: Runner, watch: Callable[[], None]) -> str:
+def _version_of(program: str, sandbox: Sandbox) -> str:
     output = io.BytesIO()
-    ended = sandbox.run(Command((program, "--version"), limits=VERSION_LIMITS), log=output, watch=watch)
+    ended = sandbox.run(
+        Command((program, "--version"), limits=VERSION_LIMITS), log=output, watch=lambda: None
+    )
     lines = output.getvalue().decode(errors="replace").splitlines()
     return lines[0] if ended.is_success and lines else "absent"
 

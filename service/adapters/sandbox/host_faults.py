@@ -7,23 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from service.domain.errors import Transient
+from service.ports.building import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Command, Completed
-    from service.ports.building import Sandbox
 
 FULL_BELOW: Final = 64 << 20  # bytes; with less, a compiler has failed with "no space left on device"
 KILLED: Final = 128 + 9  # the shell's exit code of a program ended by SIGKILL
-_VMSTAT: Final = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
-class HostFaults:
+class HostFaults(Sandbox):
     """A sandbox that raises Transient if a program failed because of its host.
+
+    That is a failure while the disk was full or the kernel killed processes for lack of memory, or by a
+    SIGKILL that none of its limits sent.
 
     Args:
         sandbox: the sandbox that runs the programs.
@@ -33,12 +37,13 @@ class HostFaults:
 
     sandbox: Sandbox
     scratch: Path
-    vmstat: Path = _VMSTAT
+    vmstat: Path = Path("/proc/vmstat")
 
+    @override
     def in_force(self) -> Mapping[str, str]:
-        """Describe the isolation and the limits here."""
         return self.sandbox.in_force()
 
+    @override
     def run(
         self,
         command: Command,
@@ -47,12 +52,6 @@ class HostFaults:
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run a command to its end.
-
-        Raises:
-            Transient: it failed while the disk was full, while the kernel killed processes for lack of
-                memory, or by a SIGKILL that none of its limits sent.
-        """
         killed_before = self._kills()
         done = self.sandbox.run(command, log=log, watch=watch, discard_output=discard_output)
         if done.is_success or done.stopped_by is not None:

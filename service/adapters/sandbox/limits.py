@@ -7,17 +7,16 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.sandbox_command import Limits
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from service.domain.building.sandbox_command import Limits
 
 PREFIX: Final = "benchgate"
 SECOND: Final = 2  # the version with one hierarchy for all controllers
@@ -84,11 +83,13 @@ class Group:
 
     def memory_kills(self) -> int:
         """Count the processes that the kernel killed because the group reached its memory limit."""
-        return sum(
-            _count_in(directory / ("memory.events" if hierarchy.version == SECOND else "memory.oom_control"))
-            for hierarchy, directory in self._members
-            if "memory" in hierarchy.controllers
-        )
+        kills = 0
+        for hierarchy, directory in self._members:
+            with suppress(OSError, ValueError):
+                if "memory" in hierarchy.controllers:
+                    name = "memory.events" if hierarchy.version == SECOND else "memory.oom_control"
+                    kills += _field(directory / name, "oom_kill")
+        return kills
 
     def cpu_seconds(self) -> float | None:
         """Read the CPU time of all processes so far; None if no group counts it."""
@@ -112,21 +113,13 @@ class Group:
 
 def can_divide(hierarchy: Hierarchy) -> bool:
     """Whether a program can join a new group; only a trial covers all permissions and rules."""
-    directory = hierarchy.parent / f"{_owner()}-{next(_serial)}"
     try:
-        directory.mkdir()
+        with closing(Group([hierarchy], Limits())) as group:
+            command = [*group.join, "/bin/true"]
+            # A fixed program of the system.
+            return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
     except OSError:
         return False
-    try:
-        if "cpuset" in hierarchy.controllers and hierarchy.version != SECOND:
-            _inherit_cpuset(directory)
-        command = [*JOIN, str(directory), "--", "/bin/true"]
-        # A fixed program of the system.
-        return subprocess.run(command, check=False, capture_output=True).returncode == 0  # noqa: S603
-    except OSError:
-        return False
-    finally:
-        _remove(directory)
 
 
 def find_hierarchies(
@@ -276,16 +269,12 @@ def _remove_stale(parent: Path) -> None:
 
 def _remove(directory: Path) -> None:
     deadline = time.monotonic() + REMOVE_WITHIN_SECONDS
-    while True:
-        try:
+    while directory.exists():
+        with suppress(OSError):
             directory.rmdir()
-        except FileNotFoundError:
             return
-        except OSError:
-            # Busy: a process is still in it.
-            _kill(directory)
-        else:
-            return
+        # Busy: a process is still in it.
+        _kill(directory)
         if time.monotonic() > deadline:
             raise Transient(f"the processes in {directory} cannot be ended")
         time.sleep(0.002)
@@ -304,12 +293,6 @@ def _words(path: Path) -> list[str]:
     with suppress(OSError):
         return path.read_text().split()
     return []
-
-
-def _count_in(path: Path) -> int:
-    with suppress(OSError, ValueError):
-        return _field(path, "oom_kill")
-    return 0
 
 
 def _field(path: Path, name: str) -> int:

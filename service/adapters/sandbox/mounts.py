@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from contextlib import ExitStack
 
     from service.domain.building.sandbox_command import Command
@@ -62,26 +62,28 @@ sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0""",
 )
 
 
-def mount_arguments(command: Command, system: Sequence[Path], files: Mapping[str, int]) -> tuple[str, ...]:
+def mount_arguments(command: Command, files: Mapping[str, int]) -> Iterator[str]:
     """Make the arguments of bubblewrap for ``command``.
 
     Args:
         command: the command to run.
-        system: read-only directories in addition to the usual ones.
         files: open descriptors with the text of the synthetic files, by path.
     """
-    return (
-        *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
-        *("--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL", "--hostname", HOSTNAME),
-        *_environment(command),
-        *_system(system),
-        *_files(files),
-        *_kernel_views(),
-        *("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp"),  # noqa: S108
-        *_mounts(command),
-        # Last, because bubblewrap creates the mount points above in these.
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd),
-    )
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
+    yield from ("--uid", str(USER), "--gid", str(USER), "--cap-drop", "ALL", "--hostname", HOSTNAME)
+    yield "--clearenv"
+    for name, value in {**ENVIRONMENT, **command.env}.items():
+        yield from ("--setenv", name, value)
+    yield from _system()
+    for target, descriptor in files.items():
+        yield from ("--perms", "0444", "--file", str(descriptor), target)
+    yield from _kernel_views()
+    yield from ("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
+    for mount in command.mounts:
+        bind = "--bind" if mount.writable else "--ro-bind"
+        yield from (bind, str(Path(mount.source).absolute()), str(PurePosixPath(mount.target)))
+    # Last, because bubblewrap creates the mount points above in these.
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", command.cwd)
 
 
 def in_memory(data: bytes, cleanup: ExitStack) -> int:
@@ -94,18 +96,7 @@ def in_memory(data: bytes, cleanup: ExitStack) -> int:
     return descriptor
 
 
-def _files(files: Mapping[str, int]) -> Iterator[str]:
-    for target, descriptor in files.items():
-        yield from ("--perms", "0444", "--file", str(descriptor), target)
-
-
-def _environment(command: Command) -> Iterator[str]:
-    yield "--clearenv"
-    for name, value in {**ENVIRONMENT, **command.env}.items():
-        yield from ("--setenv", name, value)
-
-
-def _system(extra: Sequence[Path]) -> Iterator[str]:
+def _system() -> Iterator[str]:
     yield from ("--ro-bind", "/usr", "/usr")
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         path = Path("/", name)
@@ -113,7 +104,7 @@ def _system(extra: Sequence[Path]) -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-    for name in (*ETC, *map(str, extra)):
+    for name in ETC:
         yield from ("--ro-bind-try", name, name)
 
 
@@ -131,12 +122,6 @@ def _kernel_views() -> Iterator[str]:
     for name in SYS:
         yield from ("--ro-bind-try", name, name)
     yield from ("--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
-
-
-def _mounts(command: Command) -> Iterator[str]:
-    for mount in command.mounts:
-        target = str(PurePosixPath(mount.target))
-        yield from ("--bind" if mount.writable else "--ro-bind", str(Path(mount.source).absolute()), target)
 
 
 def explain_refusal(complaint: str, root: Path = Path("/")) -> str:

@@ -10,17 +10,19 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
+from service.adapters.sandbox.launcher import resident_bytes
+from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Tree
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
 
 START_WITHIN_SECONDS: Final = 30.0  # a loaded machine needs at most one
-END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
 
 
-class Namespace:
+class Namespace(Tree):
     """All processes of one bubblewrap run.
 
     The kernel kills every process of a namespace when its first process ends, and that process ends only
@@ -29,18 +31,13 @@ class Namespace:
     Args:
         process: bubblewrap's monitor, outside the namespace.
         status: the pipe on which it reports the first process and the exit code.
-        measure: returns the resident memory of a process and its descendants; None: not needed.
+        is_measured: whether to measure the resident memory, because no kernel limits it.
     """
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        status: int,
-        measure: Callable[[int], int] | None,
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], status: int, *, is_measured: bool) -> None:
         self._process = process
         self._status = status
-        self._measure = measure
+        self._is_measured = is_measured
         self._report = b""
         os.set_blocking(status, False)
         self._first = self._await_first()
@@ -49,12 +46,8 @@ class Namespace:
             with suppress(ProcessLookupError):  # it may have ended already
                 self._handle = os.pidfd_open(self._first)
 
+    @override
     def kill(self) -> None:
-        """Kill every process, and return when none is left.
-
-        Raises:
-            Transient: a process does not end.
-        """
         if self._handle is None:
             self._process.kill()
             return
@@ -63,11 +56,9 @@ class Namespace:
         if not _await_readable(self._handle, END_WITHIN_SECONDS):
             raise Transient(f"process {self._first} of the sandbox cannot be ended")
 
+    @override
     def memory_bytes(self) -> int | None:
-        """Read the resident memory of the namespace in bytes; None if the kernel enforces the limit."""
-        if self._measure is None or self._first is None:
-            return None
-        return self._measure(self._first)
+        return resident_bytes(self._first) if self._is_measured and self._first is not None else None
 
     def exit_code(self) -> int | None:
         """Return the program's exit code; None if it never started or was killed with its namespace."""

@@ -12,29 +12,29 @@ from service.domain.building.sandbox_command import StoppedBy
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
+    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Limits
 
 # The promise is 0.25 s; the check itself takes the rest.
 LOOK_EVERY_SECONDS: Final = 0.2
 CHUNK_BYTES: Final = 1 << 16
+TAIL_BYTES: Final = 2000
+END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
 
 
 class Tree(Protocol):
     """All processes of one run."""
 
     def kill(self) -> None:
-        """Kill every process, and return when none is left. Harmless if all have ended."""
+        """Kill every process, and return when none is left. Harmless if all have ended.
+
+        Raises:
+            Transient: a process does not end.
+        """
 
     def memory_bytes(self) -> int | None:
         """Read the resident memory of all processes in bytes; None if the kernel enforces the limit."""
-
-
-class Sink(Protocol):
-    """A destination of output."""
-
-    def write(self, data: bytes, /) -> object:
-        """Write all of ``data``."""
 
 
 class Output:
@@ -42,17 +42,18 @@ class Output:
 
     Args:
         descriptor: the reading end of the pipe, which becomes non-blocking.
-        log: the destination.
+        log: the destination; None: nothing is stored, so there is no limit.
         bound: the number of bytes to copy.
     """
 
-    def __init__(self, descriptor: int, log: Sink, bound: int) -> None:
+    def __init__(self, descriptor: int, log: BinaryIO | None, bound: int) -> None:
         os.set_blocking(descriptor, False)
         self.descriptor = descriptor
-        self._log = log
-        self._left = bound
         self.is_open = True
         self.is_over = False
+        self._log = log
+        self._left = bound
+        self._last = b""
 
     def copy(self) -> bool:
         """Copy one chunk, and return True; False if there is nothing to read now."""
@@ -60,26 +61,29 @@ class Output:
             chunk = os.read(self.descriptor, CHUNK_BYTES)
         except BlockingIOError:
             return False
-        if not chunk:
-            self.is_open = False
-            return False
-        if kept := chunk[: self._left]:
-            self._log.write(kept)
-        self.is_over = self.is_over or len(chunk) > self._left
-        self._left -= len(kept)
-        return True
+        self.is_open = bool(chunk)
+        self._last = (self._last + chunk)[-TAIL_BYTES:]
+        if self._log is not None:
+            self._log.write(chunk[: self._left])
+            self.is_over = len(chunk) > self._left
+            self._left -= len(chunk)
+        return self.is_open
 
     def drain(self) -> None:
-        """Copy the rest of the pipe, without waiting for a writer."""
-        while not self.is_over and self.copy():
+        """Copy the rest of the pipe, without waiting for a writer; without a log, only one chunk."""
+        while self.copy() and self._log is not None and not self.is_over:
             pass
+
+    def last_line(self) -> str:
+        """Return the last line so far, which may be an error message of the sandbox."""
+        return next(reversed(self._last.decode(errors="replace").strip().splitlines()), "")
 
 
 def supervise(
     process: subprocess.Popen[bytes],
     tree: Tree,
     limits: Limits,
-    output: Output | None,
+    output: Output,
     watch: Callable[[], None],
 ) -> StoppedBy | None:
     """Wait for the end of ``process``, and kill the rest of its tree.
@@ -96,26 +100,23 @@ def supervise(
         # Also after a normal end: a daemon of the program must not outlive the run.
         tree.kill()
         process.wait()
-    if output is not None and stopped_by is not StoppedBy.LOG:
+    if not output.is_over:
         output.drain()
-        if output.is_over:
-            return StoppedBy.LOG
-    return stopped_by
+    return StoppedBy.LOG if output.is_over else stopped_by
 
 
 def _follow(
     process: subprocess.Popen[bytes],
     tree: Tree,
     limits: Limits,
-    output: Output | None,
+    output: Output,
     watch: Callable[[], None],
 ) -> StoppedBy | None:
     handle = os.pidfd_open(process.pid)
     try:
         poller = select.poll()
         poller.register(handle, select.POLLIN)
-        if output is not None:
-            poller.register(output.descriptor, select.POLLIN)
+        poller.register(output.descriptor, select.POLLIN)
         deadline = time.monotonic() + limits.wall_seconds
         look_at = 0.0
         while True:
@@ -127,23 +128,16 @@ def _follow(
                 if (tree.memory_bytes() or 0) > limits.memory_bytes:
                     return StoppedBy.MEMORY
                 look_at = time.monotonic() + LOOK_EVERY_SECONDS
-            ready = [number for number, _ in poller.poll(_milliseconds(min(look_at, deadline)))]
-            if output is not None and output.descriptor in ready and not _copy_or_stop(output, poller):
-                return StoppedBy.LOG
+            left = max(0.0, min(look_at, deadline) - time.monotonic())
+            ready = [number for number, _ in poller.poll(int(left * 1000) + 1)]
+            if output.descriptor in ready:
+                output.copy()
+                if output.is_over:
+                    return StoppedBy.LOG
+                if not output.is_open:
+                    # A closed pipe is always ready, so the loop would spin until the program ends.
+                    poller.unregister(output.descriptor)
             if handle in ready:
                 return None
     finally:
         os.close(handle)
-
-
-def _copy_or_stop(output: Output, poller: select.poll) -> bool:
-    """Copy a chunk; return False if the program wrote more than the limit."""
-    output.copy()
-    if not output.is_open:
-        # A closed pipe is always ready, so the loop would spin until the program ends.
-        poller.unregister(output.descriptor)
-    return not output.is_over
-
-
-def _milliseconds(until: float) -> int:
-    return max(0, int((until - time.monotonic()) * 1000) + 1)

@@ -8,22 +8,23 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
+
+from typing_extensions import override
 
 from service.adapters.sandbox.launcher import require_cpus, require_tools, resident_bytes, settings_of
-from service.adapters.sandbox.supervision import Output, supervise
+from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Output, Tree, supervise
 from service.domain.building.sandbox_command import Completed
 from service.domain.errors import Permanent, Transient
+from service.ports.building import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.building.sandbox_command import Command
 
-END_WITHIN_SECONDS: Final = 60.0  # a process that waits for a disk ends only when the disk answers
 
-
-class DirectRunner:
+class DirectRunner(Sandbox):
     """A runner of commands with the user's permissions and environment, for code that the user trusts.
 
     There are no mounts: the working directory is translated to the mount's source, and ``BENCHGATE_SRC``,
@@ -31,12 +32,9 @@ class DirectRunner:
     not translated. A daemon that leaves its session is not killed.
     """
 
-    def check(self) -> None:
-        """Raise Unfit if the host lacks a required program."""
-        require_tools()
-
+    @override
     def in_force(self) -> Mapping[str, str]:
-        """Describe the isolation and the limits: hardly any."""
+        require_tools()
         return {
             "sandbox": "none",
             "network": "host",
@@ -45,6 +43,7 @@ class DirectRunner:
             "limits": "prlimit file size; memory watched",
         }
 
+    @override
     def run(
         self,
         command: Command,
@@ -53,41 +52,25 @@ class DirectRunner:
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        """Run ``command`` to its end, like the sandbox.
-
-        Args:
-            command: the command to run.
-            log: receives standard output and error, at most ``limits.log_bytes``; None: both are discarded.
-            watch: called at least every 0.25 s from this thread. If it raises, the error is raised from here
-                after the process group has ended.
-            discard_output: discard standard output, and keep only standard error.
-
-        Raises:
-            Unfit: a CPU is not available, or a system program is missing.
-            Permanent: the command cannot be started at all.
-            Transient: a process of the command cannot be ended.
-        """
         require_tools()
         require_cpus(command.cpus)
         started = time.monotonic()
-        process = _start(command, keep=log is not None, discard_output=discard_output)
-        tree = _ProcessGroup(process)
-        with process:
-            output = None
-            if log is not None and process.stderr is not None:
-                output = Output(process.stderr.fileno(), log, command.limits.log_bytes)
+        with _start(command, discard_output=discard_output or log is None) as process:
+            tree = _ProcessGroup(process)
+            output = Output(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         return Completed(code, time.monotonic() - started, stopped_by, tree.cpu_seconds)
 
 
-class _ProcessGroup:
+class _ProcessGroup(Tree):
     """The processes in the group of the started process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self.cpu_seconds: float | None = None
 
+    @override
     def kill(self) -> None:
         # Until the leader is reaped, no other group can get its ID.
         if self._process.returncode is not None:
@@ -102,32 +85,29 @@ class _ProcessGroup:
                 raise Transient(f"the processes of {self._process.args!r} cannot be ended")
             time.sleep(0.002)
 
+    @override
     def memory_bytes(self) -> int | None:
         return resident_bytes(self._process.pid)
 
 
-def _start(command: Command, *, keep: bool, discard_output: bool) -> subprocess.Popen[bytes]:
+def _start(command: Command, *, discard_output: bool) -> subprocess.Popen[bytes]:
     # One pipe for both keeps their order in the log: standard error is the pipe, standard output its copy.
     argv = [*settings_of(command, bound_processes=False), *command.argv]
-    if keep and not discard_output:
+    if not discard_output:
         argv = ["/bin/sh", "-c", 'exec "$@" >&2', "benchgate", *argv]
+    places = {f"BENCHGATE_{PurePosixPath(m.target).name.upper()}": str(m.source) for m in command.mounts}
     try:
         return subprocess.Popen(  # noqa: S603  # the user requested this program
             argv,
             cwd=_on_host(command, command.cwd),
-            env={**os.environ, **_places(command), **command.env},
+            env={**os.environ, **places, **command.env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE if keep else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
     except (OSError, ValueError) as refused:
         raise Permanent(f"{command.argv[0]} cannot be started: {refused}") from refused
-
-
-def _places(command: Command) -> dict[str, str]:
-    """Make ``BENCHGATE_SRC`` for ``/src``, and so on for every mount."""
-    return {f"BENCHGATE_{PurePosixPath(m.target).name.upper()}": str(m.source) for m in command.mounts}
 
 
 def _on_host(command: Command, target: str) -> Path:

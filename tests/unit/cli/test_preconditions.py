@@ -34,7 +34,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: BubblewrapSandbox) -> None:
         raise Unfit("this host has no user namespaces")
 
-    monkeypatch.setattr(BubblewrapSandbox, "_probe", refuse)
+    monkeypatch.setattr(BubblewrapSandbox, "__init__", refuse)
 
 
 @pytest.mark.usefixtures("no_sandbox")

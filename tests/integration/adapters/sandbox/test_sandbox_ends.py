@@ -185,7 +185,7 @@ def test_all_processes_die_with_the_worker_and_the_next_worker_cleans_up(tmp_pat
     os.waitpid(worker, 0)
 
     assert wait_until(lambda: processes_named(token) == [])
-    BubblewrapSandbox().check()
+    BubblewrapSandbox()
     left = [path for found in find_hierarchies() for path in found.parent.glob(f"{PREFIX}-*-{worker}-*")]
     assert left == []
 

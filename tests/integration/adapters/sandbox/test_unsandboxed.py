@@ -23,8 +23,6 @@ RUNNER = DirectRunner()
 
 
 def test_in_force_says_that_there_is_no_sandbox() -> None:
-    RUNNER.check()
-
     assert (RUNNER.in_force()["sandbox"], RUNNER.in_force()["network"]) == ("none", "host")
 
 
