@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -76,9 +77,8 @@ class ConsoleSite:
         self._seconds += 1
         change = {"project": "kv_engine", "branch": "master", "number": number, "status": status}
         patch_set = self._patch_sets[number]
-        self.server.apply_event(
-            {"type": kind, "change": change, "patchSet": patch_set, "eventCreatedOn": self._seconds, **more}
-        )
+        event = {"type": kind, "change": change, "patchSet": patch_set, "eventCreatedOn": self._seconds}
+        self.server.apply_event(json.dumps(event | more))
 
 
 class TestFakeReviewServer(ReviewServerContract):

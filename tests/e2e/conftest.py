@@ -60,7 +60,7 @@ class RunningSite:
 
     def vote(self, number: int) -> int | None:
         """The service's vote on a change now."""
-        by_label = self.plane.console.votes(ChangeKey("e2e", number))
+        by_label = self.plane.server.change(ChangeKey("e2e", number)).votes
         return next((value for by_user in by_label.values() for value in by_user.values()), None)
 
     def messages(self, number: int) -> list[str]:

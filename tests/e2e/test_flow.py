@@ -59,7 +59,7 @@ def test_the_same_event_again_changes_nothing(running: RunningSite) -> None:
 def test_a_webhook_is_enough(running: RunningSite) -> None:
     """The console review server learns of the change; the service learns of it by the webhook alone."""
     proposal = running.project.propose(7, {"time.txt": "90"})
-    running.plane.console.apply_event(json.loads(proposal.event()))
+    running.plane.console.apply_event(proposal.event())
     assert _post(running, SECRET, proposal.event()) == 204
     assert running.wait_for_vote(7) == 1
 

@@ -108,7 +108,8 @@ def environment(project: TinyProject) -> dict[str, str]:
 def vote(root: Path, number: int) -> int | None:
     """The service's vote on the review server."""
     with suppress(NotFound):
-        by_label = ConsoleReview(root / "var" / "review.sqlite", "e2e").votes(ChangeKey("e2e", number))
+        server = ConsoleReview(root / "var" / "review.sqlite", "e2e")
+        by_label = server.change(ChangeKey("e2e", number)).votes
         return next((value for by_user in by_label.values() for value in by_user.values()), None)
     return None
 

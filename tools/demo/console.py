@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from service.cli.operating.replay import feed
+from service.domain.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.events import change_merged, patchset_created
+from tools.demo.news import News
 from tools.demo.repository import DemoRepository
 
 if TYPE_CHECKING:
@@ -40,12 +42,14 @@ class ConsoleSite:
     def __init__(self, repository: DemoRepository, plane: Control) -> None:
         self._repository = repository
         self._plane = plane
-        self._shown = 0
+        self._news = News(plane.server)
 
     def upload(self, upload: Upload) -> Uploaded:
         """Commit the upload, and feed the event of a push."""
         commit = self._repository.propose(upload)
-        feed(self._plane, self._plane.server.instance, patchset_created(commit, int(time.time())))
+        instance = self._plane.server.instance
+        feed(self._plane, instance, patchset_created(commit, int(time.time())))
+        self._news.follow(ChangeKey(instance, upload.change))
         return Uploaded(upload.change, upload.patch_set, commit)
 
     def merge(self, uploaded: Uploaded) -> None:
@@ -55,9 +59,7 @@ class ConsoleSite:
 
     def news(self) -> Sequence[str]:
         """Return the messages since the last call."""
-        messages = self._plane.console.rendered(self._shown)
-        self._shown = max([self._shown, *(number for number, _ in messages)])
-        return [text for _, text in messages]
+        return self._news.fresh()
 
     def instructions(self, slower: Uploaded | None) -> Sequence[str]:  # noqa: ARG002 - there is no sign-in
         """Return no lines: there is only the dashboard."""

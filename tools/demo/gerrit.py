@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from service.adapters.console.rendering import ChangeTitle, shown
 from service.adapters.gerrit.connection import Connection, Password
-from service.adapters.gerrit.reading import number_in
+from service.adapters.gerrit.reading import change_number
 from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.gerrit_server import REVIEWERS, running_gerrit
+from tools.demo.news import News
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
 from tools.demo.scenario import Author, change_id
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from service.domain.gerrit.change import Change, PostedMessage
     from service.ports.reviewing import ReviewServer
     from tools.demo.gerrit_server import Account, GerritServer
     from tools.demo.scenario import Upload
@@ -71,8 +70,7 @@ class GerritSite:
         self._review = review
         bob = Password(server.bob.user, server.bob.password)
         self._bob = Connection(server.url, bob, transport=transport)
-        self._changes: set[ChangeKey] = set()
-        self._seen: set[str] = set()
+        self._news = News(review)
         self._next_poll = 0.0
 
     def upload(self, upload: Upload) -> Uploaded:
@@ -80,11 +78,11 @@ class GerritSite:
         alice = self._server.alice
         commit = self._repository.propose(upload, Author(alice.name, alice.email))
         self._repository.push(commit, self._server.git_url(alice), PUSHED_TO)
-        number = number_in(self._bob.get(f"changes/{triplet(upload)}"))
+        number = change_number(self._bob.get(f"changes/{triplet(upload)}"))
         if number is None:
             raise Permanent(f"Gerrit sends no number of {change_id(upload.change)}")
         key = ChangeKey(self._review.instance, number)
-        self._changes.add(key)
+        self._news.follow(key)
         return Uploaded(number, self._review.change(key).current.number, commit)
 
     def merge(self, uploaded: Uploaded) -> None:
@@ -102,7 +100,7 @@ class GerritSite:
             return []
         self._next_poll = now + _POLL_SECONDS
         with suppress(Transient):  # the next call returns the messages
-            return self._fresh()
+            return self._news.fresh()
         return []
 
     def instructions(self, slower: Uploaded | None) -> Sequence[str]:
@@ -117,18 +115,6 @@ class GerritSite:
             ]
         return lines
 
-    def _fresh(self) -> list[str]:
-        fresh = [(key, message) for key in self._changes for message in self._posted_on(key)]
-        fresh.sort(key=lambda pair: pair[1].written)
-        texts = [rendered(self._review.change(key), message) for key, message in fresh]
-        self._seen.update(message.id for _, message in fresh)
-        return texts
-
-    def _posted_on(self, key: ChangeKey) -> list[PostedMessage]:
-        messages = self._review.messages(key)
-        account = self._review.account
-        return [m for m in messages if m.author.account == account and m.id not in self._seen]
-
 
 def triplet(upload: Upload) -> str:
     """Make the REST name of a change whose number is unknown."""
@@ -141,9 +127,3 @@ def overriding(url: str, person: Account, uploaded: Uploaded) -> str:
     words += ["-H", "Content-Type: application/json", "-d", json.dumps({"message": OVERRIDE})]
     path = f"changes/{uploaded.change}/revisions/{uploaded.commit.revision}/review"
     return shlex.join([*words, f"{url}/a/{path}"])
-
-
-def rendered(change: Change, message: PostedMessage) -> str:
-    """Format a message like the console review server."""
-    title = ChangeTitle(change.key.number, change.subject, change.project, change.branch)
-    return shown(title, message.author.shown, message.written, message.text)

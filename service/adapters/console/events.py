@@ -1,21 +1,33 @@
-"""The effects of Gerrit events on the state of the console review server."""
+"""The effects of Gerrit events on a change of the console review server."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from service.adapters.console.state import StoredChange
 from service.domain.errors import BadEvent
-from service.domain.gerrit.change import ChangeStatus, PatchSet, Person
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
+from service.domain.gerrit.json_fields import (
+    is_revision,
+    number_in,
+    object_from,
+    person_from,
+    ref_of,
+    text_in,
+    whole,
+)
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping
 
-_REVISION: Final = re.compile(r"[0-9a-f]{40}")
+    from service.domain.gerrit.events import Event
+    from service.domain.identity import ChangeKey
+
 _END_OF_TIME: Final = 1 << 36  # seconds; Python has no later dates
 _STATUS_AFTER: Final[Mapping[str, ChangeStatus]] = {
     "patchset-created": ChangeStatus.NEW,
@@ -23,32 +35,12 @@ _STATUS_AFTER: Final[Mapping[str, ChangeStatus]] = {
     "change-abandoned": ChangeStatus.ABANDONED,
     "change-restored": ChangeStatus.NEW,
 }
-# These events contain the change itself; a CI ignores the others.
-_KNOWN: Final = frozenset(
-    {
-        *_STATUS_AFTER,
-        "change-deleted",
-        "comment-added",
-        "vote-deleted",
-        "wip-state-changed",
-        "private-state-changed",
-    }
-)
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """The parts of an event; each may be missing."""
-
-    kind: str
-    document: Mapping[str, Any]
-    change: Mapping[str, Any]
-    number: int
-    at: float | None
-
-
-def apply_event(connection: sqlite3.Connection, document: Mapping[str, Any], now: float) -> None:
-    """Update the state with an event of the stream or of a webhook.
+def after_event(
+    known: StoredChange | None, event: Event, key: ChangeKey, now: datetime
+) -> StoredChange | None:
+    """Apply an event about a change, and return the change; None if there is nothing to store.
 
     Old and repeated events do no harm: each patch set and message is added once, and status and flags are
     those of the newest event.
@@ -56,227 +48,126 @@ def apply_event(connection: sqlite3.Connection, document: Mapping[str, Any], now
     Raises:
         BadEvent: a required key is missing; the message names it.
     """
-    event = _read(document)
-    if event is None:
-        return
-    row = connection.execute("SELECT * FROM change WHERE number = ?", (event.number,)).fetchone()
     patch_set = _patch_set(event)
-    if row is None:
-        if event.kind == "change-deleted" or (patch_set is None and event.kind != "patchset-created"):
-            return  # the change is unknown, and the event has no patch set to review
-        _insert(connection, event, now)
-    elif row["is_deleted"]:
-        return
-    is_news = row is None or event.at is None or event.at >= row["told_at"]
-    if patch_set is not None:
-        _add_patch_set(connection, event.number, patch_set)
+    if known is None:
+        if event.type == "change-deleted" or patch_set is None:
+            return None  # the change is unknown, and the event has no patch set to review
+        known = _new(event, key, patch_set, now)
+    elif known.is_deleted:
+        return None
+    at = _time_of(event)
+    is_news = at is None or at >= known.event_at
     if is_news:
-        _update(connection, event, now)
-    if event.kind == "change-deleted":
-        _delete(connection, event.number, now)
-    elif event.kind in {"comment-added", "vote-deleted"}:
-        _add_comment(connection, event, patch_set, now, is_news=is_news)
+        known.event_at = known.event_at if at is None else at
+        known.change = _updated(known.change, event, now)
+    if patch_set is not None:
+        known.revisions.setdefault(patch_set.number, patch_set.revision)
+        if patch_set.number > known.change.current.number:
+            known.change = replace(known.change, current=patch_set)
+        if event.type in {"comment-added", "vote-deleted"}:
+            _add_comment(known, event, patch_set.number, now, is_news=is_news)
+    if event.type == "change-deleted":  # it stays known, so that a late event does not create it again
+        return StoredChange(known.change, is_deleted=True)
+    return known
 
 
-def _read(document: Mapping[str, Any]) -> _Event | None:
-    kind = document.get("type")
-    if kind not in _KNOWN:
-        return None
-    change = _object(document, "change")
-    number = _whole(change.get("number"))
-    if number is None:
-        raise BadEvent("the key 'number' is missing or not a number", "change")
-    at = document.get("eventCreatedOn")
-    is_time = isinstance(at, int | float) and 0 <= at < _END_OF_TIME
-    return _Event(kind, document, change, number, float(at) if is_time and at is not None else None)
+def _time_of(event: Event) -> float | None:
+    at = event.document.get("eventCreatedOn")
+    return float(at) if isinstance(at, int | float) and 0 <= at < _END_OF_TIME else None
 
 
-def _patch_set(event: _Event) -> PatchSet | None:
+def _patch_set(event: Event) -> PatchSet | None:
     """Parse the patch set of an event; None if it has none."""
-    fields = _object(event.document, "patchSet")
-    if not fields and event.kind != "patchset-created":
+    fields = object_from(event.document.get("patchSet"))
+    if not fields and event.type != "patchset-created":
         return None
-    number, revision = _whole(fields.get("number")), fields.get("revision")
+    number, revision = number_in(fields, "number", may_be_text=True), text_in(fields, "revision")
     if number is None:
         raise BadEvent("the key 'number' is missing or not a number", "patchSet")
-    if not isinstance(revision, str) or not _REVISION.fullmatch(revision):
-        raise BadEvent("the key 'revision' is missing or not 40 hexadecimal digits", "patchSet")
+    if not is_revision(revision):
+        raise BadEvent("the key 'revision' is missing or not a commit ID", "patchSet")
     parents = fields.get("parents")
     return PatchSet(
         number=number,
         revision=revision,
-        ref=_text(fields, "ref") or f"refs/changes/{event.number % 100:02}/{event.number}/{number}",
-        parents=tuple(filter(_is_revision, parents)) if isinstance(parents, list) else (),
-        kind=_text(fields, "kind") or "REWORK",
-        author=_person(fields, "author"),
+        ref=text_in(fields, "ref") or ref_of(event.change or 0, number),
+        parents=tuple(filter(is_revision, parents)) if isinstance(parents, list) else (),
+        kind=text_in(fields, "kind") or "REWORK",
+        author=person_from(fields.get("author")),
     )
 
 
-def _insert(connection: sqlite3.Connection, event: _Event, now: float) -> None:
-    project = _project(event)
-    branch = _text(event.change, "branch") or _text(event.document, "refName").removeprefix("refs/heads/")
-    for name, value in (("project", project), ("branch", branch)):
+def _new(event: Event, key: ChangeKey, patch_set: PatchSet, now: datetime) -> StoredChange:
+    branch = text_in(event.document["change"], "branch")
+    branch = branch or text_in(event.document, "refName").removeprefix("refs/heads/")
+    for name, value in (("project", event.project), ("branch", branch)):
         if not value:
             raise BadEvent(f"the key '{name}' is missing or not a string", "change")
-    connection.execute(
-        "INSERT INTO change (number, project, branch, change_id, subject, message, owner, told_at, updated)"
-        " VALUES (?, ?, ?, '', '', '', ?, ?, ?)",
-        (event.number, project, branch, json.dumps(asdict(Person())), event.at or 0.0, now),
+    return StoredChange(Change(key, event.project, branch, "", "", ChangeStatus.NEW, now, patch_set))
+
+
+def _updated(change: Change, event: Event, now: datetime) -> Change:
+    """Take over the values that the newest event has; keep the others."""
+    fields = event.document["change"]
+    change_key = object_from(event.document.get("changeKey"))
+    shown = text_in(fields, "status")
+    status = _STATUS_AFTER.get(event.type) or (
+        ChangeStatus(shown) if shown in set(ChangeStatus) else change.status
     )
-
-
-def _update(connection: sqlite3.Connection, event: _Event, now: float) -> None:
-    """Store the values that the newest event has; keep the others."""
-    shown = {
-        "branch": _text(event.change, "branch"),
-        "change_id": _text(event.change, "id") or _text(_object(event.document, "changeKey"), "id", "key"),
-        "subject": _text(event.change, "subject"),
-        "message": _text(event.change, "commitMessage"),
-        "owner": json.dumps(asdict(_person(event.change, "owner"))) if "owner" in event.change else "",
-        "status": _status(event) or "",
-    }
-    for column, value in shown.items():
-        if value:
-            connection.execute(
-                f"UPDATE change SET {column} = ? WHERE number = ?",  # noqa: S608 - a name from above
-                (value, event.number),
-            )
     # Gerrit omits a flag that is not set, so in an event with a status an absent flag is off.
-    if "status" in event.change or event.kind in {"wip-state-changed", "private-state-changed"}:
-        flags = (event.change.get("wip") is True, event.change.get("private") is True, event.number)
-        connection.execute("UPDATE change SET is_wip = ?, is_private = ? WHERE number = ?", flags)
-    if _status(event) is ChangeStatus.MERGED:
-        merged_as = _text(event.document, "newRev")
-        if _is_revision(merged_as):
-            connection.execute("UPDATE change SET merged_as = ? WHERE number = ?", (merged_as, event.number))
-    connection.execute(
-        "UPDATE change SET told_at = coalesce(?, told_at), updated = max(updated, ?) WHERE number = ?",
-        (event.at, now, event.number),
+    has_flags = "status" in fields or event.type in {"wip-state-changed", "private-state-changed"}
+    merged_as = text_in(event.document, "newRev")
+    is_merge = status is ChangeStatus.MERGED and is_revision(merged_as)
+    change_id = text_in(fields, "id") or text_in(change_key, "id") or text_in(change_key, "key")
+    return replace(
+        change,
+        branch=text_in(fields, "branch") or change.branch,
+        change_id=change_id or change.change_id,
+        subject=text_in(fields, "subject") or change.subject,
+        message=text_in(fields, "commitMessage") or change.message,
+        owner=person_from(fields["owner"]) if "owner" in fields else change.owner,
+        status=status,
+        is_wip=fields.get("wip") is True if has_flags else change.is_wip,
+        is_private=fields.get("private") is True if has_flags else change.is_private,
+        merged_as=merged_as if is_merge else change.merged_as,
+        updated=max(change.updated, now),
     )
 
 
-def _status(event: _Event) -> ChangeStatus | None:
-    if event.kind in _STATUS_AFTER:
-        return _STATUS_AFTER[event.kind]
-    shown = _text(event.change, "status")
-    return ChangeStatus(shown) if shown in set(ChangeStatus) else None
+def _add_comment(known: StoredChange, event: Event, patch_set: int, now: datetime, *, is_news: bool) -> None:
+    document, at = event.document, _time_of(event)
+    author, remover, reviewer = (_user(document, key) for key in ("author", "remover", "reviewer"))
+    is_removal = event.type == "vote-deleted"
+    voter = reviewer if is_removal else author
+    approvals = document.get("approvals")
+    for approval in map(object_from, approvals if is_news and voter and isinstance(approvals, list) else ()):
+        label, vote = text_in(approval, "type"), _vote(approval.get("value"))
+        if label and vote is not None:
+            known.set_vote(patch_set, label, voter, vote)
+    text = text_in(document, "comment")
+    # Equal for every delivery of an event, by stream and by webhook.
+    parts = (event.type, event.change, at, author, remover, reviewer, text)
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    if text and all(message.id != digest for message in known.messages):
+        writer = user(remover if is_removal else author)
+        written = now if at is None else datetime.fromtimestamp(at, UTC)
+        known.messages.append(PostedMessage(digest, patch_set, writer, written, text))
 
 
-def _add_patch_set(connection: sqlite3.Connection, change: int, patch_set: PatchSet) -> None:
-    connection.execute(
-        "INSERT INTO patch_set (change, number, revision, ref, parents, kind, author)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            change,
-            patch_set.number,
-            patch_set.revision,
-            patch_set.ref,
-            json.dumps(patch_set.parents),
-            patch_set.kind,
-            json.dumps(asdict(patch_set.author)),
-        ),
-    )
+def user(name: str) -> Person:
+    """Make the account of a user, whose name is its ID."""
+    return Person(name=name, username=name, account=name)
 
 
-def _delete(connection: sqlite3.Connection, number: int, now: float) -> None:
-    """Delete a change except its number, so that a late event does not create it again."""
-    for table in ("message", "vote", "patch_set"):
-        connection.execute(f"DELETE FROM {table} WHERE change = ?", (number,))  # noqa: S608 - a name from above
-    connection.execute("UPDATE change SET is_deleted = 1, updated = ? WHERE number = ?", (now, number))
-
-
-def _add_comment(
-    connection: sqlite3.Connection, event: _Event, patch_set: PatchSet | None, now: float, *, is_news: bool
-) -> None:
-    if patch_set is None:
-        return
-    is_removal = event.kind == "vote-deleted"
-    voter = user_name(_person(event.document, "reviewer" if is_removal else "author"))
-    approvals = event.document.get("approvals")
-    for approval in approvals if is_news and isinstance(approvals, list) else ():
-        label, value = (
-            (_text(approval, "type"), approval.get("value")) if isinstance(approval, dict) else ("", 0)
-        )
-        if label and voter and (vote := _vote(value)) is not None:
-            set_vote(connection, event.number, patch_set.number, label, voter, vote)
-    text = _text(event.document, "comment")
-    if text:
-        author = user_name(_person(event.document, "remover" if is_removal else "author"))
-        written = now if event.at is None else event.at
-        connection.execute(
-            "INSERT INTO message (change, patch_set, author, text, written, event) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO NOTHING",
-            (event.number, patch_set.number, author, text, written, _digest(event)),
-        )
-
-
-def set_vote(
-    connection: sqlite3.Connection, change: int, patch_set: int, label: str, user: str, value: int
-) -> int:
-    """Set a user's vote (0: none) on a patch set, and return the previous vote."""
-    key = (change, patch_set, label, user)
-    where = "change = ? AND patch_set = ? AND label = ? AND user = ?"
-    before = connection.execute(f"SELECT value FROM vote WHERE {where}", key).fetchone()  # noqa: S608 - from above
-    if value:
-        connection.execute("INSERT OR REPLACE INTO vote VALUES (?, ?, ?, ?, ?)", (*key, value))
-    else:
-        connection.execute(f"DELETE FROM vote WHERE {where}", key)  # noqa: S608 - from above
-    return int(before["value"]) if before else 0
-
-
-def user_name(person: Person) -> str:
+def _user(document: Mapping[str, Any], key: str) -> str:
     """Return the name under which a person's votes and messages are stored."""
+    person = person_from(document.get(key))
     return person.username or person.email or person.name
-
-
-def _digest(event: _Event) -> str:
-    """Compute a digest that is equal for every delivery of an event, by stream and by webhook."""
-    people = [user_name(_person(event.document, key)) for key in ("author", "remover", "reviewer")]
-    parts = (event.kind, event.number, event.at, *people, _text(event.document, "comment"))
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _project(event: _Event) -> str:
-    for holder in (event.change, event.document):
-        project = holder.get("project")
-        name = project.get("name") if isinstance(project, dict) else project
-        if isinstance(name, str) and name:
-            return name
-    return ""
-
-
-def _object(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = holder.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(holder: Mapping[str, Any], *keys: str) -> str:
-    """Return the first string among the keys, without characters that databases refuse; empty if none."""
-    for key in keys:
-        if isinstance(text := holder.get(key), str):
-            return text.replace("\0", "").encode(errors="replace").decode()
-    return ""
-
-
-def _whole(value: object) -> int | None:
-    # Old servers send numbers as strings.
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
-        value = int(value)
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and isinstance(value, int) and 0 < value < 1 << 31 else None
 
 
 def _vote(value: object) -> int | None:
     # The stream sends it as a string.
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,2}", value):
         return int(value)
-    return value if isinstance(value, int) and -100 < value < 100 else None  # noqa: PLR2004 - as the pattern
-
-
-def _is_revision(value: object) -> bool:
-    return isinstance(value, str) and _REVISION.fullmatch(value) is not None
-
-
-def _person(holder: Mapping[str, Any], key: str) -> Person:
-    fields = _object(holder, key)
-    return Person(_text(fields, "name"), _text(fields, "email"), _text(fields, "username"))
+    vote = whole(value)
+    return vote if vote is not None and -100 < vote < 100 else None  # noqa: PLR2004 - as the pattern

@@ -1,19 +1,19 @@
-"""The console review server: its changes come from replayed events, and it prints reviews."""
+"""The console review server: its changes come from replayed events."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.console.events import apply_event, set_vote
-from service.adapters.console.rendering import ChangeTitle, shown
-from service.adapters.console.state import ConsoleState
-from service.domain.errors import NotFound, Permanent
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, Posted, PostedMessage
+from service.adapters.console.events import after_event, user
+from service.adapters.console.state import ConsoleState, load, save
+from service.domain.errors import BadEvent, NotFound, Permanent
+from service.domain.gerrit.change import Change, ChangeStatus, Posted, PostedMessage
+from service.domain.gerrit.events import ABOUT_CHANGES, parse_event
 from service.domain.identity import ChangeKey
 from service.ports.reviewing import ReviewServer
 
@@ -22,20 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from service.adapters.console.state import StoredChange
     from service.domain.gerrit.change import Review
 
-LABELS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({"Verified": (-1, 1), "Code-Review": (-2, 2)})
+LABELS: Final[Mapping[str, range]] = MappingProxyType({"Verified": range(-1, 2), "Code-Review": range(-2, 3)})
 MESSAGE_BYTES: Final = 16 << 10  # Gerrit's default change.commentSizeLimit
-_CURRENT: Final = (
-    "SELECT change.*, p.number AS patch_set, p.revision, p.ref, p.parents, p.kind, p.author"
-    " FROM change JOIN patch_set p ON p.change = change.number"
-    " AND p.number = (SELECT max(number) FROM patch_set WHERE change = change.number)"
-    " WHERE NOT change.is_deleted AND "
-)
-_MESSAGE: Final = (
-    "SELECT message.*, subject, project, branch"
-    " FROM message JOIN change ON change.number = message.change WHERE "
-)
 
 
 class ConsoleReview(ReviewServer):
@@ -49,8 +40,6 @@ class ConsoleReview(ReviewServer):
         state: the SQLite file; created if it is missing.
         instance: the name under which its changes are stored.
         account: the account that posts here.
-        out: receives each posted message as text.
-        labels: lowest and highest vote by label.
         now: the clock.
     """
 
@@ -59,16 +48,12 @@ class ConsoleReview(ReviewServer):
         state: Path,
         instance: str,
         account: str = "benchgate",
-        out: Callable[[str], None] | None = None,
         *,
-        labels: Mapping[str, tuple[int, int]] = LABELS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._state = ConsoleState(state)
         self._instance = instance
         self._account = account
-        self._out = out
-        self._labels = labels
         self._now = now
 
     @property
@@ -85,47 +70,41 @@ class ConsoleReview(ReviewServer):
     def now(self) -> datetime:
         return self._now()
 
-    def apply_event(self, document: Mapping[str, Any]) -> None:
+    def apply_event(self, body: bytes | str) -> None:
         """Apply an event of Gerrit's stream or webhooks; events of unknown types are ignored.
 
         Raises:
-            BadEvent: a required key is missing; the message names it.
+            BadEvent: not an event, or a required key is missing; the message names it.
         """
+        event = parse_event(body)
+        if event.type not in ABOUT_CHANGES:
+            return
+        if event.change is None:
+            raise BadEvent("the key 'number' is missing or not a number", "change")
+        key = ChangeKey(self._instance, event.change)
         with self._state.transaction() as connection:
-            apply_event(connection, document, self._now().timestamp())
+            known = load(connection, event.change)
+            if (stored := after_event(known, event, key, self._now())) is not None:
+                save(connection, stored)
 
     @override
     def change(self, key: ChangeKey) -> Change:
-        with self._state.snapshot() as connection:
-            return self._change_from(connection, self._row(connection, key))
+        with self._state.connected() as connection:
+            return self._stored(connection, key).current
 
     @override
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
-        condition, value = (
-            ("change.status = ?", ChangeStatus.NEW.value)
-            if moment is None
-            else ("change.updated >= ?", moment.timestamp())
-        )
-        with self._state.snapshot() as connection:
-            rows = connection.execute(_CURRENT + condition, (value,)).fetchall()
-            return [self._change_from(connection, row) for row in rows]
+        stored = self._state.changes(0.0 if moment is None else moment.timestamp())
+        return [
+            each.current
+            for each in stored
+            if not each.is_deleted and (moment is not None or each.change.is_open)
+        ]
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
-        with self._state.snapshot() as connection:
-            self._row(connection, key)
-            rows = connection.execute("SELECT * FROM message WHERE change = ? ORDER BY id", (key.number,))
-            return [_message_from(row) for row in rows]
-
-    def votes(self, key: ChangeKey) -> Mapping[str, Mapping[str, int]]:
-        """Read the non-zero votes on the current patch set: by label, the value by user.
-
-        Raises:
-            NotFound: there is no such change, or it was deleted.
-        """
-        with self._state.snapshot() as connection:
-            current = self._row(connection, key)["patch_set"]
-            return _votes(connection, key.number, current)
+        with self._state.connected() as connection:
+            return self._stored(connection, key).messages
 
     @override
     def is_member(self, account: str, group: str) -> bool:
@@ -136,113 +115,40 @@ class ConsoleReview(ReviewServer):
     def post(self, review: Review) -> Posted:
         if len(review.message.encode()) > MESSAGE_BYTES:
             raise Permanent(f"the message is longer than {MESSAGE_BYTES} bytes")
+        labels = {label: vote for label, vote in review.labels.items() if vote in LABELS.get(label, ())}
         with self._state.transaction() as connection:
-            row = self._row(connection, review.change)
-            patch_set = _patch_set_of(connection, review)
-            _refuse_vote_on_closed(row["status"], review)
-            labels = {label: value for label, value in review.labels.items() if self._is_vote(label, value)}
-            text = self._vote_and_describe(connection, review, patch_set, labels)
-            message = self._store(connection, review.change.number, patch_set, text) if text else ""
-        if message and self._out is not None:
-            self._out(message)
+            stored = self._stored(connection, review.change)
+            patch_sets = [
+                number for number, revision in stored.revisions.items() if revision == review.revision
+            ]
+            if not patch_sets:
+                raise NotFound(f"change {review.change.number} has no revision {review.revision}")
+            _refuse_vote_on_closed(stored.change.status, review)
+            self._add(stored, patch_sets[0], labels, review.message)
+            save(connection, stored)
         return Posted(labels)  # no inline comments: a console shows no files
 
-    def rendered(self, after_id: int = 0) -> Sequence[tuple[int, str]]:
-        """Return the messages posted here after a message ID, oldest first, with their text for a console."""
-        with self._state.snapshot() as connection:
-            rows = connection.execute(_MESSAGE + "event IS NULL AND id > ? ORDER BY id", (after_id,))
-            return [(row["id"], _rendered(row)) for row in rows]
-
-    def _row(self, connection: sqlite3.Connection, key: ChangeKey) -> sqlite3.Row:
-        row: sqlite3.Row | None = None
-        if key.instance == self._instance:
-            row = connection.execute(_CURRENT + "change.number = ?", (key.number,)).fetchone()
-        if row is None:
+    def _stored(self, connection: sqlite3.Connection, key: ChangeKey) -> StoredChange:
+        stored = load(connection, key.number) if key.instance == self._instance else None
+        if stored is None or stored.is_deleted:
             raise NotFound(f"change {key.number} does not exist on {key.instance}")
-        return row
+        return stored
 
-    def _change_from(self, connection: sqlite3.Connection, row: sqlite3.Row) -> Change:
-        return Change(
-            key=ChangeKey(self._instance, row["number"]),
-            project=row["project"],
-            branch=row["branch"],
-            change_id=row["change_id"],
-            subject=row["subject"],
-            status=ChangeStatus(row["status"]),
-            updated=datetime.fromtimestamp(row["updated"], UTC),
-            current=PatchSet(
-                number=row["patch_set"],
-                revision=row["revision"],
-                ref=row["ref"],
-                parents=tuple(json.loads(row["parents"])),
-                kind=row["kind"],
-                author=Person(**json.loads(row["author"])),
-            ),
-            message=row["message"],
-            owner=Person(**json.loads(row["owner"])),
-            is_wip=bool(row["is_wip"]),
-            is_private=bool(row["is_private"]),
-            merged_as=row["merged_as"],
-            votes=_votes(connection, row["number"], row["patch_set"]),
-        )
-
-    def _is_vote(self, label: str, value: int) -> bool:
-        low, high = self._labels.get(label, (1, 0))
-        return low <= value <= high
-
-    def _vote_and_describe(
-        self, connection: sqlite3.Connection, review: Review, patch_set: int, labels: Mapping[str, int]
-    ) -> str:
-        """Set the votes, and return the message in Gerrit's words; empty without a new vote and a text."""
-        changed = []
-        for label, value in sorted(labels.items()):
-            before = set_vote(connection, review.change.number, patch_set, label, self._account, value)
-            if before != value:
-                changed.append(f"{label}{value:+}" if value else f"-{label}")
-        if not changed and not review.message:
-            return ""
-        first = " ".join([f"Patch Set {patch_set}:", *changed])
-        return f"{first}\n\n{review.message}" if review.message else first
-
-    def _store(self, connection: sqlite3.Connection, change: int, patch_set: int, text: str) -> str:
-        now = self._now().timestamp()
-        added = connection.execute(
-            "INSERT INTO message (change, patch_set, author, text, written) VALUES (?, ?, ?, ?, ?)",
-            (change, patch_set, self._account, text, now),
-        )
-        connection.execute("UPDATE change SET updated = max(updated, ?) WHERE number = ?", (now, change))
-        return _rendered(connection.execute(_MESSAGE + "id = ?", (added.lastrowid,)).fetchone())
-
-
-def _votes(connection: sqlite3.Connection, change: int, patch_set: int) -> dict[str, dict[str, int]]:
-    votes: dict[str, dict[str, int]] = {}
-    for row in connection.execute(
-        "SELECT label, user, value FROM vote WHERE change = ? AND patch_set = ? AND value <> 0",
-        (change, patch_set),
-    ):
-        votes.setdefault(row["label"], {})[row["user"]] = row["value"]
-    return votes
-
-
-def _message_from(row: sqlite3.Row) -> PostedMessage:
-    name = row["author"]
-    return PostedMessage(
-        id=str(row["id"]),
-        patch_set=row["patch_set"],
-        author=Person(name=name, username=name, account=name),
-        written=datetime.fromtimestamp(row["written"], UTC),
-        text=row["text"],
-    )
-
-
-def _patch_set_of(connection: sqlite3.Connection, review: Review) -> int:
-    row = connection.execute(
-        "SELECT number FROM patch_set WHERE change = ? AND revision = ?",
-        (review.change.number, review.revision),
-    ).fetchone()
-    if row is None:
-        raise NotFound(f"change {review.change.number} has no revision {review.revision}")
-    return int(row["number"])
+    def _add(self, stored: StoredChange, patch_set: int, labels: Mapping[str, int], text: str) -> None:
+        """Set the votes, and add the message in Gerrit's words; none without a new vote and a text."""
+        changed = [
+            f"{label}{vote:+}" if vote else f"-{label}"
+            for label, vote in sorted(labels.items())
+            if stored.set_vote(patch_set, label, self._account, vote) != vote
+        ]
+        if changed or text:
+            first = " ".join([f"Patch Set {patch_set}:", *changed])
+            whole = f"{first}\n\n{text}" if text else first
+            message = PostedMessage(
+                str(len(stored.messages) + 1), patch_set, user(self._account), self._now(), whole
+            )
+            stored.messages.append(message)
+            stored.change = replace(stored.change, updated=max(stored.change.updated, message.written))
 
 
 def _refuse_vote_on_closed(status: str, review: Review) -> None:
@@ -251,9 +157,3 @@ def _refuse_vote_on_closed(status: str, review: Review) -> None:
     if status == ChangeStatus.ABANDONED:
         raise Permanent("change is closed")
     raise Permanent(f"Cannot reduce vote on labels for closed change: {', '.join(sorted(review.labels))}")
-
-
-def _rendered(row: sqlite3.Row) -> str:
-    written = datetime.fromtimestamp(row["written"], UTC)
-    title = ChangeTitle(row["change"], row["subject"], row["project"], row["branch"])
-    return shown(title, row["author"], written, row["text"])

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import Permanent
-from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
+from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, PostedMessage
+from service.domain.gerrit.json_fields import (
+    is_revision,
+    number_in,
+    object_from,
+    person_from,
+    ref_of,
+    text_in,
+    whole,
+)
 from service.domain.identity import ChangeKey
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-_REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+    from service.domain.gerrit.change import Person
+
 _ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
 _MICROSECONDS: Final = 26  # characters; Gerrit writes nanoseconds, and always UTC
 _PATCH_SET_LEVEL: Final = "/PATCHSET_LEVEL"
-_SERVICE: Final = "SERVICE_USER"
 
 
 def change_from(document: object, instance: str) -> Change:
     """Parse a change that was requested with its current revision, commit, labels and accounts."""
-    fields = _object(document)
+    fields = object_from(document)
     number = _needed_number(fields, "_number")
-    status = _text(fields, "status")
+    status = text_in(fields, "status")
     if status not in set(ChangeStatus):
         raise Permanent(f"Gerrit sends no known status of change {number}")
     current, message = _current_from(fields, number)
@@ -34,56 +42,56 @@ def change_from(document: object, instance: str) -> Change:
         key=ChangeKey(instance, number),
         project=_needed(fields, "project"),
         branch=_needed(fields, "branch").removeprefix("refs/heads/"),
-        change_id=_text(fields, "change_id"),
-        subject=_text(fields, "subject"),
+        change_id=text_in(fields, "change_id"),
+        subject=text_in(fields, "subject"),
         status=ChangeStatus(status),
         updated=_moment(fields, "updated"),
         current=current,
         message=message,
-        owner=_person(fields.get("owner")),
+        owner=person_from(fields.get("owner")),
         is_wip=fields.get("work_in_progress") is True,
         is_private=fields.get("is_private") is True,
         # If the submit rewrote the commit, the new commit is the last patch set.
         merged_as=current.revision if status == ChangeStatus.MERGED else None,
-        submitted=_moment(fields, "submitted") if _text(fields, "submitted") else None,
+        submitted=_moment(fields, "submitted") if text_in(fields, "submitted") else None,
         votes=_votes(fields),
     )
 
 
-def number_in(document: object) -> int | None:
+def change_number(document: object) -> int | None:
     """Parse only the number of a change."""
-    return _number(_object(document), "_number")
+    return number_in(object_from(document), "_number")
 
 
 def has_more(page: Sequence[object]) -> bool:
     """Whether there is another page of changes."""
-    return bool(page) and _object(page[-1]).get("_more_changes") is True
+    return bool(page) and object_from(page[-1]).get("_more_changes") is True
 
 
 def messages_from(document: object) -> list[PostedMessage]:
     """Parse the messages on a change, oldest first."""
-    messages = [_message(_object(item)) for item in listed(document)]
+    messages = [_message(object_from(item)) for item in listed(document)]
     return sorted(messages, key=lambda message: message.written)
 
 
 def replies_from(document: object) -> Mapping[str, str]:
     """Parse the comments on whole patch sets, oldest first, by the ID of the message with which they came."""
-    comments = [_object(item) for item in listed(_object(document).get(_PATCH_SET_LEVEL, []))]
+    comments = [object_from(item) for item in listed(object_from(document).get(_PATCH_SET_LEVEL, []))]
     replies: dict[str, list[str]] = {}
-    for comment in sorted(comments, key=lambda comment: _text(comment, "updated")):
-        replies.setdefault(_text(comment, "change_message_id"), []).append(_text(comment, "message"))
+    for comment in sorted(comments, key=lambda comment: text_in(comment, "updated")):
+        replies.setdefault(text_in(comment, "change_message_id"), []).append(text_in(comment, "message"))
     return {message: "\n\n".join(texts) for message, texts in replies.items()}
 
 
 def labels_from(document: object) -> dict[str, int]:
     """Parse the labels that a review has set."""
-    labels = _object(_object(document).get("labels"))
-    return {label: value for label in labels if (value := _whole(labels[label])) is not None}
+    labels = object_from(object_from(document).get("labels"))
+    return {label: value for label in labels if (value := whole(labels[label])) is not None}
 
 
 def account_from(document: object) -> str:
     """Parse the ID of an account."""
-    return str(_needed_number(_object(document), "_account_id"))
+    return str(_needed_number(object_from(document), "_account_id"))
 
 
 def listed(document: object) -> list[Any]:
@@ -95,27 +103,27 @@ def listed(document: object) -> list[Any]:
 
 def _current_from(change: Mapping[str, Any], number: int) -> tuple[PatchSet, str]:
     """Parse the current patch set and its commit message."""
-    revision = _text(change, "current_revision")
-    shown = _object(_object(change.get("revisions")).get(revision))
-    if not _REVISION.fullmatch(revision) or "commit" not in shown:
+    revision = text_in(change, "current_revision")
+    shown = object_from(object_from(change.get("revisions")).get(revision))
+    if not is_revision(revision) or "commit" not in shown:
         raise Permanent(f"Gerrit sends no current revision of change {number} with its commit")
-    commit, patch_set = _object(shown["commit"]), _needed_number(shown, "_number")
-    parents = [_text(_object(parent), "commit") for parent in listed(commit.get("parents", []))]
+    commit, patch_set = object_from(shown["commit"]), _needed_number(shown, "_number")
+    parents = [text_in(object_from(parent), "commit") for parent in listed(commit.get("parents", []))]
     current = PatchSet(
         number=patch_set,
         revision=revision,
-        ref=_text(shown, "ref") or f"refs/changes/{number % 100:02}/{number}/{patch_set}",
+        ref=text_in(shown, "ref") or ref_of(number, patch_set),
         parents=tuple(parents),
-        kind=_text(shown, "kind") or "REWORK",
-        author=_person(commit.get("author")),
-        uploader=_person(shown.get("uploader")),
+        kind=text_in(shown, "kind") or "REWORK",
+        author=person_from(commit.get("author")),
+        uploader=person_from(shown.get("uploader")),
     )
-    return current, _text(commit, "message")
+    return current, text_in(commit, "message")
 
 
 def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     votes: dict[str, dict[str, int]] = {}
-    for label, account, value in _ballots(_object(change.get("labels"))):
+    for label, account, value in _ballots(object_from(change.get("labels"))):
         votes.setdefault(label, {})[account] = value
     return votes
 
@@ -123,8 +131,8 @@ def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 def _ballots(labels: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Yield label, account and vote; an account that has not voted has no value, or a zero."""
     for label, shown in labels.items():
-        for ballot in listed(_object(shown).get("all", [])):
-            value = _whole(_object(ballot).get("value"))
+        for ballot in listed(object_from(shown).get("all", [])):
+            value = whole(object_from(ballot).get("value"))
             if value:
                 yield label, account_from(ballot), value
 
@@ -132,36 +140,24 @@ def _ballots(labels: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 def _message(fields: Mapping[str, Any]) -> PostedMessage:
     return PostedMessage(
         id=_needed(fields, "id"),
-        patch_set=_number(fields, "_revision_number") or 0,
-        author=_person(fields.get("author")),
+        patch_set=number_in(fields, "_revision_number") or 0,
+        author=person_from(fields.get("author")),
         written=_moment(fields, "date"),
         text=_with_names(fields),
-        tag=_text(fields, "tag"),
+        tag=text_in(fields, "tag"),
     )
 
 
 def _with_names(message: Mapping[str, Any]) -> str:
     """Replace accounts by names and addresses, as on Gerrit's pages and in its events."""
-    people = map(_person, listed(message.get("accounts_in_message", [])))
+    people = map(person_from, listed(message.get("accounts_in_message", [])))
     names = {person.account: _named(person) for person in people}
-    return _ACCOUNT.sub(lambda match: names.get(match[1], match[0]), _text(message, "message"))
+    return _ACCOUNT.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
 
 
 def _named(person: Person) -> str:
     address = f"<{person.email}>" if person.email else ""
     return plain(f"{person.name} {address}") or f"Gerrit Account {person.account}"
-
-
-def _person(document: object) -> Person:
-    fields = _object(document)
-    account, tags = _number(fields, "_account_id"), fields.get("tags")
-    return Person(
-        name=_text(fields, "name"),
-        email=_text(fields, "email"),
-        username=_text(fields, "username"),
-        account="" if account is None else str(account),
-        is_service=isinstance(tags, list) and _SERVICE in tags,
-    )
 
 
 def _moment(holder: Mapping[str, Any], key: str) -> datetime:
@@ -171,34 +167,15 @@ def _moment(holder: Mapping[str, Any], key: str) -> datetime:
         raise Permanent(f"Gerrit sends no date as '{key}'") from None
 
 
-def _object(document: object) -> Mapping[str, Any]:
-    return document if isinstance(document, Mapping) else {}
-
-
 def _needed(holder: Mapping[str, Any], key: str) -> str:
-    text = _text(holder, key)
+    text = text_in(holder, key)
     if not text:
         raise Permanent(f"Gerrit sends no '{key}'")
     return text
 
 
-def _text(holder: Mapping[str, Any], key: str) -> str:
-    """Return a string without the characters that PostgreSQL refuses; empty if there is none."""
-    text = holder.get(key)
-    return text.replace("\0", "").encode(errors="replace").decode() if isinstance(text, str) else ""
-
-
 def _needed_number(holder: Mapping[str, Any], key: str) -> int:
-    number = _number(holder, key)
+    number = number_in(holder, key)
     if number is None:
         raise Permanent(f"Gerrit sends no '{key}'")
     return number
-
-
-def _number(holder: Mapping[str, Any], key: str) -> int | None:
-    number = _whole(holder.get(key))
-    return number if number is not None and 0 < number < 1 << 31 else None
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -16,15 +16,16 @@ from service.adapters.gerrit.connection import PATIENT, Connection, Forbidden, O
 from service.adapters.gerrit.reading import (
     account_from,
     change_from,
+    change_number,
     has_more,
     labels_from,
     listed,
     messages_from,
-    number_in,
     replies_from,
 )
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Posted
+from service.domain.gerrit.json_fields import is_revision
 from service.domain.text import plain
 from service.ports.reviewing import ReviewServer
 
@@ -44,7 +45,6 @@ _SHOWN: Final = tuple(
     ("o", option) for option in ("CURRENT_REVISION", "CURRENT_COMMIT", "DETAILED_LABELS", "DETAILED_ACCOUNTS")
 )
 _PAGE: Final = 100
-_REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # On a line of its own, above the author's words and the text of plug-ins.
 _COMMENTED: Final = re.compile(r"^\([0-9]+ comments?\)$", re.MULTILINE)
 _UNQUOTABLE: Final = re.compile(r'["\\\x00-\x1f\x7f]')
@@ -111,8 +111,8 @@ class GerritReview(ReviewServer):
         """
         seen: set[int | None] = set()
         for page in self._pages(f"{_condition(moment)} {self._scope}".strip()):
-            fresh = [document for document in page if number_in(document) not in seen]
-            seen.update(number_in(document) for document in fresh)
+            fresh = [document for document in page if change_number(document) not in seen]
+            seen.update(change_number(document) for document in fresh)
             if not fresh:
                 return  # otherwise a server that repeats one page would never end
             yield from self._readable(fresh)
@@ -143,7 +143,7 @@ class GerritReview(ReviewServer):
         that the patch set does not change. The review is then posted with the accepted comments only.
         """
         path = self._path(review.change)
-        if not _REVISION.fullmatch(review.revision):  # Gerrit would accept "current"
+        if not is_revision(review.revision):  # Gerrit would accept "current"
             raise NotFound(f"{plain(review.revision)} is not a commit ID")
         where = f"{path}/revisions/{review.revision}"
         try:
@@ -202,7 +202,7 @@ class GerritReview(ReviewServer):
                 _LOG.warning(
                     "gerrit.change_unreadable",
                     instance=self._instance,
-                    change=number_in(document),
+                    change=change_number(document),
                     reason=str(error),
                 )
             else:

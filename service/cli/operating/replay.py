@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.errors import BadEvent
-from service.domain.gerrit.events import parse_document
 from service.steps.intake.receive_event import receive_event
 from service.wiring.control import Control, build_control
 
@@ -49,8 +48,7 @@ def feed(plane: Control, instance: str, body: bytes) -> None:
     Raises:
         BadEvent: the line is not a Gerrit event.
     """
-    document: dict[str, Any] = parse_document(body)
-    plane.console.apply_event(document)
+    plane.console.apply_event(body)
     receive_event(plane.store, instance, body)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+from service.domain.identity import ChangeKey
 
-    from service.domain.identity import ChangeKey
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class ChangeStatus(StrEnum):

@@ -7,10 +7,14 @@ from the configured server.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import BadEvent
+from service.domain.gerrit.json_fields import number_in, object_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
 # These events may change the state of a change. Benchgate only stores and counts all others.
@@ -31,11 +35,15 @@ ABOUT_CHANGES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change."""
+    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change.
+
+    ``document`` is the whole event; only the console review server reads it.
+    """
 
     type: str
     project: str = ""
     change: int | None = None
+    document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_about_change(self) -> bool:
@@ -47,22 +55,7 @@ def parse_event(body: bytes | str) -> Event:
     """Parse the body of an event; unknown types are accepted, because new servers add some.
 
     Raises:
-        BadEvent: not a JSON object with a type.
-    """
-    document = parse_document(body)
-    kind = document.get("type")
-    if not isinstance(kind, str) or not _is_name(kind):
-        raise BadEvent("the key 'type' is missing or not a short name in ASCII")
-    change = document.get("change")
-    number = change.get("number") if isinstance(change, dict) else None
-    return Event(kind, _project(document), _number(number))
-
-
-def parse_document(body: bytes | str) -> dict[str, Any]:
-    """Parse the JSON object in an event's body.
-
-    Raises:
-        BadEvent: too large, or not a JSON object.
+        BadEvent: too large, or not a JSON object with a type.
     """
     if len(body) > MAX_BYTES:
         raise BadEvent(f"larger than {MAX_BYTES >> 10} KiB")
@@ -72,28 +65,20 @@ def parse_document(body: bytes | str) -> dict[str, Any]:
         raise BadEvent(f"not JSON: {str(error)[:200]}") from None
     if not isinstance(document, dict):
         raise BadEvent("not a JSON object")
-    return document
+    kind = document.get("type")
+    # The longest known name has 22 characters. PostgreSQL cannot store every character.
+    if not isinstance(kind, str) or not (0 < len(kind) <= 100 and kind.isascii() and kind.isprintable()):  # noqa: PLR2004
+        raise BadEvent("the key 'type' is missing or not a short name in ASCII")
+    # Old servers send the number as a string.
+    change = number_in(object_from(document.get("change")), "number", may_be_text=True)
+    return Event(kind, _project(document), change, document)
 
 
-def _project(document: dict[str, Any]) -> str:
+def _project(document: Mapping[str, Any]) -> str:
     # The stream sends a string, the webhooks plugin an object. Some events have it only in the change.
     for holder in (document, document.get("change"), document.get("refUpdate")):
-        project = holder.get("project") if isinstance(holder, dict) else None
-        name = project.get("name") if isinstance(project, dict) else project
+        project = object_from(holder).get("project")
+        name = object_from(project).get("name") if isinstance(project, dict) else project
         if isinstance(name, str):
             return name
     return ""
-
-
-def _number(value: object) -> int | None:
-    # Old servers send the number as a string.
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:  # noqa: PLR2004
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 31:
-        return value
-    return None
-
-
-def _is_name(kind: str) -> bool:
-    # The longest known name has 22 characters. PostgreSQL cannot store every character.
-    return 0 < len(kind) <= 100 and kind.isascii() and kind.isprintable()  # noqa: PLR2004

@@ -12,9 +12,9 @@ import pytest
 from service.adapters.gerrit.reading import (
     account_from,
     change_from,
+    change_number,
     labels_from,
     messages_from,
-    number_in,
     replies_from,
 )
 from service.domain.errors import Permanent
@@ -71,7 +71,7 @@ def test_an_error_names_the_missing_value(key: str, value: object) -> None:
 def test_a_document_that_is_not_a_change_is_permanent(document: object) -> None:
     with pytest.raises(Permanent):
         change_from(document, "gerrit")
-    assert number_in(document) is None
+    assert change_number(document) is None
 
 
 @pytest.mark.parametrize("hostile", [None, {}, 1e999, "\ud800\0", -1, True, 10**400])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
@@ -67,7 +68,7 @@ class VotingConsoleStage(ConsoleSite):
             "approvals": [{"type": "Code-Review", "value": str(value)}],
             "comment": f"Patch Set {current.number}: Code-Review{value:+}",
         }
-        self.server.apply_event(event)
+        self.server.apply_event(json.dumps(event))
 
 
 class VotingStage(ReviewSite, Protocol):
