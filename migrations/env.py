@@ -8,7 +8,6 @@ from alembic import context
 from sqlalchemy import text
 
 from service.adapters.postgres.engine import make_engine
-from service.adapters.postgres.schema.tables import metadata
 
 _LOCK: Final = 0x62656E636867  # "benchg"; any number that no other program uses
 
@@ -24,7 +23,7 @@ def _url() -> str:
 def _run() -> None:
     engine = make_engine(_url(), pool_size=1)
     with engine.connect() as connection:
-        context.configure(connection=connection, target_metadata=metadata, transaction_per_migration=False)
+        context.configure(connection=connection, transaction_per_migration=False)
         with context.begin_transaction():
             # Wait for another migration without a limit.
             connection.execute(text("SET LOCAL lock_timeout = 0"))

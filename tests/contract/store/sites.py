@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sqlalchemy import update
 
-from service.adapters.postgres.schema import tables as t
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.port import PostgresUpkeep
 from service.domain.calibration.schedule import BranchKey, IdleJob
@@ -29,17 +28,16 @@ CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}
 IDLE_JOB: Final = IdleJob(
     BranchKey("perf", "review", "kv_engine", "master"), "cv-perf", CONFIG, since=None, pairs=0, sessions=0
 )
-_MOMENTS: Final = (
-    t.event.c.received_at,
-    t.heard.c.created_at,
-    t.run.c.created_at,
-    *(t.build.c[name] for name in ("created_at", "executed_at", "finished_at", "deadline_at")),
-    t.outbox.c.next_at,
-    t.outbox.c.missing_since,
-    t.setback.c.next_at,
-    t.machine.c.last_seen_at,
-    t.lease.c.expires_at,
-)
+_MOMENTS: Final[Mapping[str, Sequence[str]]] = {
+    "event": ("received_at",),
+    "heard": ("created_at",),
+    "run": ("created_at",),
+    "build": ("created_at", "executed_at", "finished_at", "deadline_at"),
+    "outbox": ("next_at", "missing_since"),
+    "setback": ("next_at",),
+    "machine": ("last_seen_at",),
+    "lease": ("expires_at",),
+}
 
 
 class StoreSite(Protocol):
@@ -111,10 +109,9 @@ class PostgresSite:
         self._claimed: dict[int, ClaimedBuild] = {}
 
     def wait(self, seconds: float) -> None:
-        with self._database.owner.begin() as connection:
-            for column in _MOMENTS:
-                earlier = column - timedelta(seconds=seconds)
-                connection.execute(update(column.table).values({column.name: earlier}))
+        for table, columns in _MOMENTS.items():
+            earlier = ", ".join(f"{name} = {name} - make_interval(secs => :seconds)" for name in columns)
+            self._database.change(f"UPDATE {table} SET {earlier}", seconds=seconds)  # noqa: S608 - names from above
 
     def register(self, machine: str, pool: str = "perf", obstacle: str = "") -> None:
         worklist(self._database, machine, pool).heartbeat(obstacle)

@@ -9,8 +9,8 @@ from sqlalchemy import Text, cast, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.domain.building.findings import findings_from
 from service.domain.decision.states import UNFINISHED, BuildState
 from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome

@@ -9,8 +9,8 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.ports.records import ReviewState, review_key
 from service.ports.transaction.decisions import Outbox
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.domain.decision.overrides import Override, OverrideKind
 from service.ports.transaction.decisions import Overrides
 

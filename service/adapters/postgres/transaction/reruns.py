@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import func, insert, literal, select, update
 from typing_extensions import override
 
-from service.adapters.postgres.schema import tables as t
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.transaction.builds import NumberedBuilds
 from service.domain.decision.states import BuildState, RunState
 from service.ports.transaction.runs import Reruns

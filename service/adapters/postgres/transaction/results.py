@@ -9,8 +9,8 @@ import psycopg
 from sqlalchemy import delete, false, func, or_, select, update
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.identity import RunKind, Side
 from service.domain.inference.reasons import RELINKED

@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.domain.identity import ChangeKey
 from service.ports.records import CommentState, ReviewComment
 from service.ports.transaction.intake import ReviewComments

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select, union
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.adapters.postgres.transaction.builds import build_record
 from service.adapters.postgres.transaction.runs import RUNS, run_record
 from service.domain.decision.states import RunState

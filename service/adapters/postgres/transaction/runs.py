@@ -8,8 +8,8 @@ from sqlalchemy import func, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.domain.decision.states import UNFINISHED, RunState
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import RunRecord

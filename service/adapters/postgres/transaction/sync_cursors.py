@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
+from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.adapters.postgres.schema import tables as t
 from service.ports.records import SyncCursor
 from service.ports.transaction.intake import SyncCursors
 

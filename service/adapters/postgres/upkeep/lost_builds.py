@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.schema.tables import UNFINISHED_RUN
+from service.adapters.postgres.schema import UNFINISHED_RUN
 from service.adapters.postgres.short_transactions import Session
 from service.ports.upkeep import LostBuilds
 

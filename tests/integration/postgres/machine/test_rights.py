@@ -8,8 +8,6 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
-from service.adapters.postgres.schema.tables import metadata
-
 if TYPE_CHECKING:
     from tests.support.postgres import Database
 
@@ -27,10 +25,12 @@ def refused(database: Database, statement: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("table", [*metadata.tables, "alembic_version", "result_default"])
-def test_a_machine_reads_and_writes_no_table(database: Database, table: str) -> None:
-    for statement in ("TABLE {}", "INSERT INTO {} DEFAULT VALUES", "DELETE FROM {}", "TRUNCATE {}"):
-        assert refused(database, statement.format(table))
+def test_a_machine_reads_and_writes_no_table(database: Database) -> None:
+    tables = database.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    assert {("build",), ("alembic_version",), ("result_default",)} <= set(tables)
+    for (table,) in tables:
+        for statement in ("TABLE {}", "INSERT INTO {} DEFAULT VALUES", "DELETE FROM {}", "TRUNCATE {}"):
+            assert refused(database, statement.format(table))
 
 
 @pytest.mark.parametrize(

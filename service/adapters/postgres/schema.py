@@ -1,0 +1,311 @@
+"""The tables that queries are built from; migrations create them, and a test compares the two.
+
+Indexes, and tables that only SQL texts name, are in the migrations alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Identity,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, TIMESTAMP
+
+from service.adapters.postgres.storable import CleanJson, CleanText
+from service.domain.decision.states import UNFINISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+metadata: Final = MetaData()
+UNFINISHED_RUN: Final = f"state IN {tuple(str(state) for state in UNFINISHED)}"
+_MOMENT: Final = TIMESTAMP(timezone=True)
+_NOW: Final = text("now()")
+_NO_ITEMS: Final = text("'[]'::jsonb")
+
+
+def _identity() -> Column[int]:
+    """The number that the database gives to a row."""
+    return Column("id", BigInteger, Identity(always=True), primary_key=True)
+
+
+def _texts(*names: str) -> Iterator[Column[str]]:
+    """Texts that are never null."""
+    return (Column(name, CleanText, nullable=False) for name in names)
+
+
+def _optional_texts(*names: str) -> Iterator[Column[str]]:
+    """Texts that are empty unless they are given."""
+    return (Column(name, CleanText, nullable=False, server_default=text("''::text")) for name in names)
+
+
+def _moment(name: str) -> Column[object]:
+    """The moment when the transaction began that added the row, unless another is given."""
+    return Column(name, _MOMENT, nullable=False, server_default=_NOW)
+
+
+server: Final = Table(
+    "server",
+    metadata,
+    Column("instance", CleanText, primary_key=True),
+    Column("first_contact", _MOMENT, nullable=False),
+    Column("seen_until", _MOMENT, nullable=False),
+)
+
+event: Final = Table(
+    "event",
+    metadata,
+    _identity(),
+    *_texts("instance", "type"),
+    Column("digest", LargeBinary, nullable=False),
+    Column("change", Integer),
+    Column("body", LargeBinary, nullable=False),
+    Column("deliveries", Integer, nullable=False, server_default=text("1")),
+    _moment("received_at"),
+    Column("handled_at", _MOMENT),
+    UniqueConstraint("instance", "digest"),
+)
+
+change: Final = Table(
+    "change",
+    metadata,
+    _identity(),
+    *_texts("instance", "project", "branch", "change_id", "subject", "owner", "status"),
+    Column("number", Integer, nullable=False),
+    Column("is_wip", Boolean, nullable=False),
+    Column("is_private", Boolean, nullable=False),
+    Column("updated_at", _MOMENT, nullable=False),
+    UniqueConstraint("instance", "number"),
+)
+
+patch_set: Final = Table(
+    "patch_set",
+    metadata,
+    _identity(),
+    Column("change_id", ForeignKey(change.c.id), nullable=False),
+    Column("number", Integer, nullable=False),
+    *_texts("revision", "ref", "kind", "author", "subject", "message"),
+    _moment("created_at"),
+    UniqueConstraint("change_id", "number"),
+)
+
+heard: Final = Table(
+    "heard",
+    metadata,
+    _identity(),
+    Column("change_id", ForeignKey(change.c.id), nullable=False),
+    Column("patch_set_id", ForeignKey(patch_set.c.id), nullable=False),
+    *_texts("account", "person", "text"),
+    Column("written_at", _MOMENT, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("state", CleanText, nullable=False, server_default=text("'pending'::text")),
+    *_optional_texts("answer"),
+    _moment("created_at"),
+    UniqueConstraint("change_id", "account", "written_at", "digest"),
+)
+
+ruling: Final = Table(
+    "ruling",
+    metadata,
+    _identity(),
+    Column("patch_set_id", ForeignKey(patch_set.c.id), nullable=False),
+    *_texts("kind", "account", "person"),
+    Column("builds", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
+    *_optional_texts("pattern", "bug", "reason"),
+    Column("heard_id", ForeignKey(heard.c.id)),
+    _moment("made_at"),
+)
+
+run: Final = Table(
+    "run",
+    metadata,
+    _identity(),
+    Column("patch_set_id", ForeignKey(patch_set.c.id)),
+    *_texts("kind", "state", "instance", "project", "branch", "revision"),
+    *(Column(name, CleanText) for name in ("parent", "tree", "parent_tree")),
+    *_optional_texts("subject", "author", "reason", "pool", "ended_by"),
+    Column("label", CleanText, nullable=False, server_default=text("'Verified'::text")),
+    _moment("created_at"),
+    Column("finished_at", _MOMENT),
+    Column("previous_id", ForeignKey("run.id")),
+    Column("asked_by", ForeignKey(heard.c.id)),
+)
+
+sequence: Final = Table(
+    "sequence",
+    metadata,
+    _identity(),
+    Column("digest", CleanText, nullable=False, unique=True),
+    *_texts("seed"),
+    Column("listing", CleanJson),
+    _moment("created_at"),
+)
+
+environment: Final = Table(
+    "environment",
+    metadata,
+    _identity(),
+    Column("fingerprint", CleanText, nullable=False, unique=True),
+    Column("facts", CleanJson, nullable=False),
+    _moment("created_at"),
+)
+
+job_number: Final = Table(
+    "job_number",
+    metadata,
+    Column("job", CleanText, primary_key=True),
+    Column("number", Integer, nullable=False),
+)
+
+build: Final = Table(
+    "build",
+    metadata,
+    _identity(),
+    *_texts("job", "kind", "pool", "state"),
+    Column("number", Integer, nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    *_optional_texts("phase", "url"),
+    Column("attempt", Integer, nullable=False, server_default=text("0")),
+    Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
+    Column("is_voting", Boolean, nullable=False),
+    Column("spec", CleanJson, nullable=False),
+    Column("execution", CleanJson),
+    *(Column(name, CleanText) for name in ("outcome", "result", "machine", "log")),
+    *(
+        Column(name, CleanJson, nullable=False, server_default=_NO_ITEMS)
+        for name in ("causes", "blamed", "findings")
+    ),
+    Column("sequence_id", ForeignKey(sequence.c.id)),
+    Column("environment_id", ForeignKey(environment.c.id)),
+    Column("external_number", Integer),
+    _moment("created_at"),
+    _moment("not_before"),
+    Column("deadline_at", _MOMENT, nullable=False),
+    *(Column(name, _MOMENT) for name in ("started_at", "executed_at", "finished_at")),
+    UniqueConstraint("job", "number"),
+)
+
+run_build: Final = Table(
+    "run_build",
+    metadata,
+    Column("run_id", ForeignKey(run.c.id), primary_key=True),
+    Column("job", CleanText, primary_key=True),
+    Column("build_id", ForeignKey(build.c.id), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("is_reused", Boolean, nullable=False, server_default=text("false")),
+)
+
+replaced_build: Final = Table(
+    "replaced_build",
+    metadata,
+    Column("run_id", ForeignKey(run.c.id), primary_key=True),
+    Column("build_id", ForeignKey(build.c.id), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("heard_id", ForeignKey(heard.c.id)),
+    _moment("replaced_at"),
+)
+
+lease: Final = Table(
+    "lease",
+    metadata,
+    Column("build_id", ForeignKey(build.c.id), primary_key=True),
+    *_texts("machine"),
+    Column("token", BigInteger, nullable=False),
+    Column("renewed_at", _MOMENT, nullable=False),
+    Column("expires_at", _MOMENT, nullable=False),
+)
+
+launch: Final = Table(
+    "launch",
+    metadata,
+    Column("sequence_id", ForeignKey(sequence.c.id), primary_key=True),
+    Column("variant", Integer, primary_key=True, autoincrement=False),
+    Column("pair", Integer, primary_key=True, autoincrement=False),
+    Column("suite", CleanText, primary_key=True),
+    Column("side", CleanText, primary_key=True),
+    Column("build_id", ForeignKey(build.c.id), nullable=False),
+    *_texts("artifact"),
+    Column("facts", CleanJson, nullable=False),
+    _moment("created_at"),
+)
+
+series: Final = Table(
+    "series",
+    metadata,
+    _identity(),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    *_texts("instance", "project", "branch", "machine_class", "job"),
+    *_texts("suite", "benchmark", "metric", "unit", "better"),
+)
+
+result: Final = Table(
+    "result",
+    metadata,
+    Column("measured_at", _MOMENT, nullable=False),
+    Column("build_id", BigInteger, nullable=False),
+    Column("series_id", BigInteger, nullable=False),
+    Column("side", SmallInteger, nullable=False),
+    Column("samples", ARRAY(Float(53)), nullable=False),
+    PrimaryKeyConstraint("build_id", "series_id", "side", "measured_at"),
+    postgresql_partition_by="RANGE (measured_at)",
+)
+
+comparison: Final = Table(
+    "comparison",
+    metadata,
+    Column("measured_at", _MOMENT, nullable=False),
+    Column("series_id", BigInteger, nullable=False),
+    Column("build_id", BigInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("pairs", Integer, nullable=False),
+    *_texts("verdict"),
+    *(Column(name, Float(53)) for name in ("ratio", "low", "high", "base", "patch")),
+    *_optional_texts("reason"),
+    Column("reasons", CleanJson),  # null: none, or of a version that wrote only the text
+    PrimaryKeyConstraint("build_id", "series_id", "measured_at"),
+    postgresql_partition_by="RANGE (measured_at)",
+)
+
+decision: Final = Table(
+    "decision",
+    metadata,
+    _identity(),
+    Column("run_id", ForeignKey(run.c.id), nullable=False),
+    Column("patch_set_id", ForeignKey(patch_set.c.id)),
+    Column("number", Integer, nullable=False),
+    Column("vote", SmallInteger),
+    *_texts("header", "message"),
+    _moment("created_at"),
+    UniqueConstraint("run_id", "number"),
+)
+
+outbox: Final = Table(
+    "outbox",
+    metadata,
+    _identity(),
+    *_texts("kind"),
+    Column("dedup_key", CleanText, unique=True),
+    Column("payload", CleanJson, nullable=False),
+    Column("state", CleanText, nullable=False, server_default=text("'pending'::text")),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    _moment("next_at"),
+    _moment("created_at"),
+    Column("sent_at", _MOMENT),
+    Column("last_error", CleanText),
+    Column("missing_since", _MOMENT),
+)
