@@ -131,9 +131,7 @@ class Filler:
         with self.store.transaction() as tx:
             patch_set = None if change is None else tx.upsert_change(change).patch_set_id
             run_id = tx.add_run(
-                NewRun(
-                    kind, patch_set, "review", "engine", "main", revision, patch.ref, "Batch", "Robin Hale"
-                )
+                NewRun(kind, patch_set, "review", "engine", "main", revision, "Batch", "Robin Hale")
             )
             if run_id is None:
                 raise RuntimeError(f"there is a run of {revision} already")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from service.domain.building.findings import Finding
-    from service.domain.decision.overrides import OverrideKind
-    from service.domain.decision.states import BuildState, RunState
-    from service.domain.decision.vote import Outcome
-    from service.domain.gerrit.change import InlineComment
-    from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
-    from service.domain.inference.reasons import Reason
-    from service.domain.inference.verdict import Verdict
-    from service.domain.project.kinds import JobKind
-    from service.ports.queue import Task
+from service.domain.building.findings import Finding
+from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import InlineComment
+from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
+from service.domain.inference.reasons import Reason
+from service.domain.inference.verdict import Verdict
+from service.domain.project.kinds import JobKind
+from service.ports.queue import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,6 @@ class NewRun:
     project: str
     branch: str
     revision: str
-    ref: str
     subject: str = ""
     author: str = ""
     pool: str = ""  # the only one whose jobs are built; empty: all

@@ -45,13 +45,11 @@ def change(number: int = 7, patch_set: int = 1, minutes: int = 0, subject: str =
 
 
 def check_run(patch_set_id: int, revision: str = "1" * 40) -> NewRun:
-    return NewRun(
-        RunKind.CHECK, patch_set_id, "review", "kv_engine", "master", revision, "refs/changes/07/7/1"
-    )
+    return NewRun(RunKind.CHECK, patch_set_id, "review", "kv_engine", "master", revision)
 
 
 def post_submit_run(revision: str = "2" * 40) -> NewRun:
-    return NewRun(RunKind.POST_SUBMIT, None, "review", "kv_engine", "master", revision, "refs/heads/master")
+    return NewRun(RunKind.POST_SUBMIT, None, "review", "kv_engine", "master", revision)
 
 
 def start(tx: Transaction, run: NewRun) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from service.domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Executable, Row
+    from sqlalchemy import Connection, Executable, RowMapping
 
 
 class Connected:
@@ -19,10 +19,11 @@ class Connected:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._execute = connection.execute
 
-    def _one(self, statement: Executable, entity: str) -> Row[Any]:
-        """The only row of a query; NotFound if there is none."""
-        row = self._connection.execute(statement).one_or_none()
+    def _one(self, statement: Executable, entity: str) -> RowMapping:
+        """Return the only row of a query; NotFound if there is none."""
+        row = self._execute(statement).mappings().one_or_none()
         if row is None:
             raise NotFound(f"there is no {entity}")
         return row

@@ -11,19 +11,10 @@ from typing_extensions import override
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.transaction.builds import PostgresBuilds
-from service.adapters.postgres.transaction.changes import PostgresChanges
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
-from service.adapters.postgres.transaction.events import PostgresEvents
-from service.adapters.postgres.transaction.evidence import PostgresEvidence
-from service.adapters.postgres.transaction.outbox import PostgresOutbox
-from service.adapters.postgres.transaction.overrides import PostgresOverrides
-from service.adapters.postgres.transaction.pairs import PostgresPairs
-from service.adapters.postgres.transaction.reruns import PostgresReruns
-from service.adapters.postgres.transaction.results import PostgresResults
-from service.adapters.postgres.transaction.review_comments import PostgresReviewComments
-from service.adapters.postgres.transaction.run_history import PostgresRunHistory
+from service.adapters.postgres.transaction.intake import PostgresIntake
+from service.adapters.postgres.transaction.measurements import PostgresMeasurements
 from service.adapters.postgres.transaction.runs import PostgresRuns
-from service.adapters.postgres.transaction.sync_cursors import PostgresSyncCursors
 from service.ports.store import Store, Transaction
 
 if TYPE_CHECKING:
@@ -35,21 +26,7 @@ _TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :
 
 
 class PostgresTransaction(
-    PostgresEvents,
-    PostgresSyncCursors,
-    PostgresChanges,
-    PostgresReviewComments,
-    PostgresRuns,
-    PostgresRunHistory,
-    PostgresReruns,
-    PostgresBuilds,
-    PostgresPairs,
-    PostgresResults,
-    PostgresEvidence,
-    PostgresOverrides,
-    PostgresDecisions,
-    PostgresOutbox,
-    Transaction,
+    PostgresIntake, PostgresRuns, PostgresBuilds, PostgresMeasurements, PostgresDecisions, Transaction
 ):
     """A unit of work on one connection in one transaction."""
 

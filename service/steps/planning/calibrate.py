@@ -69,7 +69,6 @@ def _start(store: Store, key: BranchKey, head: str) -> bool:
         project=key.project,
         branch=key.branch,
         revision=head,
-        ref=f"refs/heads/{key.branch}",
         subject=f"Calibration of pool {key.pool}: {key.branch} against itself",
         pool=key.pool,
     )

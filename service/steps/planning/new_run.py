@@ -25,7 +25,6 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
         project=change.project,
         branch=change.branch,
         revision=revision,
-        ref=change.current.ref,
         subject=change.subject,
         author=change.current.author.name or change.owner.name,
     )

@@ -41,7 +41,7 @@ def patch_set(store: Store) -> int:
 class TestRuns:
     def test_a_run_of_a_patch_set_names_its_change_and_ref(self, store: Store, patch_set: int) -> None:
         with store.transaction() as tx:
-            number = tx.add_run(replace(check_run(patch_set), ref="refs/heads/other"))
+            number = tx.add_run(check_run(patch_set))
             assert number is not None
             run = tx.lock_run(number)
         assert (run.kind, run.state, run.change) == (RunKind.CHECK, RunState.PLANNING, KEY)

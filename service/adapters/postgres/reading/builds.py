@@ -10,13 +10,13 @@ from typing_extensions import override
 from service.adapters.postgres.reading.comparisons import comparisons_of, samples_of
 from service.adapters.postgres.reading.decisions import decisions_of
 from service.adapters.postgres.reading.overrides import overrides_on, waivers_among
-from service.adapters.postgres.reading.rows import view_of
 from service.adapters.postgres.reading.snapshots import (
     LARGEST_BIGINT,
     Snapshots,
     storable_number,
     storable_text,
 )
+from service.adapters.postgres.rows import from_row
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
 from service.domain.project.project_file import parse_job
@@ -75,7 +75,7 @@ class PostgresBuilds(Snapshots, BuildReading):
                 raise NotFound(f"there is no run {run_id}")
             patch_set_id = row["patch_set_id"]
             overrides = () if patch_set_id is None else overrides_on(connection, patch_set_id)
-            run = view_of(Run, row)
+            run = from_row(Run, row)
             builds = builds_of_run(connection, run, overrides)
             return RunWithBuilds(run, builds, decisions_of(connection, run_id=run_id))
 
@@ -87,8 +87,8 @@ class PostgresBuilds(Snapshots, BuildReading):
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
             runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"]}).mappings()
-            build = view_of(Build, row, **_computed(row))
-            return view_of(BuildDetail, row, build=build, runs=tuple(view_of(Run, run) for run in runs))
+            build = from_row(Build, row, **_computed(row))
+            return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
@@ -105,7 +105,7 @@ class PostgresBuilds(Snapshots, BuildReading):
 def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, ...]:
     """Return the runs of a patch set, newest first."""
     rows = connection.execute(_RUNS_OF_PATCH_SET, {"patch_set_id": patch_set_id}).mappings()
-    return tuple(view_of(Run, row) for row in rows)
+    return tuple(from_row(Run, row) for row in rows)
 
 
 def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override]) -> tuple[BuildOfRun, ...]:
@@ -113,7 +113,7 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
     rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id}).mappings().all()
     waivers = waivers_among(rows, overrides, run.revision)
     return tuple(
-        view_of(
+        from_row(
             BuildOfRun,
             row,
             **_computed(row),

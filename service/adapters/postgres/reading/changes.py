@@ -11,8 +11,8 @@ from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patc
 from service.adapters.postgres.reading.decisions import decisions_of
 from service.adapters.postgres.reading.measured_patch_sets import measured_patch_sets
 from service.adapters.postgres.reading.overrides import override_views, overrides_on
-from service.adapters.postgres.reading.rows import view_of
 from service.adapters.postgres.reading.snapshots import LARGEST_INTEGER, Snapshots, storable_number
+from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
 from service.ports.reading import ChangeReading
@@ -86,14 +86,14 @@ class PostgresChanges(Snapshots, ChangeReading):
         query = _NEWEST if after is None else _OLDER
         with self._snapshot() as connection:
             rows = connection.execute(query, {"limit": limit, **keys}).mappings()
-            return [view_of(Change, row) for row in rows]
+            return [from_row(Change, row) for row in rows]
 
     @override
     def change(self, number: int) -> ChangeWithPatchSets:
         with self._snapshot() as connection:
             change = _change(connection, number)
             rows = _patch_sets(connection, change)
-            return ChangeWithPatchSets(change, tuple(view_of(PatchSet, row) for row in rows))
+            return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
 
     @override
     def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
@@ -109,7 +109,7 @@ class PostgresChanges(Snapshots, ChangeReading):
             overrides = overrides_on(connection, row["id"])
             return PatchSetDetail(
                 change=shown,
-                patch_set=view_of(PatchSet, row),
+                patch_set=from_row(PatchSet, row),
                 message=row["message"],
                 decisions=decisions_of(connection, patch_set_id=row["id"]),
                 runs=runs,
@@ -128,7 +128,7 @@ def _change(connection: Connection, number: int) -> Change:
     row = connection.execute(_ONE, {"number": storable_number(number)}).mappings().first()
     if row is None:
         raise NotFound(f"there is no change {number}")
-    return view_of(Change, row)
+    return from_row(Change, row)
 
 
 def _patch_sets(connection: Connection, change: Change) -> Sequence[RowMapping]:

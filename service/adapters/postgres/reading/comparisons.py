@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.reading.rows import view_of
+from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.domain.inference.reasons import Reason
 from service.domain.wording.reasons import text_of
@@ -39,7 +39,7 @@ WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = 
 
 def comparison_of(row: RowMapping) -> Comparison:
     """Build a comparison from a row of the columns :data:`COMPARISON`."""
-    return view_of(Comparison, row, reason=_reason(row["reasons"], row["reason"]))
+    return from_row(Comparison, row, reason=_reason(row["reasons"], row["reason"]))
 
 
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
@@ -63,4 +63,4 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
     if not rows:
         raise NotFound(f"the build holds no samples of series {series_id}")
     sides: dict[int, tuple[float | None, ...]] = {row["side"]: tuple(row["samples"]) for row in rows}
-    return view_of(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))
+    return from_row(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))

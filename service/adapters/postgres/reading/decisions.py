@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.reading.rows import view_of
+from service.adapters.postgres.rows import from_row
 from service.ports.records import ReviewState, review_key
 from service.ports.views import Decision
 
@@ -33,7 +33,7 @@ def decisions_of(
     query, of = (_OF_RUN, run_id) if patch_set_id is None else (_OF_PATCH_SET, patch_set_id)
     rows = connection.execute(query, {"of": of}).mappings().all()
     notes = _notes_on(connection, rows) if rows else {}
-    return tuple(view_of(Decision, row, **notes.get(_key(row), _NO_NOTE)) for row in rows)
+    return tuple(from_row(Decision, row, **notes.get(_key(row), _NO_NOTE)) for row in rows)
 
 
 def _notes_on(connection: Connection, decisions: Sequence[RowMapping]) -> Mapping[str, Mapping[str, str]]:

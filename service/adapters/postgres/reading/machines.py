@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.reading.rows import view_of
 from service.adapters.postgres.reading.snapshots import LARGEST_BIGINT, Snapshots
 from service.adapters.postgres.reading.voting_status import voting_status_list
+from service.adapters.postgres.rows import from_row
 from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.domain.identity import BuildName
 from service.ports.reading import MachineReading
@@ -64,7 +64,7 @@ class PostgresMachines(Snapshots, MachineReading):
         with self._snapshot() as connection:
             rows = connection.execute(_MACHINES).mappings().all()
         return [
-            view_of(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
+            from_row(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
             for row in rows
         ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.reading.comparisons import COMPARISON, comparison_of
-from service.adapters.postgres.reading.rows import view_of
+from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.ports.views import MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets
 
@@ -73,4 +73,4 @@ def _patch_set(rows: Sequence[RowMapping]) -> MeasuredPatchSet:
         MeasuredBuild(job, number, tuple(map(comparison_of, group)))
         for (job, number), group in groupby(rows, key=itemgetter("job", "build_number"))
     )
-    return view_of(MeasuredPatchSet, rows[0], builds=builds)
+    return from_row(MeasuredPatchSet, rows[0], builds=builds)

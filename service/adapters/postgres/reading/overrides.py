@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.transaction.overrides import PostgresOverrides
+from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.decision.overrides import JudgedBuild, Override, revoked, waived_by
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
@@ -30,7 +30,7 @@ ORDER BY b.id
 
 def overrides_on(connection: Connection, patch_set_id: int) -> Sequence[Override]:
     """Return all overrides on a patch set, oldest first; revoked ones too."""
-    return PostgresOverrides(connection).overrides(patch_set_id)
+    return PostgresDecisions(connection).overrides(patch_set_id)
 
 
 def waivers_among(

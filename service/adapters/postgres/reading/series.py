@@ -8,8 +8,8 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from service.adapters.postgres.reading.comparisons import COMPARED
-from service.adapters.postgres.reading.rows import view_of
 from service.adapters.postgres.reading.snapshots import LARGEST_BIGINT, Snapshots, storable_number
+from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.ports.reading import SeriesReading
 from service.ports.views import Point, Series, SeriesWithPoints
@@ -75,7 +75,7 @@ class PostgresSeries(Snapshots, SeriesReading):
             "unwanted": list(words.unwanted),
         }
         with self._snapshot() as connection:
-            return [view_of(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
+            return [from_row(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
 
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
@@ -85,4 +85,4 @@ class PostgresSeries(Snapshots, SeriesReading):
             if row is None:
                 raise NotFound(f"there is no series {series_id}")
             points = connection.execute(_POINTS, keys).mappings()
-            return SeriesWithPoints(view_of(Series, row), tuple(view_of(Point, point) for point in points))
+            return SeriesWithPoints(from_row(Series, row), tuple(from_row(Point, point) for point in points))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
-from service.adapters.postgres.reading.rows import view_of
-from service.adapters.postgres.transaction.evidence import SESSIONS, history_of
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.transaction.measurements import SESSIONS, history_of
 from service.domain.calibration.evidence import RECALLED, voting_status_of
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy
@@ -55,7 +55,7 @@ def _voting_status(rows: Sequence[Row[Any]], policies: dict[int, Policy]) -> Ser
         policies[newest.build_id] = _policy(newest)
     return SeriesVotingStatus(
         machine=newest.machine,
-        series=view_of(Series, newest._mapping),  # noqa: SLF001 - SQLAlchemy's public name for it
+        series=from_row(Series, newest._mapping),  # noqa: SLF001 - SQLAlchemy's public name for it
         measured_at=newest.created_at,
         voting_status=voting_status_of(history_of(rows), policies[newest.build_id]),
     )

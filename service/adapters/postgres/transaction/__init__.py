@@ -1,1 +1,1 @@
-"""The unit of work of the control plane, one file per Protocol."""
+"""The unit of work of the control plane."""

@@ -1,51 +1,130 @@
-"""Decisions in a unit of work."""
+"""Decisions in a unit of work: overrides by people, votes, and the outbox."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
-from service.ports.transaction.decisions import Decisions
+from service.domain.decision.overrides import Override, OverrideKind
+from service.ports.records import ReviewState, review_key
+from service.ports.transaction.decisions import Decisions, Outbox, Overrides
 
 if TYPE_CHECKING:
-    from service.ports.records import NewDecision, RunRecord
+    from collections.abc import Collection, Sequence
+
+    from service.domain.identity import ChangeKey
+    from service.ports.queue import Task
+    from service.ports.records import NewDecision, NewOverride, QueuedReview, RunRecord
+
+CONTROL_POOL: Final = "control"
+
+# A review that waits on another revision is never posted there: the change moved on.
+_REMARKS = text("""
+SELECT DISTINCT comment ->> 'path' AS path, comment ->> 'text' AS text
+FROM outbox, jsonb_array_elements(payload -> 'comments') AS comment
+WHERE payload ? 'comments' AND payload -> 'number' = to_jsonb(CAST(:number AS bigint))
+  AND payload ->> 'instance' = :instance
+  AND (state = 'sent' OR (state = 'pending' AND payload ->> 'revision' = :revision))
+""")
 
 
-class PostgresDecisions(Connected, Decisions):
-    """Votes in the table ``decision``."""
+class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
+    """The log of overrides, which refuses changes, votes, and what waits in the outbox."""
+
+    @override
+    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+        values = {**asdict(entry), "builds": list(entry.builds)}
+        new = insert(t.ruling).values(patch_set_id=patch_set_id, heard_id=values.pop("comment_id"), **values)
+        return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())
+
+    @override
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+        found = self._execute(
+            select(t.ruling, t.patch_set.c.revision)
+            .join(t.patch_set)
+            .where(t.ruling.c.patch_set_id == patch_set_id)
+            .order_by(t.ruling.c.id)
+        )
+        return [
+            Override(
+                id=row.id,
+                kind=OverrideKind(row.kind),
+                revision=row.revision,
+                filter=row.pattern,
+                bug=row.bug,
+                reason=row.reason,
+                who=row.person,
+                account=row.account,
+                at=row.made_at,
+                builds=frozenset(row.builds),
+            )
+            for row in found
+        ]
 
     @override
     def add_decision(self, decision: NewDecision) -> int:
-        self._connection.execute(
-            insert(t.decision).values(
-                run_id=decision.run_id,
-                patch_set_id=decision.patch_set_id,
-                number=decision.number,
-                vote=decision.vote,
-                header=decision.header,
-                message=decision.message,
-            )
-        )
+        self._execute(insert(t.decision).values(asdict(decision)))
         return decision.number
 
     @override
     def next_decision(self, run: RunRecord) -> int:
-        if run.patch_set_id is None:
-            counted = t.decision.c.run_id == run.id
-        else:
+        counted = t.decision.c.run_id == run.id
+        if run.patch_set_id is not None:
             counted = t.decision.c.patch_set_id == run.patch_set_id
             # Two runs of one patch set that end at once would otherwise get the same number.
-            self._connection.execute(
-                select(t.patch_set.c.id)
-                .where(t.patch_set.c.id == run.patch_set_id)
-                .with_for_update(key_share=True)
-            )
-        return int(
-            self._connection.execute(
-                select(func.coalesce(func.max(t.decision.c.number), 0) + 1).where(counted)
-            ).scalar_one()
+            patch_set = select(t.patch_set.c.id).where(t.patch_set.c.id == run.patch_set_id)
+            self._execute(patch_set.with_for_update(key_share=True))
+        last = func.coalesce(func.max(t.decision.c.number), 0)
+        return int(self._execute(select(last + 1).where(counted)).scalar_one())
+
+    @override
+    def queue_task(self, task: Task, *entities: int) -> None:
+        hints = [
+            {"kind": "task", "payload": {"task": task, "entity": entity, "pool": self._pool_of(task, entity)}}
+            for entity in entities
+        ]
+        if hints:
+            self._execute(insert(t.outbox), hints)
+
+    def _pool_of(self, task: Task, entity: int) -> str:
+        if not task.is_for_machines:
+            return CONTROL_POOL
+        build = select(t.build.c.pool).where(t.build.c.id == entity)
+        return str(self._one(build, f"build {entity}")["pool"])
+
+    @override
+    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+        payload: dict[str, Any] = {
+            "instance": review.change.instance,
+            "number": review.change.number,
+            "revision": review.revision,
+            "message": review.message,
+            "marker": review.marker,
+            "labels": dict(review.labels),
+        }
+        if review.comments:
+            payload["comments"] = [asdict(comment) for comment in review.comments]
+        new = insert(t.outbox).values(kind="review", dedup_key=dedup_key, payload=payload)
+        self._execute(new.on_conflict_do_nothing())
+
+    @override
+    def revive_review(self, patch_set_id: int) -> None:
+        decisions = select(t.decision.c.run_id, t.decision.c.number).where(
+            t.decision.c.patch_set_id == patch_set_id
         )
+        last = self._execute(decisions.order_by(t.decision.c.number.desc()).limit(1)).first()
+        if last is not None:
+            unposted = t.outbox.c.state.in_((ReviewState.SUPERSEDED, ReviewState.DEAD))
+            again = update(t.outbox).where(t.outbox.c.dedup_key == review_key(*last), unposted)
+            self._execute(again.values(state=ReviewState.PENDING, next_at=func.now(), missing_since=None))
+
+    @override
+    def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
+        where = {"instance": change.instance, "number": change.number, "revision": revision}
+        return {(row.path, row.text) for row in self._execute(_REMARKS, where)}

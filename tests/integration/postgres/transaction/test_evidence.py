@@ -39,7 +39,7 @@ def calibration(sequence: str) -> NewBuild:
 
 
 def calibration_run(pool: str = "perf") -> NewRun:
-    run = NewRun(RunKind.CALIBRATION, None, "review", "kv_engine", "master", "3" * 40, "refs/heads/master")
+    run = NewRun(RunKind.CALIBRATION, None, "review", "kv_engine", "master", "3" * 40)
     return replace(run, pool=pool)
 
 

@@ -1,28 +1,31 @@
-"""Results in a unit of work: many rows at once, and the same rows if they are stored again."""
+"""Measurements in a unit of work: pairs, results, and A/A evidence."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
-from sqlalchemy import delete, false, func, or_, select, update
+from sqlalchemy import delete, false, func, or_, select, text, update
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.storable import clean, clean_json
+from service.domain.calibration.evidence import RECALLED, History, Session
 from service.domain.identity import RunKind, Side
 from service.domain.inference.reasons import RELINKED
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_comparison import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
-from service.ports.transaction.builds import Results
+from service.ports.records import StoredPair
+from service.ports.transaction.builds import Evidence, Pairs, Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Row
 
     from service.domain.building.findings import Finding
     from service.domain.identity import SeriesKey
@@ -49,10 +52,61 @@ _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
     " ratio, low, high, base, patch, reason, reasons) FROM STDIN"
 )
+# Pairs do not say which machine measured them, so a session stays that of the first machine.
+_STORE: Final = text("""
+INSERT INTO evidence (series_id, sequence_id, machine, build_id, logs, verdict)
+SELECT id, :sequence, :machine, :build, cast(:logs AS real[]), :verdict FROM series WHERE digest = :digest
+ON CONFLICT (series_id, sequence_id) DO UPDATE SET
+    build_id = excluded.build_id, logs = excluded.logs, verdict = excluded.verdict
+WHERE evidence.machine = excluded.machine
+""")
+SESSIONS: Final = """
+    SELECT logs, verdict, build_id, created_at,
+           row_number() OVER (ORDER BY sequence_id DESC) AS place,
+           count(*) OVER () AS sessions,
+           sum(cardinality(logs)) OVER () AS pairs,
+           count(*) FILTER (WHERE verdict IN ('slower', 'faster')) OVER () AS alarms
+"""
+_FIND: Final = text(f"""
+SELECT s.digest, e.logs, e.verdict, e.sessions, e.pairs, e.alarms
+FROM series AS s
+JOIN LATERAL ({SESSIONS} FROM evidence WHERE series_id = s.id AND machine = :machine) AS e
+    ON e.place <= :recalled
+WHERE s.digest = ANY(cast(:digests AS bytea[]))
+ORDER BY s.digest, e.place
+""")  # noqa: S608 - put together from constants
 
 
-class PostgresResults(Connected, Results):
-    """Samples in the table ``result``, verdicts in ``comparison``, findings with their build."""
+class PostgresMeasurements(Connected, Pairs, Results, Evidence):
+    """Rows of the tables ``launch``, ``series``, ``result``, ``comparison`` and ``evidence``.
+
+    Results are many rows at once, and the same rows if they are stored again.
+    """
+
+    @override
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        rows = self._execute(
+            select(t.launch.c.pair, t.launch.c.artifact, t.launch.c.variant)
+            .where(t.launch.c.sequence_id == sequence_id)
+            .distinct()
+            .order_by(t.launch.c.variant, t.launch.c.pair)
+        )
+        return [StoredPair(row.pair, row.artifact, row.variant) for row in rows]
+
+    @override
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        fixed = self._execute(select(t.sequence.c.listing).where(t.sequence.c.id == sequence_id)).scalar()
+        return fixed or []
+
+    @override
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        is_disturbed = func.bool_or(t.launch.c.facts["disturbed"].as_boolean())
+        found = self._execute(
+            select(t.launch.c.pair, func.coalesce(is_disturbed, false()).label("is_disturbed"))
+            .where(t.launch.c.sequence_id == sequence_id, t.launch.c.variant == 0)
+            .group_by(t.launch.c.pair)
+        )
+        return {row.pair: row.is_disturbed for row in found}
 
     @override
     def store_results(
@@ -67,9 +121,7 @@ class PostgresResults(Connected, Results):
         moment = build.created_at
         for table in (t.result, t.comparison):
             # The moment says in which partition to look.
-            self._connection.execute(
-                delete(table).where(table.c.build_id == build.id, table.c.measured_at == moment)
-            )
+            self._execute(delete(table).where(table.c.build_id == build.id, table.c.measured_at == moment))
         self._copy(
             _COPY_RESULTS,
             ((moment, build.id, ids[r.series], _SIDES[r.side], _array(r.samples)) for r in results),
@@ -81,7 +133,7 @@ class PostgresResults(Connected, Results):
 
     @override
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
-        found = self._connection.execute(
+        found = self._execute(
             select(t.series.c.benchmark)
             .distinct()
             .join(t.comparison, t.comparison.c.series_id == t.series.c.id)
@@ -98,7 +150,33 @@ class PostgresResults(Connected, Results):
     @override
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         rows = [finding.to_mapping() for finding in findings]
-        self._connection.execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+        self._execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+
+    @override
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        rows = [
+            {
+                "sequence": build.sequence_id,
+                "machine": build.machine,
+                "build": build.id,
+                "logs": list(session.logs),
+                "verdict": session.verdict.value,
+                "digest": key.digest,
+            }
+            for key, session in sessions.items()
+        ]
+        if rows:
+            self._execute(_STORE, rows)
+
+    @override
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        keys = {key.digest: key for key in series}
+        values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
+        rows = self._execute(_FIND, values).all()
+        return {
+            keys[bytes(digest)]: history_of(each)
+            for digest, each in groupby(rows, key=lambda row: row.digest)
+        }
 
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
@@ -157,3 +235,10 @@ def _judgement(c: StoredComparison) -> tuple[object, ...]:
 
 def _has_reason(kind: ReasonKind) -> ColumnElement[bool]:
     return t.comparison.c.reasons.contains([{"kind": kind.value}])
+
+
+def history_of(rows: Iterable[Row[Any]]) -> History:
+    """Make the history of one series on one machine from its rows, newest first; at least one row."""
+    found = list(rows)
+    newest = tuple(Session(tuple(row.logs), Verdict(row.verdict)) for row in found)
+    return History(newest, found[0].sessions, found[0].pairs, found[0].alarms)

@@ -1,0 +1,193 @@
+"""Review server data in a unit of work: events, changes, comments and the sync cursor."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import func, null, select, update
+from sqlalchemy.dialects.postgresql import insert
+from typing_extensions import override
+
+from service.adapters.postgres import schema as t
+from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.rows import from_row
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.identity import ChangeKey
+from service.ports.records import ChangeRecord, CommentState, ReviewComment, SyncCursor
+from service.ports.transaction.intake import Changes, Events, ReviewComments, SyncCursors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import RowMapping
+
+    from service.domain.gerrit.change import Change, PostedMessage
+
+_LARGEST_INTEGER: Final = 2**31 - 1
+
+# Built once: bursts of events come in, and building it takes longer than its execution.
+_ADD_EVENT: Final = (
+    insert(t.event)
+    .on_conflict_do_update(
+        index_elements=["instance", "digest"],
+        set_={"deliveries": t.event.c.deliveries + 1, "received_at": func.now(), "handled_at": null()},
+    )
+    .returning(t.event.c.id)
+)
+_COMMENTS: Final = select(
+    t.heard,
+    (t.heard.c.state == CommentState.PENDING).label("is_pending"),
+    t.change.c.instance,
+    t.change.c.number,
+    t.patch_set.c.number.label("patch_set"),
+    t.patch_set.c.revision,
+).select_from(t.heard.join(t.change).join(t.patch_set, t.patch_set.c.id == t.heard.c.patch_set_id))
+
+
+class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
+    """Events, sync cursors, changes with their patch sets, and messages with their replies."""
+
+    @override
+    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+        # The number comes from outside: one that no server gives is no hint, and must not stop the rest.
+        hinted = change if change is not None and 0 < change <= _LARGEST_INTEGER else None
+        event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
+        return int(self._execute(_ADD_EVENT, event).scalar_one())
+
+    @override
+    def event_change(self, event_id: int) -> ChangeKey | None:
+        query = select(t.event.c.instance, t.event.c.change).where(t.event.c.id == event_id)
+        row = self._one(query, f"event {event_id}")
+        return None if row["change"] is None else ChangeKey(row["instance"], row["change"])
+
+    @override
+    def mark_handled(self, event_id: int) -> None:
+        self._execute(update(t.event).where(t.event.c.id == event_id).values(handled_at=func.now()))
+
+    @override
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
+        row = self._execute(select(t.server).where(t.server.c.instance == instance)).first()
+        return None if row is None else SyncCursor(row.first_contact, row.seen_until)
+
+    @override
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+        new = insert(t.server).values(instance=instance, first_contact=seen_until, seen_until=seen_until)
+        later = func.greatest(t.server.c.seen_until, new.excluded.seen_until)
+        self._execute(new.on_conflict_do_update(index_elements=["instance"], set_={"seen_until": later}))
+
+    @override
+    def upsert_change(self, change: Change) -> ChangeRecord:
+        key = {"instance": change.key.instance, "number": change.key.number}
+        new = insert(t.change).values(**key, **_columns(change)).on_conflict_do_nothing()
+        added = self._execute(new.returning(t.change.c.id)).scalar()
+        if added is not None:
+            return ChangeRecord(added, self._patch_set(added, change), is_current=True)
+        return self._update(change)
+
+    @override
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        numbers = self._execute(
+            select(t.change.c.number)
+            .where(t.change.c.instance == instance, t.change.c.status == ChangeStatus.NEW.value)
+            .order_by(t.change.c.number)
+        ).scalars()
+        return [ChangeKey(instance, number) for number in numbers]
+
+    def _update(self, change: Change) -> ChangeRecord:
+        stored = self._execute(
+            select(t.change.c.id, t.change.c.updated_at)
+            .where(t.change.c.instance == change.key.instance, t.change.c.number == change.key.number)
+            .with_for_update(key_share=True)
+        ).one()
+        newest = self._execute(
+            select(t.patch_set.c.id, t.patch_set.c.number)
+            .where(t.patch_set.c.change_id == stored.id)
+            .order_by(t.patch_set.c.number.desc())
+            .limit(1)
+        ).one()
+        if (change.updated, change.current.number) < (stored.updated_at, newest.number):
+            return ChangeRecord(stored.id, newest.id, is_current=False)
+        self._execute(update(t.change).where(t.change.c.id == stored.id).values(**_columns(change)))
+        return ChangeRecord(stored.id, self._patch_set(stored.id, change), is_current=True)
+
+    def _patch_set(self, change_id: int, change: Change) -> int:
+        """Return the current patch set of a locked change; a patch set that is stored never changes."""
+        current = change.current
+        place = (t.patch_set.c.change_id == change_id) & (t.patch_set.c.number == current.number)
+        stored = self._execute(select(t.patch_set.c.id).where(place)).scalar()
+        if stored is not None:
+            return int(stored)
+        new = insert(t.patch_set).values(
+            change_id=change_id,
+            number=current.number,
+            revision=current.revision,
+            ref=current.ref,
+            kind=current.kind,
+            author=current.author.shown,
+            subject=change.subject,
+            message=change.message,
+        )
+        return int(self._execute(new.returning(t.patch_set.c.id)).scalar_one())
+
+    @override
+    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+        added = (self._store(record, message) for message in messages)
+        return [comment_id for comment_id in added if comment_id is not None]
+
+    def _store(self, record: ChangeRecord, message: PostedMessage) -> int | None:
+        new = insert(t.heard).values(
+            change_id=record.change_id,
+            patch_set_id=record.patch_set_id,
+            account=message.author.account,
+            person=message.author.shown,
+            written_at=message.written,
+            # A server's own ids are of no use: they change when it rewrites its history.
+            digest=hashlib.sha256(message.text.encode("utf-8", "replace")).digest(),
+            text=message.text,
+        )
+        return self._execute(new.on_conflict_do_nothing().returning(t.heard.c.id)).scalar()
+
+    @override
+    def lock_comment(self, comment_id: int) -> ReviewComment:
+        is_wanted = t.heard.c.id == comment_id
+        # The lock comes before the query, which then sees what was answered while this waited.
+        changes = select(t.change.c.id).join(t.heard).where(is_wanted)
+        self._execute(changes.with_for_update(of=t.change, key_share=True))
+        return _comment_of(self._one(_COMMENTS.where(is_wanted), f"message {comment_id}"))
+
+    @override
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
+        of_change = select(t.heard.c.change_id).where(t.heard.c.id == comment_id).scalar_subquery()
+        found = self._execute(
+            _COMMENTS.where(
+                t.heard.c.change_id == of_change,
+                t.heard.c.state == CommentState.PENDING,
+                t.heard.c.id <= comment_id,
+            ).order_by(t.heard.c.id)
+        )
+        return [_comment_of(row) for row in found.mappings()]
+
+    @override
+    def answer(self, comment_id: int, text: str) -> None:
+        answered = update(t.heard).where(t.heard.c.id == comment_id)
+        self._execute(answered.values(state=CommentState.DONE, answer=text))
+
+
+def _comment_of(row: RowMapping) -> ReviewComment:
+    return from_row(ReviewComment, row, change=ChangeKey(row["instance"], row["number"]))
+
+
+def _columns(change: Change) -> dict[str, object]:
+    return {
+        "project": change.project,
+        "branch": change.branch,
+        "change_id": change.change_id,
+        "subject": change.subject,
+        "owner": change.owner.shown,
+        "status": change.status.value,
+        "is_wip": change.is_wip,
+        "is_private": change.is_private,
+        "updated_at": change.updated,
+    }
