@@ -83,9 +83,9 @@ def database() -> Iterator[Engine]:
     directory = Path(tempfile.mkdtemp(prefix="benchgate-bench-"))
     server = EmbeddedPostgres(directory)
     try:
-        address = server.start(durable=True)
-        migrate(address.owner_url)
-        engine = make_engine(address.owner_url)
+        server.start(durable=True)
+        migrate(server.owner_url)
+        engine = make_engine(server.owner_url)
         try:
             yield engine
         finally:

@@ -55,9 +55,9 @@ def web_part() -> Iterator[int]:
     home = Path(tempfile.mkdtemp(prefix="benchgate-bench-"))
     server = EmbeddedPostgres(home / "postgres")
     try:
-        address = server.start(durable=True)
-        migrate(address.owner_url)
-        with _serving(home, address.owner_url) as port:
+        server.start(durable=True)
+        migrate(server.owner_url)
+        with _serving(home, server.owner_url) as port:
             yield port
     finally:
         server.stop()

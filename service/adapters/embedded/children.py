@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Self
 
-from service.adapters.embedded.process import Child, ProcessRun, wait_for
+from service.adapters.embedded.process import ProcessRun, wait_for
 from service.domain.errors import BenchgateError, Permanent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Child", "State", "Status", "Supervisor"]
+    from service.adapters.embedded.process import Child
 
 # Short enough that a start feels immediate, and long enough to cost nothing.
 LOOK_SECONDS: Final = 0.05
@@ -96,8 +96,8 @@ class Supervisor:
         while not until():
             self.poll()
             handles = [part.process.handle for part in self._parts if part.process is not None]
-            is_settled = all(part.is_settled for part in self._parts)
-            wait_for(handles, IDLE_SECONDS if is_settled else LOOK_SECONDS)
+            is_changing = any(part.status.state in {State.STARTING, State.RESTARTING} for part in self._parts)
+            wait_for(handles, LOOK_SECONDS if is_changing else IDLE_SECONDS)
 
     def stop(self) -> None:
         """Stop the children in reverse order, and return when all have ended."""
@@ -123,14 +123,8 @@ class _Part:
         self._due = 0.0
         self._restarts = 0
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether only a death can change its state."""
-        return self.status.state not in {State.STARTING, State.RESTARTING}
-
     def start(self) -> None:
         """Start the process and wait until it is ready; raises Permanent if that fails."""
-        self._set(State.STARTING)
         try:
             self.process = ProcessRun(self._child)
             self._set(State.STARTING)
@@ -139,15 +133,29 @@ class _Part:
                 if self.process.has_ended(LOOK_SECONDS if self.status.state is State.STARTING else 0.0):
                     raise Permanent(self.process.reap())
         except (BenchgateError, OSError) as error:
-            self._fail(error)
+            tail = ""
+            if self.process is not None:
+                self.process.stop()
+                tail = self.process.log_tail()
+                self.process = None
+            self._set(State.FAILED, str(error))
+            end = f"; the end of {self._child.log_path}:\n{tail}" if tail else ""
+            raise Permanent(f"{self._child.name} did not start: {error}{end}") from error
 
     def check(self) -> None:
         """Notice a death, do a restart that is due, and notice that the child is ready."""
         if self.status.state in {State.STOPPED, State.FAILED}:
             return
         if self.process is None:
-            if time.monotonic() >= self._due:
-                self._restart()
+            if time.monotonic() < self._due:
+                return
+            self._restarts += 1
+            try:
+                self.process = ProcessRun(self._child)
+            except OSError as error:
+                self._plan_restart(None, str(error))
+            else:
+                self._set(State.RESTARTING, self.status.note)
         elif self.process.has_ended():
             self._plan_restart(self.process, self.process.reap())
         elif self.status.state is not State.READY:
@@ -174,15 +182,6 @@ class _Part:
         elif time.monotonic() - self.process.since > self._child.start_seconds:
             raise Permanent(f"not ready within {self._child.start_seconds:.0f} s")
 
-    def _restart(self) -> None:
-        self._restarts += 1
-        try:
-            self.process = ProcessRun(self._child)
-        except OSError as error:
-            self._plan_restart(None, str(error))
-        else:
-            self._set(State.RESTARTING, self.status.note)
-
     def _plan_restart(self, ended: ProcessRun | None, why: str) -> None:
         """Set the time of the next restart; ``why`` is how the last process ended."""
         now = time.monotonic()
@@ -192,17 +191,6 @@ class _Part:
         self._due = now + self._delay
         self._delay = min(2 * self._delay, LAST_DELAY_SECONDS)
         self._set(State.RESTARTING, why)
-
-    def _fail(self, error: Exception) -> None:
-        """Stop a child that could not start, and raise Permanent with the end of its log."""
-        tail = ""
-        if self.process is not None:
-            self.process.stop()
-            tail = self.process.log_tail()
-            self.process = None
-        self._set(State.FAILED, str(error))
-        end = f"; the end of {self._child.log_path}:\n{tail}" if tail else ""
-        raise Permanent(f"{self._child.name} did not start: {error}{end}") from error
 
     def _set(self, state: State, note: str = "") -> None:
         pid = None if self.process is None else self.process.pid

@@ -20,6 +20,7 @@ SOCKET_PATH_BYTES: Final = 100
 # Other characters would need quoting, in a different way in each server's settings and each client's URL.
 PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9_./+-]+")
 PRIVATE: Final = 0o700
+SHORT: Final = Path("/tmp")  # noqa: S108 - every file of it is checked
 
 
 class Directory:
@@ -72,12 +73,10 @@ class Directory:
     @property
     def socket_directory(self) -> Path:
         """The socket's directory: below this one, or elsewhere if that path is too long or needs quoting."""
-        inside = self.path / "socket"
-        longest = len(os.fsencode(inside / ".s.PGSQL.5432"))
-        if longest <= SOCKET_PATH_BYTES and PLAIN_PATH.fullmatch(str(inside)):
-            return inside
-        digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
-        return _runtime_directory() / f"benchgate-{os.geteuid()}-{digest}"
+        named = Path(os.environ.get("XDG_RUNTIME_DIR") or SHORT)
+        runtime = named if named.is_dir() and os.access(named, os.W_OK) else SHORT
+        name = f"benchgate-{os.geteuid()}-{hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]}"
+        return next(filter(_is_usable, (self.path / "socket", runtime / name)), SHORT / name)
 
     def make_socket_directory(self) -> Path:
         """Create the socket's directory. Raises Unfit if another user owns it."""
@@ -135,9 +134,7 @@ def find_package(name: str) -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-def _runtime_directory() -> Path:
-    """Return a directory with a short path for sockets."""
-    named = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")  # noqa: S108 - every file in it is checked
-    room = len(os.fsencode(named)) + len("/benchgate-4294967295-0123456789abcdef/.s.PGSQL.5432")
-    is_fit = named.is_dir() and os.access(named, os.W_OK) and PLAIN_PATH.fullmatch(str(named))
-    return named if is_fit and room <= SOCKET_PATH_BYTES else Path("/tmp")  # noqa: S108 - the same
+def _is_usable(directory: Path) -> bool:
+    """Whether a path is short and plain enough for a socket directory."""
+    longest = len(os.fsencode(directory / ".s.PGSQL.5432"))
+    return longest <= SOCKET_PATH_BYTES and PLAIN_PATH.fullmatch(str(directory)) is not None

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from service.adapters.embedded.process import wait_for
+import psutil
+
 from service.domain.errors import Transient
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Sequence
 
-
-def processes_on(directory: Path, program: str) -> tuple[int, ...]:
-    """Find the running processes of ``program`` that work in ``directory``.
-
-    A server keeps its data directory as its working directory. Unlike a file with a process ID, this cannot
-    name another process that reuses the ID, and it also finds the server's helpers.
-    """
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        # A process may end meanwhile, and those of other users cannot be read.
-        with suppress(OSError):
-            name = (entry / "exe").readlink().name.removesuffix(" (deleted)")
-            if name == program and (entry / "cwd").readlink() == directory:
-                found.append(int(entry.name))
-    return tuple(sorted(found))
+LOOK_SECONDS: Final = 0.02
 
 
 def end_orphans(directory: Path, program: str, signals: Sequence[tuple[signal.Signals, float]]) -> None:
@@ -47,28 +31,26 @@ def end_orphans(directory: Path, program: str, signals: Sequence[tuple[signal.Si
     """
     for number, seconds in signals:
         deadline = time.monotonic() + seconds
-        if not _signal_all(directory, program, number, deadline):
-            return
-    if left := processes_on(directory, program):
+        for process in _processes_on(directory, program):
+            with suppress(psutil.Error):
+                process.send_signal(number)
+        # psutil's own waiting would include zombies, which a slow parent may leave for seconds.
+        while _processes_on(directory, program) and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
+    if left := [str(process.pid) for process in _processes_on(directory, program)]:
         raise Transient(
-            f"{program} (process {', '.join(map(str, left))}) of an earlier start on {directory} does not end"
+            f"{program} (process {', '.join(left)}) of an earlier start on {directory} does not end"
         )
 
 
-def _signal_all(directory: Path, program: str, number: signal.Signals, deadline: float) -> bool:
-    """Signal the processes and wait for their end; return False if there was none."""
-    with ExitStack() as stack:
-        handles = []
-        for process in processes_on(directory, program):
-            with suppress(OSError):
-                handle = os.pidfd_open(process)
-                stack.callback(os.close, handle)
-                # Check again: until the handle was open, the ID may have passed to another process.
-                if process in processes_on(directory, program):
-                    signal.pidfd_send_signal(handle, number)
-                    handles.append(handle)
-        was_any = bool(handles)
-        while handles and (left := deadline - time.monotonic()) > 0:
-            ended = wait_for(handles, left)
-            handles = [handle for handle in handles if handle not in ended]
-    return was_any
+def _processes_on(directory: Path, program: str) -> list[psutil.Process]:
+    """Find the running processes of ``program`` that work in ``directory``.
+
+    A server keeps its data directory as its working directory. Unlike a file with a process ID, this cannot
+    name another process that reuses the ID, and it also finds the server's helpers.
+    """
+    return [
+        process
+        for process in psutil.process_iter(["exe", "cwd"])
+        if Path(process.info["exe"] or "").name == program and process.info["cwd"] == str(directory)
+    ]

@@ -9,18 +9,18 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, LiteralString
 
 import psycopg
 from psycopg import sql
 from sqlalchemy import URL
+from typing_extensions import override
 
-from service.adapters.embedded.children import Child, Supervisor
-from service.adapters.embedded.directory import Directory, find_package, make_private
+from service.adapters.embedded.directory import find_package, make_private
 from service.adapters.embedded.orphans import end_orphans
-from service.adapters.embedded.process import guarded
+from service.adapters.embedded.process import Child, guarded
+from service.adapters.embedded.server import EmbeddedServer
 from service.domain.errors import Permanent, Unfit
 
 if TYPE_CHECKING:
@@ -52,81 +52,35 @@ INIT_SECONDS: Final = 300.0  # a second on an idle machine
 NOBODY: Final = 65534
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresAddress:
-    """The database's addresses for SQLAlchemy; both contain a password.
+class EmbeddedPostgres(EmbeddedServer):
+    """A PostgreSQL whose directory has ``cluster``, ``passwords`` and ``socket``.
 
-    Args:
-        owner_url: with the role that owns the database ``benchgate`` and can create others.
-        machine_url: with the role ``benchgate_machine`` and its rights; None if the server has no such role.
+    The child of :meth:`prepare` is ready when the roles and the database also exist.
     """
-
-    owner_url: str
-    machine_url: str | None
-
-
-class EmbeddedPostgres:
-    """A server in one directory that listens only on a Unix socket.
-
-    Args:
-        data_dir: the directory of ``cluster``, ``passwords`` and, if the path is short enough, ``socket``.
-            Nothing else on the machine changes.
-    """
-
-    def __init__(self, data_dir: Path) -> None:
-        self._directory = Directory(data_dir)
-        self._supervisor = Supervisor()
 
     @property
-    def address(self) -> PostgresAddress:
-        """The addresses of the running server. They need the passwords that :meth:`prepare` creates."""
-        return PostgresAddress(self._url(OWNER), self._url(MACHINE))
+    def owner_url(self) -> str:
+        """The address for SQLAlchemy with the role that owns the database ``benchgate``; has a password."""
+        return self._url(OWNER)
 
-    def start(self, *, durable: bool = True) -> PostgresAddress:
-        """Start the server without supervision (tests, short commands); end it with :meth:`stop`.
+    @property
+    def machine_url(self) -> str:
+        """The address with the role ``benchgate_machine`` and its rights; has a password."""
+        return self._url(MACHINE)
 
-        Raises:
-            Permanent: it did not start; the message has the end of its log.
-            Unfit: another process uses the directory, or this user cannot run a server in it.
-        """
-        try:
-            self._supervisor.start(self.prepare(self._directory.path / "log", durable=durable))
-        except BaseException:
-            self.stop()
-            raise
-        return self.address
-
-    def stop(self) -> None:
-        """Stop the server that :meth:`start` started, and release the directory."""
-        self._supervisor.stop()
-        self.release()
-
-    def prepare(self, log_dir: Path, *, durable: bool = True) -> Child:
-        """Prepare the directory, and describe the process for a supervisor.
-
-        Locks the directory until :meth:`release`, ends a server that a killed supervisor left, and creates a
-        missing cluster. The child is ready when its roles and its database also exist.
-
-        Args:
-            log_dir: the directory of ``postgres.log``, to which the server appends.
-            durable: False: faster, but a crash of the machine loses data.
-
-        Raises:
-            Permanent: the cluster could not be created.
-            Unfit: another process uses the directory, or this user cannot run a server in it.
-            Transient: a server of an earlier start does not end.
-        """
-        self._directory.hold()
-        try:
-            launcher = _launcher(self._directory.path)
-            end_orphans(self._cluster, "postgres", ORPHAN_SIGNALS)
-            self._remove_traces()
-            self._create_cluster(launcher, durable=durable)
-        except BaseException:
-            self.release()
-            raise
-        settings = (*SETTINGS, f"unix_socket_directories={self._directory.make_socket_directory()}")
-        options = [part for setting in settings + (() if durable else FORGETFUL) for part in ("-c", setting)]
+    @override
+    def _prepare(self, log_dir: Path, *, durable: bool) -> Child:
+        launcher = _launcher(self._directory.path)
+        end_orphans(self._cluster, "postgres", ORPHAN_SIGNALS)
+        # PostgreSQL takes any process that now has the ID in these files, even a zombie, for a running
+        # server. Here it is certain that no server uses this cluster.
+        (self._cluster / "postmaster.pid").unlink(missing_ok=True)
+        socket_directory = self._directory.make_socket_directory()
+        for stale in socket_directory.glob(".s.PGSQL.*"):
+            stale.unlink(missing_ok=True)
+        self._create_cluster(launcher, durable=durable)
+        settings = (*SETTINGS, f"unix_socket_directories={socket_directory}", *(() if durable else FORGETFUL))
+        options = [part for setting in settings for part in ("-c", setting)]
         return Child(
             name="postgres",
             argv=(str(_program("postgres")), "-D", str(self._cluster), *options),
@@ -140,10 +94,6 @@ class EmbeddedPostgres:
             cwd=self._directory.path,
         )
 
-    def release(self) -> None:
-        """Release the directory; call it after the server has ended."""
-        self._directory.release()
-
     @property
     def _cluster(self) -> Path:
         return self._directory.path / "cluster"
@@ -156,17 +106,6 @@ class EmbeddedPostgres:
             database=DATABASE,
             query={"host": str(self._directory.socket_directory), "port": PORT},
         ).render_as_string(hide_password=False)
-
-    def _remove_traces(self) -> None:
-        """Remove the files of a killed server, which keep a new one from starting.
-
-        PostgreSQL takes any process that now has the ID in these files, even a zombie, for a running server.
-        Here it is certain that no server uses this cluster.
-        """
-        socket_directory = self._directory.make_socket_directory()
-        (self._cluster / "postmaster.pid").unlink(missing_ok=True)
-        for stale in socket_directory.glob(".s.PGSQL.*"):
-            stale.unlink(missing_ok=True)
 
     def _create_cluster(self, launcher: tuple[str, ...], *, durable: bool) -> None:
         """Create the cluster in a temporary directory, and rename it when it is complete."""

@@ -32,10 +32,10 @@ def settings_of_running_site(home: Path) -> ControlSettings:
     site: dict[str, Any] = {"home": home.absolute()}
     if not settings.database_url:
         directory = _started(home, "postgres", "BENCHGATE_DATABASE_URL")
-        site["database_url"] = EmbeddedPostgres(directory).address.owner_url
+        site["database_url"] = EmbeddedPostgres(directory).owner_url
     if not settings.redis_url:
         directory = _started(home, "valkey", "BENCHGATE_REDIS_URL")
-        site["redis_url"] = EmbeddedValkey(directory).address.broker_url
+        site["redis_url"] = EmbeddedValkey(directory).broker_url
     return settings.model_copy(update=site)
 
 

@@ -47,9 +47,19 @@ def running_site(
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
         logs = home / "log"
+        postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")
+        # Registered before the supervisor, so that the servers have stopped when these are called.
+        stack.callback(postgres.release)
+        stack.callback(valkey.release)
         supervisor = stack.enter_context(Supervisor(report))
-        database, machine_database = _database(home, logs, supervisor, stack)
-        broker = _broker(home, logs, supervisor, stack)
+        database, machine_database = _given_database()
+        if not database:
+            supervisor.start(postgres.prepare(logs))
+            database, machine_database = postgres.owner_url, postgres.machine_url
+        broker = ControlSettings().redis_url
+        if not broker:
+            supervisor.start(valkey.prepare(logs))
+            broker = valkey.broker_url
         migrate(database)
         inherited = {name: value for name, value in os.environ.items() if name.startswith("BENCHGATE_")}
         site = Site(
@@ -65,41 +75,16 @@ def running_site(
         yield site, supervisor
 
 
-def _database(home: Path, logs: Path, supervisor: Supervisor, stack: ExitStack) -> tuple[str, str]:
-    given = ControlSettings().database_url
-    if given:
-        machine = MachineSettings().machine_database_url
-        if not machine:
-            raise BadInput(
-                "BENCHGATE_DATABASE_URL also needs BENCHGATE_MACHINE_DATABASE_URL: the same database with "
-                "the role benchgate_machine (ALTER ROLE benchgate_machine LOGIN PASSWORD '...')",
-                "settings",
-            )
-        return given, machine
-    server = EmbeddedPostgres(home / "postgres")
-    child = server.prepare(logs)
-    _release_last(stack, supervisor, server.release)
-    supervisor.start(child)
-    address = server.address
-    return address.owner_url, address.machine_url or address.owner_url
-
-
-def _broker(home: Path, logs: Path, supervisor: Supervisor, stack: ExitStack) -> str:
-    given = ControlSettings().redis_url
-    if given:
-        return given
-    server = EmbeddedValkey(home / "valkey")
-    child = server.prepare(logs)
-    _release_last(stack, supervisor, server.release)
-    supervisor.start(child)
-    return server.address.broker_url
-
-
-def _release_last(stack: ExitStack, supervisor: Supervisor, release: Callable[[], None]) -> None:
-    """Release the directory only after its server has stopped."""
-    stack.callback(release)
-    # Stopping twice is harmless. The stack runs this callback before the release.
-    stack.callback(supervisor.stop)
+def _given_database() -> tuple[str, str]:
+    """Return the addresses of an external database for both planes, empty if there is none."""
+    database, machine_database = ControlSettings().database_url, MachineSettings().machine_database_url
+    if database and not machine_database:
+        raise BadInput(
+            "BENCHGATE_DATABASE_URL also needs BENCHGATE_MACHINE_DATABASE_URL: the same database with "
+            "the role benchgate_machine (ALTER ROLE benchgate_machine LOGIN PASSWORD '...')",
+            "settings",
+        )
+    return database, machine_database
 
 
 def _without_servers(inherited: Mapping[str, str]) -> dict[str, str]:

@@ -29,9 +29,6 @@ from service.domain.errors import Permanent, Unfit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from service.adapters.embedded.postgres import PostgresAddress
-    from service.adapters.embedded.valkey import ValkeyAddress
-
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[4]
@@ -49,13 +46,13 @@ place = Path(sys.argv[1])
 database, queue = EmbeddedPostgres(place / "postgres"), EmbeddedValkey(place / "valkey")
 with Supervisor() as supervisor:
     supervisor.start(database.prepare(place / "log"), queue.prepare(place / "log"))
-    url = make_url(database.address.owner_url)
+    url = make_url(database.owner_url)
     with psycopg.connect(
         host=url.query["host"], dbname=url.database, user=url.username, password=url.password
     ) as connection:
         connection.execute("CREATE TABLE kept (word text)")
         connection.execute("INSERT INTO kept VALUES ('row')")
-    with redis.Redis.from_url(queue.address.client_url) as client:
+    with redis.Redis(unix_socket_path=str(queue.socket)) as client:
         client.set("kept", "key")
     print(json.dumps([status.pid for status in supervisor.statuses()]), flush=True)
     supervisor.run(lambda: False)
@@ -87,8 +84,8 @@ def ask(address: str, statement: str) -> Any:  # noqa: ANN401 - whatever the col
         return None if row is None else row[0]
 
 
-def get(address: ValkeyAddress, key: str) -> object:
-    with redis.Redis.from_url(address.client_url) as client:
+def get(server: EmbeddedValkey, key: str) -> object:
+    with redis.Redis(unix_socket_path=str(server.socket)) as client:
         return client.get(key)
 
 
@@ -101,7 +98,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[PostgresAddress]:
+def database() -> Iterator[EmbeddedPostgres]:
     path = Path(tempfile.mkdtemp(prefix="bg"))
     server = EmbeddedPostgres(path / "postgres")
     yield server.start(durable=False)
@@ -110,26 +107,24 @@ def database() -> Iterator[PostgresAddress]:
 
 
 class TestPostgres:
-    def test_owner_and_machine_are_two_roles_of_one_database(self, database: PostgresAddress) -> None:
-        assert database.machine_url is not None
+    def test_owner_and_machine_are_two_roles_of_one_database(self, database: EmbeddedPostgres) -> None:
         who = "SELECT current_user || '@' || current_database()"
         assert ask(database.owner_url, who) == "benchgate@benchgate"
         assert ask(database.machine_url, who) == "benchgate_machine@benchgate"
 
-    def test_the_machine_role_cannot_create_anything(self, database: PostgresAddress) -> None:
-        assert database.machine_url is not None
+    def test_the_machine_role_cannot_create_anything(self, database: EmbeddedPostgres) -> None:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             ask(database.machine_url, "CREATE TABLE mine (word text)")
 
-    def test_the_owner_can_create_databases_but_is_not_a_superuser(self, database: PostgresAddress) -> None:
+    def test_the_owner_can_create_databases_but_is_not_a_superuser(self, database: EmbeddedPostgres) -> None:
         rights = "SELECT rolcreatedb AND NOT rolsuper FROM pg_roles WHERE rolname = current_user"
         assert ask(database.owner_url, rights) is True
 
-    def test_a_wrong_password_is_refused(self, database: PostgresAddress) -> None:
+    def test_a_wrong_password_is_refused(self, database: EmbeddedPostgres) -> None:
         with pytest.raises(psycopg.OperationalError, match="authentication failed"):
             connect(database.owner_url, password="guess")
 
-    def test_it_has_no_network_address(self, database: PostgresAddress) -> None:
+    def test_it_has_no_network_address(self, database: EmbeddedPostgres) -> None:
         assert ask(database.owner_url, "SHOW listen_addresses") == ""
 
     def test_an_interrupted_first_start_is_completed(self, place: Path) -> None:
@@ -168,12 +163,12 @@ class TestPostgres:
         self, place: Path
     ) -> None:
         server = EmbeddedPostgres(place / "postgres")
-        before = server.start(durable=False)
+        before = server.start(durable=False).owner_url
         server.stop()
         (place / "postgres" / "passwords" / "benchgate").unlink()
-        after = server.start(durable=False)
-        assert before.owner_url != after.owner_url
-        assert ask(after.owner_url, "SELECT 1") == 1
+        after = server.start(durable=False).owner_url
+        assert before != after
+        assert ask(after, "SELECT 1") == 1
         server.stop()
         (place / "postgres" / "passwords" / "postgres").unlink()
         with pytest.raises(Permanent, match="restore the file"):
@@ -183,7 +178,7 @@ class TestPostgres:
 class TestValkey:
     def test_data_survives_a_restart_and_a_full_server_drops_nothing(self, place: Path) -> None:
         server = EmbeddedValkey(place / "valkey")
-        with redis.Redis.from_url(server.start().client_url) as client:
+        with redis.Redis(unix_socket_path=str(server.start().socket)) as client:
             settings = client.config_get("maxmemory-policy", "appendonly", "appendfsync", "port")
         server.stop()
         assert settings == {
@@ -267,10 +262,10 @@ class TestDirectory:
 
     def test_a_directory_in_use_is_refused_and_names_the_process(self, place: Path) -> None:
         first = EmbeddedValkey(place / "valkey")
-        address = first.start()
+        first.start()
         with pytest.raises(Unfit, match=f"process {os.getpid()}"):
             EmbeddedValkey(place / "valkey").start()
-        assert get(address, "absent") is None
+        assert get(first, "absent") is None
         first.stop()
 
 
@@ -306,5 +301,5 @@ class TestKilledDatabase:
                 return status.state is State.READY and status.pid != first
 
             supervisor.run(lambda: is_back() or time.monotonic() > deadline)
-            assert ask(database.address.owner_url, "SELECT 1") == 1
+            assert ask(database.owner_url, "SELECT 1") == 1
         database.release()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.embedded.children import Child, State, Status, Supervisor
+from service.adapters.embedded.children import State, Status, Supervisor
+from service.adapters.embedded.process import Child
 from service.domain.errors import Permanent
 
 if TYPE_CHECKING:
