@@ -9,9 +9,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
 UNKNOWN: Final = "unknown"
+_DECIDING: Final = ("cpu_model", "cores", "smt", "governor", "turbo", "kernel", "aslr")
 
 # One CPU that is half used by others already shows in the median of a launch.
 LOAD_WARN: Final = 0.5
@@ -80,16 +81,7 @@ class MachineEnvironment:
         Args:
             in_force: the isolation and limits of the programs (``Sandbox.in_force``).
         """
-        deciding = {
-            "cpu_model": self.cpu_model,
-            "cores": self.cores,
-            "smt": self.smt,
-            "governor": self.governor,
-            "turbo": self.turbo,
-            "kernel": self.kernel,
-            "aslr": self.aslr,
-            "in_force": dict(in_force),
-        }
+        deciding = {"in_force": dict(in_force)} | {name: getattr(self, name) for name in _DECIDING}
         return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
 
 
@@ -162,35 +154,29 @@ def load_between(
         cpus: the CPUs that the program was pinned to.
         own_cpu_seconds: CPU time of the program itself; None: unknown.
     """
-    chosen = [cpu for cpu in cpus if cpu in before.busy_ticks and cpu in after.busy_ticks]
-    capacity = (after.at - before.at) * len(chosen)
-    if capacity <= 0:
+    shared = before.busy_ticks.keys() & after.busy_ticks.keys()
+    chosen = shared & set(cpus)
+    seconds, tick = after.at - before.at, 1 / before.ticks_per_second
+    if not chosen or seconds <= 0:
         return Disturbance(0.0, None)
-    tick = 1 / before.ticks_per_second
-    busy = tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in chosen)
+
+    def busy(cpus: Collection[int]) -> float:
+        return tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in cpus)
+
+    def share(part: float, cpus: Collection[int], uncertain_ticks: int) -> float:
+        is_certain = part > uncertain_ticks * tick * len(cpus)
+        return min(1.0, part / (seconds * len(cpus))) if is_certain else 0.0
+
     stolen = tick * sum(after.steal_ticks.get(cpu, 0) - before.steal_ticks.get(cpu, 0) for cpu in chosen)
-    one_each = tick * len(chosen)
-    throttles = _grown(before.throttles, after.throttles)
-    steal_share = _share(stolen, capacity, one_each)
-    foreign = None if own_cpu_seconds is None else _share(busy - own_cpu_seconds, capacity, 2 * one_each)
-    return Disturbance(steal_share, foreign, throttles, _elsewhere(before, after, chosen))
-
-
-def _elsewhere(before: Load, after: Load, chosen: Sequence[int]) -> float:
-    others = before.busy_ticks.keys() & after.busy_ticks.keys() - set(chosen)
-    if not others:
-        return 0.0
-    tick = 1 / before.ticks_per_second
-    busy = tick * sum(after.busy_ticks[cpu] - before.busy_ticks[cpu] for cpu in others)
-    return _share(busy, (after.at - before.at) * len(others), 2 * tick * len(others))
-
-
-def _share(part: float, whole: float, uncertain: float) -> float:
-    return min(1.0, part / whole) if part > uncertain else 0.0
-
-
-def _grown(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else max(0, after - before)
+    throttles = None
+    if before.throttles is not None and after.throttles is not None:
+        throttles = max(0, after.throttles - before.throttles)
+    return Disturbance(
+        steal_share=share(stolen, chosen, 1),
+        foreign_share=None if own_cpu_seconds is None else share(busy(chosen) - own_cpu_seconds, chosen, 2),
+        throttles=throttles,
+        elsewhere_share=share(busy(shared - chosen), shared - chosen, 2),
+    )
 
 
 class State(StrEnum):

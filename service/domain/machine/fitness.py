@@ -18,6 +18,8 @@ from service.domain.machine.environment import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from service.domain.machine.environment import Disturbance, Load, MachineEnvironment
 
 CPU_FILES = "/sys/devices/system/cpu"
@@ -36,15 +38,8 @@ def findings(
         recent: the disturbance of the last seconds; None: judge steal since boot.
     """
     return (
-        _governor(environment),
-        _turbo(environment),
-        _smt(environment),
-        _aslr(environment),
-        _huge_pages(environment),
-        _clock(environment),
-        _virtualised(environment),
-        _cpus(environment),
-        _memory_nodes(environment),
+        *_settings(environment),
+        *_hardware(environment),
         _load(environment, load),
         _steal(load, recent),
         _throttling(environment, load, recent),
@@ -69,149 +64,99 @@ def obstacles(recent: Disturbance) -> tuple[Finding, ...]:
     return tuple(large)
 
 
-def _governor(environment: MachineEnvironment) -> Finding:
-    if environment.governor is None:
-        return _hidden("governor", _ON_HOST)
-    if environment.governor == "performance":
-        return Finding("governor", State.OK, environment.governor)
+def _settings(environment: MachineEnvironment) -> Iterator[Finding]:
+    """Judge what a system administrator can set."""
+    governor, thp, clock = environment.governor, environment.thp, environment.clocksource
+    state = State.OK if governor == "performance" else State.BAD
     remedy = f"echo performance | sudo tee {CPU_FILES}/cpu*/cpufreq/scaling_governor"
-    return Finding("governor", State.BAD, environment.governor, remedy)
-
-
-def _turbo(environment: MachineEnvironment) -> Finding:
-    if environment.turbo is None:
-        return _hidden("turbo", _ON_HOST)
-    if not environment.turbo:
-        return Finding("turbo", State.OK, "off")
+    yield _finding("governor", governor, state, remedy, _ON_HOST)
     # One driver's file says that turbo is off, the other's that it is on.
     off = "1" if (environment.turbo_switch or "").endswith("no_turbo") else "0"
     remedy = f"echo {off} | sudo tee {environment.turbo_switch}"
-    return Finding("turbo", State.WARN, "on", remedy)
-
-
-def _smt(environment: MachineEnvironment) -> Finding:
-    if environment.smt is None:
-        return _hidden("smt", _ON_HOST)
-    if not environment.smt:
-        return Finding("smt", State.OK, "off")
-    return Finding("smt", State.WARN, "on", f"echo off | sudo tee {CPU_FILES}/smt/control")
-
-
-def _aslr(environment: MachineEnvironment) -> Finding:
-    if environment.aslr is None:
-        return _hidden("aslr", "")
+    yield _off("turbo", ("on", "off"), remedy, _ON_HOST, is_on=environment.turbo)
+    remedy = f"echo off | sudo tee {CPU_FILES}/smt/control"
+    yield _off("smt", ("on", "off"), remedy, _ON_HOST, is_on=environment.smt)
     # Each launch turns it off for itself; the host need not change.
-    value = "off" if environment.aslr == 0 else "on; measured programs run without it"
-    return Finding("aslr", State.OK, value)
-
-
-def _huge_pages(environment: MachineEnvironment) -> Finding:
-    if environment.thp is None:
-        return _hidden("huge pages", "")
-    if environment.thp != "always":
-        return Finding("huge pages", State.OK, environment.thp)
+    on = "on; measured programs run without it"
+    aslr = None if environment.aslr is None else on if environment.aslr else "off"
+    yield _finding("aslr", aslr, State.OK)
     remedy = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
-    return Finding("huge pages", State.WARN, environment.thp, remedy)
-
-
-def _clock(environment: MachineEnvironment) -> Finding:
-    clock = environment.clocksource
-    if clock is None:
-        return _hidden("clock", "")
-    if clock in FAST_CLOCKS:
-        return Finding("clock", State.OK, clock)
+    yield _finding("huge pages", thp, State.WARN if thp == "always" else State.OK, remedy)
     remedy = "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Finding("clock", State.BAD, clock, remedy)
+    yield _finding("clock", clock, State.OK if clock in FAST_CLOCKS else State.BAD, remedy)
 
 
-def _virtualised(environment: MachineEnvironment) -> Finding:
-    if environment.is_virtualised is None:
-        return _hidden("virtual machine", "")
-    if not environment.is_virtualised:
-        return Finding("virtual machine", State.OK, "no")
+def _hardware(environment: MachineEnvironment) -> Iterator[Finding]:
+    """Judge what only another machine, or another choice of CPUs, changes."""
     remedy = "other guests of its host add noise that it cannot see; use a physical machine if you can"
-    return Finding("virtual machine", State.WARN, "yes", remedy)
-
-
-def _cpus(environment: MachineEnvironment) -> Finding:
-    count = len(environment.online_cpus)
-    if count == 0:
-        return _hidden("cpus", "")
-    if count == 1:
-        remedy = "the service and the measured program share one CPU; add a second one"
-        return Finding("cpus", State.BAD, "1 online", remedy)
-    return Finding("cpus", State.OK, f"{count} online")
-
-
-def _memory_nodes(environment: MachineEnvironment) -> Finding:
+    yield _off("virtual machine", ("yes", "no"), remedy, is_on=environment.is_virtualised)
+    cpus = len(environment.online_cpus)
+    remedy = "the service and the measured program share one CPU; add a second one"
+    yield _finding("cpus", f"{cpus} online" if cpus else None, State.BAD if cpus == 1 else State.OK, remedy)
     nodes = environment.numa_nodes
-    if nodes is None or (nodes == 1 and environment.is_virtualised):
-        return _hidden("memory nodes", _ON_HOST)
-    if nodes == 1:
-        return Finding("memory nodes", State.OK, "1")
+    is_shown = nodes is not None and not (nodes == 1 and environment.is_virtualised)
     remedy = "measure on the CPUs of one node: set BENCHGATE_CPUS; lscpu lists the CPUs of each node"
-    return Finding("memory nodes", State.WARN, str(nodes), remedy)
+    state = State.OK if nodes == 1 else State.WARN
+    yield _finding("memory nodes", str(nodes) if is_shown else None, state, remedy, _ON_HOST)
 
 
 def _throttling(environment: MachineEnvironment, load: Load, recent: Disturbance | None) -> Finding:
-    just_now = None if recent is None else recent.throttles
     # A host may slow its guest down although the guest's counters stay at zero.
     if load.throttles is None or (not load.throttles and environment.is_virtualised):
-        return _hidden("throttling", _ON_HOST)
-    if just_now:
-        return Finding("throttling", State.BAD, f"{just_now} times just now", _COOLING)
+        return _finding("throttling", None, State.UNKNOWN, hidden=_ON_HOST)
+    if recent is not None and recent.throttles:
+        return _finding("throttling", f"{recent.throttles} times just now", State.BAD, _COOLING)
     if load.throttles:
-        return Finding("throttling", State.WARN, f"{load.throttles} times since boot", _COOLING)
-    return Finding("throttling", State.OK, "never since boot")
+        return _finding("throttling", f"{load.throttles} times since boot", State.WARN, _COOLING)
+    return _finding("throttling", "never since boot", State.OK)
 
 
 def _load(environment: MachineEnvironment, load: Load) -> Finding:
-    value = f"{load.load1:.2f} over a minute"
-    if load.load1 < LOAD_WARN:
-        return Finding("load", State.OK, value)
-    state = State.BAD if load.load1 >= max(1, len(environment.online_cpus)) else State.WARN
-    return Finding(
-        "load", state, value, "stop other work; list it: ps -eo pcpu,pid,user,args --sort=-pcpu | head"
-    )
+    state = _grade(load.load1, LOAD_WARN, max(1, len(environment.online_cpus)))
+    remedy = "stop other work; list it: ps -eo pcpu,pid,user,args --sort=-pcpu | head"
+    return _finding("load", f"{load.load1:.2f} over a minute", state, remedy)
 
 
 def _steal(load: Load, recent: Disturbance | None) -> Finding:
     share = load.steal_share if recent is None else recent.steal_share
     if share is None:
-        return _hidden("steal", "")
+        return _finding("steal", None, State.UNKNOWN)
     value = f"{share:.1%} {'since boot' if recent is None else 'just now'}"
-    if share < STEAL_WARN:
-        return Finding("steal", State.OK, value)
-    state = State.BAD if share >= STEAL_BAD else State.WARN
-    return Finding("steal", state, value, "the host is overcommitted; ask its operator for dedicated CPUs")
+    remedy = "the host is overcommitted; ask its operator for dedicated CPUs"
+    return _finding("steal", value, _grade(share, STEAL_WARN, STEAL_BAD), remedy)
 
 
 def _memory(environment: MachineEnvironment, load: Load) -> Finding:
-    if load.available_bytes is None or not environment.memory_bytes:
-        return _hidden("free memory", "")
-    share = load.available_bytes / environment.memory_bytes
-    value = f"{_gigabytes(load.available_bytes)} of {_gigabytes(environment.memory_bytes)}"
-    if share >= MEMORY_WARN:
-        return Finding("free memory", State.OK, value)
-    state = State.BAD if share < MEMORY_BAD else State.WARN
-    return Finding(
-        "free memory",
-        state,
-        value,
-        "free some memory; list users: ps -eo rss,pid,user,args --sort=-rss | head",
-    )
+    free, total = load.available_bytes, environment.memory_bytes
+    if free is None or not total:
+        return _finding("free memory", None, State.UNKNOWN)
+    share = free / total
+    state = State.OK if share >= MEMORY_WARN else State.BAD if share < MEMORY_BAD else State.WARN
+    remedy = "free some memory; list users: ps -eo rss,pid,user,args --sort=-rss | head"
+    return _finding("free memory", f"{_gigabytes(free)} of {_gigabytes(total)}", state, remedy)
 
 
 def _swap(load: Load) -> Finding:
-    if load.swapped_bytes is None:
-        return _hidden("swap", "")
-    if load.swapped_bytes == 0:
-        return Finding("swap", State.OK, "not used")
-    return Finding("swap", State.WARN, f"{_gigabytes(load.swapped_bytes)} used", "sudo swapoff -a")
+    size = load.swapped_bytes
+    value = None if size is None else f"{_gigabytes(size)} used" if size else "not used"
+    return _finding("swap", value, State.WARN if size else State.OK, "sudo swapoff -a")
 
 
-def _hidden(name: str, remedy: str) -> Finding:
-    return Finding(name, State.UNKNOWN, UNKNOWN, remedy)
+def _off(name: str, words: tuple[str, str], remedy: str, hidden: str = "", *, is_on: bool | None) -> Finding:
+    """Make the finding of a property that should be off; ``words`` say that it is on, and off."""
+    value = None if is_on is None else words[not is_on]
+    return _finding(name, value, State.WARN if is_on else State.OK, remedy, hidden)
+
+
+def _finding(name: str, value: str | None, state: State, remedy: str = "", hidden: str = "") -> Finding:
+    """Make a finding: without its remedy if all is well, unknown if the machine does not show the value."""
+    if value is None:
+        return Finding(name, State.UNKNOWN, UNKNOWN, hidden)
+    return Finding(name, state, value, "" if state is State.OK else remedy)
+
+
+def _grade(value: float, warn: float, bad: float) -> State:
+    return State.OK if value < warn else State.WARN if value < bad else State.BAD
 
 
 def _gigabytes(size: int) -> str:
