@@ -12,29 +12,23 @@ if TYPE_CHECKING:
 
 
 def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str]) -> tuple[Comparison, ...]:
-    """The comparisons with no difference left in these suites; what was measured stays beside the verdict."""
+    """Leave no difference in the comparisons of these suites; the measured ratio stays in the reason."""
     return tuple(_as_unchanged(each) if each.row.suite in suites else each for each in comparisons)
 
 
 def _as_unchanged(found: Comparison) -> Comparison:
+    reasons = found.reasons
     match found.verdict:
-        case Verdict.SLOWER | Verdict.FASTER:
-            return _same(found)
-        case Verdict.UNDECIDED if found.pairs:
-            return _same(found)
-        case Verdict.BROKEN:
-            # The error came in one launch and not in another of the same program.
-            return _undecided(found, *found.reasons)
-        case Verdict.REMOVED:
-            return _undecided(found, Reason(ReasonKind.LISTED_ONCE))
-        case _:
+        case Verdict.SAME | Verdict.NEW:
             return found
-
-
-def _undecided(found: Comparison, *reasons: Reason) -> Comparison:
+        case Verdict.UNDECIDED if not found.pairs:
+            return found
+        case Verdict.SLOWER | Verdict.FASTER | Verdict.UNDECIDED:
+            facts = () if found.ratio is None else (found.ratio,)
+            reason = Reason(ReasonKind.SAME_PROGRAM, facts)
+            return found._replace(verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)
+        case Verdict.REMOVED:
+            reasons = (Reason(ReasonKind.LISTED_ONCE),)
+        case Verdict.BROKEN:  # the error came in one launch and not in another of the same program
+            pass
     return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.SAME_PROGRAM), *reasons))
-
-
-def _same(found: Comparison) -> Comparison:
-    reason = Reason(ReasonKind.SAME_PROGRAM, () if found.ratio is None else (found.ratio,))
-    return found._replace(verdict=Verdict.SAME, reasons=(reason,), more_pairs=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.counting_pairs import allowance, counting_pairs, pairs_of
@@ -16,7 +16,7 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
     from service.domain.inference.estimate import Estimate
@@ -64,8 +64,8 @@ def _is_suspect(found: Comparison, policy: Policy) -> bool:
 
 def _is_executed(found: Comparison, added: Added) -> bool:
     """Whether instructions explain at least half of it; per unit of work they do not tell."""
-    share = None if found.per else added(found.row)
-    return share is not None and share >= found.worsening / 2
+    share, half = None if found.per else added(found.row), found.worsening / 2
+    return share is not None and (share >= half > 0 or share <= half < 0)
 
 
 def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
@@ -131,10 +131,8 @@ def confirm(
 
 
 def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
-    share = added(found.row)
     is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and -found.worsening < BELOW
-    is_executed = not found.per and share is not None and share <= found.worsening / 2
-    if policy.layout is Layout.OFF or not is_small or is_executed:
+    if policy.layout is Layout.OFF or not is_small or _is_executed(found, added):
         return found
     return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
 
@@ -153,39 +151,24 @@ def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Pol
 
 
 def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
-    low, high = found.bounds(LEVEL)
-    floor = math.log1p(policy.floor)
-    if metric.better is Better.LOWER:
-        return low > 0 and found.centre > floor
-    return high < 0 and found.centre < -floor
-
-
-def _counting(found: Comparison, launches: Sequence[Launch]) -> list[Launch]:
-    """Those of a variant in which it ran, without disturbed pairs that were measured again.
-
-    Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
-    """
-    row = found.row
-    own = {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}
-    disturbed = pairs_of(launches)
-    counting = set(counting_pairs({pair: disturbed[pair] for pair in own}, PAIRS))
-    return [each for each in launches if each.pair in counting]
+    sign = 1 if metric.better is Better.LOWER else -1
+    is_certain = min(sign * bound for bound in found.bounds(LEVEL)) > 0
+    return is_certain and sign * found.centre > math.log1p(policy.floor)
 
 
 def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:
-    """Base and patch of the first pairs of a variant that have both, as many as it takes."""
+    """The judged values of base and patch in a variant's first counting pairs that have both, at most PAIRS.
+
+    Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
+    """
+    row, disturbed = found.row, pairs_of(launches)
+    ran = {each.pair for each in launches if each.suite == row.suite and each.ran(row.benchmark)}
+    counting = set(counting_pairs({pair: disturbed[pair] for pair in ran}, PAIRS))
     by_pair: dict[int, dict[Side, float]] = {}
-    for pair, side, value in sorted(_values(found, _counting(found, launches)), key=lambda each: each[0]):
-        by_pair.setdefault(pair, {})[side] = value
-    both = ((each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side))
-    return list(islice(both, PAIRS))
-
-
-def _values(found: Comparison, launches: Iterable[Launch]) -> Iterator[tuple[int, Side, float]]:
-    """The judged value of each launch: a time for one unit of work if that was compared."""
-    row = found.row
-    for launch in launches:
-        values = launch.values.get(row.benchmark, {})
+    for each in sorted(launches, key=attrgetter("pair")):
+        values = each.values.get(row.benchmark, {})
         value = value_per_unit(found.per, row.benchmark, row.metric.name, values)
-        if launch.suite == row.suite and value is not None and value > 0:
-            yield launch.pair, launch.side, value
+        if each.pair in counting and each.suite == row.suite and value is not None and value > 0:
+            by_pair.setdefault(each.pair, {})[each.side] = value
+    both = [(each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side)]
+    return both[:PAIRS]

@@ -1,4 +1,4 @@
-"""What the launches of a build measured, gathered into comparisons row by row."""
+"""Comparisons of suites: the launches of a build, compared benchmark by benchmark."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 _ALWAYS_READ: Final = ("cpu_time", "real_time", *RATES)
-_WARNINGS: Final = 3  # of one launch that are kept; the raw file tells the rest
+_WARNINGS: Final = 3  # of one launch that are kept; all are in the stored output
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The benchmarks of a suite by side, as the programs list them before the first launch."""
+    """The benchmarks of a suite on each side, as the programs list them before the first launch."""
 
     suite: str
     base: tuple[str, ...]
@@ -42,13 +42,13 @@ class Listing:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> Listing:
-        """As it was stored; what was stored before sameness was looked for counts as different programs."""
+        """Read a stored listing; an old one without a mark for the same program means different programs."""
         is_same = bool(found.get("same_program", False))
         long = frozenset(found.get("long", ()))
         return Listing(found["suite"], tuple(found["base"]), tuple(found["patch"]), is_same, long)
 
     def to_mapping(self) -> dict[str, Any]:
-        """As it is stored."""
+        """Convert to plain values for JSON."""
         return {
             "suite": self.suite,
             "patch": list(self.patch),
@@ -59,41 +59,34 @@ class Listing:
 
     @property
     def common(self) -> tuple[str, ...]:
-        """Those of both sides, in the patch's order."""
+        """The benchmarks that both sides list, in the patch's order."""
         known = set(self.base)
         return tuple(name for name in self.patch if name in known)
 
 
-def metrics_of(suite: Suite, benchmark: str) -> tuple[str, ...]:
-    """What is compared of a benchmark: what the suite names, else the benchmark's own clock."""
-    return suite.metrics or (own_clock(benchmark),)
-
-
 def family_size(suites: Sequence[Suite], listings: Sequence[Listing], *, joins: bool = True) -> float:
-    """How many hypotheses can vote, counted before the first launch, over what both sides list.
+    """Count the hypotheses that can vote, before the first launch, over the benchmarks that both sides list.
 
-    A suite's metrics count each, except that rates count with the clock by which they are divided. Where
-    a suite names none, a benchmark counts once for its own clock and, if that is CPU time, a quarter more
-    for the real time that may join it; ``joins``: whether it may. A counter that may be compared exactly
-    counts that part more which this spends of the error.
+    Each metric of a suite counts, except that rates count together with the clock by which they are divided.
+    If a suite names no metrics, a benchmark counts once for its own clock and, if that is CPU time, a quarter
+    more for the real time that may join it; ``joins``: whether it may. A counter also counts for the part of
+    the error that its exact comparison spends.
     """
     by_name = {suite.name: suite for suite in suites}
-    return sum(
-        _hypotheses(by_name[each.suite], name, joins=joins) for each in listings for name in each.common
-    )
 
+    def hypotheses(asked: Sequence[str], benchmark: str) -> float:
+        if not asked:
+            return 1 + JOIN_SHARE if joins and may_join(benchmark) else 1
+        canonical = set(canonical_metrics(benchmark, asked).values())
+        return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in canonical)
 
-def _hypotheses(suite: Suite, benchmark: str, *, joins: bool) -> float:
-    if not suite.metrics:
-        return 1 + JOIN_SHARE if joins and may_join(benchmark) else 1
-    asked = set(canonical_metrics(benchmark, suite.metrics).values())
-    return sum(1 if metric_named(name).is_speed else 1 + EXACT_SHARE for name in asked)
+    return sum(hypotheses(by_name[each.suite].metrics, name) for each in listings for name in each.common)
 
 
 def looks_of(
     suites: Sequence[Suite], listings: Sequence[Listing], policy: Policy, most: int
 ) -> tuple[int, ...]:
-    """The numbers of pairs, up to ``most``, after which rows of these suites may be decided."""
+    """List the numbers of pairs, up to ``most``, after which rows of these suites may be decided."""
     usual = looks(most)
     if all(metric_named(name).is_speed for suite in suites for name in suite.metrics):
         return usual
@@ -102,11 +95,11 @@ def looks_of(
 
 
 def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: bool = True) -> Launch:
-    """One robust value per benchmark and metric: the best repetition of the launch.
+    """Reduce the output of a launch to one robust value per benchmark and metric: the best repetition.
 
-    Both times and the rates are read beside what is compared: they tell what a clock cannot see, and
-    whether an iteration does the same work. ``joins``: whether real time may join a benchmark whose clock is
-    CPU time.
+    Both times and the rates are read too, whatever is compared: they show time that a clock does not count,
+    and whether an iteration does the same work. ``joins``: whether real time may join a benchmark whose clock
+    is CPU time.
     """
     measured = [row for row in run.rows if row.is_measured]
     values: Mapping[str, Mapping[str, float]] = {row.name: row.values for row in measured}
@@ -133,7 +126,7 @@ def read_launch(pair: int, side: Side, suite: Suite, run: GBenchRun, *, joins: b
 def _best_repetitions(
     rows: Iterable[ResultRow], suite: Suite
 ) -> tuple[Mapping[str, Mapping[str, float]], frozenset[tuple[str, str]]]:
-    """By benchmark and metric the best value; and the benchmarks and metrics whose repetitions differ."""
+    """Map benchmark and metric to the best value, and list those whose repetitions differ."""
     repetitions: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
     for row in rows:
         repetitions[row.name].append(row.values)
@@ -162,11 +155,11 @@ def compare_suites(
     *,
     joins: bool = True,
 ) -> tuple[Comparison, ...]:
-    """A comparison for every row of every suite, in the order of the project file and the listings.
+    """Compare every row of every suite, in the order of the project file and the listings.
 
-    ``schedule``: see :func:`service.domain.inference.verdict.compare_pairs`; by default all the looks
-    that there are pairs for, also those that were measured beyond the policy's. ``joins``: whether real
-    time may join a benchmark whose clock is CPU time.
+    ``schedule``: see :func:`service.domain.inference.verdict.compare_pairs`; by default all looks for which
+    there are pairs, also beyond the policy's most. ``joins``: whether real time may join a benchmark whose
+    clock is CPU time.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
     pairs: set[int] = set()
@@ -184,7 +177,7 @@ def compare_suites(
 
 
 def undecided_benchmarks(comparisons: Iterable[Comparison], suite: str) -> tuple[str, ...]:
-    """The benchmarks of a suite that more pairs may still decide."""
+    """List the benchmarks of a suite that more pairs may still decide."""
     names = (c.row.benchmark for c in comparisons if c.row.suite == suite and not c.verdict.is_decided)
     return tuple(dict.fromkeys(names))
 
@@ -193,65 +186,50 @@ def _comparisons_of(
     suite: Suite, listing: Listing, launches: Sequence[Launch], rule: Rule
 ) -> Iterator[Comparison]:
     in_base, in_patch = set(listing.base), set(listing.patch)
-    failures = {side: _failures(launches, side) for side in Side}
     in_order = sorted(launches, key=attrgetter("pair"))
-    sides = [[launch for launch in in_order if launch.side is side] for side in Side]
+    sides = {side: [launch for launch in in_order if launch.side is side] for side in Side}
     for name in dict.fromkeys((*listing.patch, *listing.base)):
-        metrics = metrics_of(suite, name)
+        metrics = suite.metrics or (own_clock(name),)
         rows = [ComparedRow(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
         if name not in in_base:
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:
             yield from (Comparison(row, Verdict.REMOVED) for row in rows)
-        elif failed := _of_failures(name, failures, rule.least_failures):
+        elif failed := _judge_failures(name, sides, rule.least_failures):
             verdict, reason = failed
             yield from (Comparison(row, verdict, reasons=(reason,)) for row in rows)
         else:
             base, patch = (
                 {each.pair: each for each in ours if name in each.values or name in each.lost}
-                for ours in sides
+                for ours in sides.values()
             )
             yield from Benchmark(name, bool(suite.metrics), base, patch).comparisons(rows, rule)
 
 
-@dataclass(frozen=True, slots=True)
-class _Failures:
-    """In how many launches of a side a benchmark failed, of how many, and what it said last."""
-
-    failed: int
-    launches: int
-    text: str
-
-    @property
-    def is_constant(self) -> bool:
-        return self.failed == self.launches
-
-
-def _failures(launches: Iterable[Launch], side: Side) -> dict[str, _Failures]:
-    found: dict[str, _Failures] = {}
-    ours = [launch for launch in launches if launch.side is side]
-    for name in {name for launch in ours for name in launch.errors}:
-        said = [launch.errors[name] for launch in ours if name in launch.errors]
-        there = sum(name in launch.errors or name in launch.values for launch in ours)
-        found[name] = _Failures(len(said), there, said[-1])
-    return found
-
-
-def _of_failures(
-    name: str, failures: Mapping[Side, Mapping[str, _Failures]], least: int
+def _judge_failures(
+    name: str, sides: Mapping[Side, Sequence[Launch]], least: int
 ) -> tuple[Verdict, Reason] | None:
-    """Judge a benchmark that fails: blame needs that every launch of the patch fails, and none of the parent.
+    """Judge a benchmark that fails; None if it never does.
 
-    What fails in half of its launches does so in the first two of one side only in one of 16 sequences, and
-    in the first five in one of 1,000: fewer than ``least`` launches say nothing for good.
+    Only a benchmark that fails in every launch of the patch and in none of the base is broken. One that
+    fails in half of its launches does so in the first two of one side only in one of 16 sequences, and in the
+    first five in one of 1,000: fewer than ``least`` launches prove nothing.
     """
-    base, patch = (failures[side].get(name) for side in Side)
-    if base and base.is_constant and base.launches >= least:
-        return Verdict.NEW, Reason(ReasonKind.FAILS_IN_BASE, (base.text,))
-    if patch and patch.is_constant and patch.launches >= least and not base:
-        return Verdict.BROKEN, Reason(ReasonKind.FAILS, (patch.text,))
-    for side, found in ((Side.PATCH, patch), (Side.BASE, base)):
-        if found:
-            facts = (str(side), found.failed, found.launches, found.text)
-            return Verdict.UNDECIDED, Reason(ReasonKind.FAILS_SOMETIMES, facts)
-    return None
+    errors = {
+        side: [launch.errors[name] for launch in ours if name in launch.errors]
+        for side, ours in sides.items()
+    }
+    if not any(errors.values()):
+        return None
+    ran = {
+        side: sum(name in launch.errors or name in launch.values for launch in ours)
+        for side, ours in sides.items()
+    }
+    base_fails, patch_fails = (least <= ran[side] == len(errors[side]) for side in Side)
+    if base_fails:
+        return Verdict.NEW, Reason(ReasonKind.FAILS_IN_BASE, (errors[Side.BASE][-1],))
+    if patch_fails and not errors[Side.BASE]:
+        return Verdict.BROKEN, Reason(ReasonKind.FAILS, (errors[Side.PATCH][-1],))
+    side = Side.PATCH if errors[Side.PATCH] else Side.BASE
+    facts = (str(side), len(errors[side]), ran[side], errors[side][-1])
+    return Verdict.UNDECIDED, Reason(ReasonKind.FAILS_SOMETIMES, facts)

@@ -63,6 +63,7 @@ class Measured:
     launches: tuple[Launch, ...]
     judgement: Judgement
     notes: Notes
+    listings: tuple[Listing, ...] = ()
 
 
 def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - asked of no row
@@ -84,7 +85,7 @@ def judge_measured(
         records: of every pair.
         withhold: which of the rows that were measured in pairs may not vote −1, and why.
     """
-    listings = [Listing.from_mapping(each) for each in listing]
+    listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites)
     launches = tuple(counting_launches(pairs.as_built, job.policy.max_pairs))
     as_built = _with_time(_compare(job, listings, launches), launches)
@@ -98,6 +99,7 @@ def judge_measured(
         launches,
         _judge(job, listings, rows, counted, withheld),
         _notes(job, listings, pairs.as_built, launches, counted),
+        listings,
     )
 
 

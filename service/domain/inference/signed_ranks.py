@@ -12,12 +12,13 @@ statistics).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 CAP: Final = 0.25  # of the number of pairs: chosen on recorded pairs, many of them disturbed
 _EXACT_PAIRS: Final = 128  # beyond, the exact distribution costs more than its last digit is worth
@@ -47,21 +48,13 @@ def rank_interval(values: Sequence[float], error: float) -> tuple[float, float] 
     if len(values) < least_pairs(error):
         return None
     means = sorted((x + y) / 2 for i, x in enumerate(values) for y in values[i:])
-    low = _first(len(means), lambda k: capped_rank_tail([x - means[k] for x in values]) > error)
-    high = _first(len(means), lambda k: capped_rank_tail([means[-1 - k] - x for x in values]) > error)
+    # The first that is not ruled out, from either end; if all others are, the last.
+    ends = range(len(means) - 1)
+    low = bisect_left(ends, x=True, key=lambda k: capped_rank_tail([x - means[k] for x in values]) > error)
+    high = bisect_left(
+        ends, x=True, key=lambda k: capped_rank_tail([means[-1 - k] - x for x in values]) > error
+    )
     return means[low], means[-1 - high]
-
-
-def _first(count: int, is_true: Callable[[int], bool]) -> int:
-    """The first number below ``count`` for which it is true, given that it stays so; else the last."""
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) // 2
-        if is_true(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import History, voting_status_of
-from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
+from service.domain.calibration.sessions import sessions_of
+from service.domain.comparison.suite import compare_suites
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.vote import Outcome
@@ -19,13 +20,10 @@ from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_cau
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
-    from service.domain.calibration.evidence import Session
     from service.domain.comparison.launch import Launch
     from service.domain.decision.build_outcome import Withheld
-    from service.domain.decision.judge_build import Measured
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
     from service.ports.store import Transaction
@@ -42,14 +40,24 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         PairRecord(each.pair, artifacts.get(each.artifact), each.variant)
         for each in tx.stored_pairs(sequence)
     )
-    listing = tx.listing(sequence)
-    measured = judge_measured(spec.judged, listing, records, lambda rows: _withheld(tx, build, spec, rows))
-    if spec.kind is RunKind.CALIBRATION:
-        return _calibrate(tx, build, spec, listing, measured)
-    _store(tx, build, spec, measured.comparisons, measured.launches)
-    if suites := same_program_suites(listing):
-        rows = rule_verdicts(spec.judged, listing, measured.launches)
-        _store_evidence(tx, build, spec, sessions_of(rows, measured.launches, suites))
+    job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
+    measured = judge_measured(
+        job, tx.listing(sequence), records, lambda rows: _withheld(tx, build, spec, rows)
+    )
+    everything = tuple(suite.name for suite in job.benchmark.suites)
+    suites = everything if is_calibration else measured.notes.same_program
+    # The rows as if nobody knew that two programs are the same.
+    rows = (
+        compare_suites(job.benchmark.suites, measured.listings, measured.launches, job.policy)
+        if suites
+        else ()
+    )
+    _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    sessions = sessions_of(rows, measured.launches, suites)
+    if suites:
+        tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
+    if is_calibration:  # a false alarm is evidence about the machine, not a failure
+        return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
     causes = measured_causes(measured, policy, build.machine)
     if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
@@ -66,28 +74,6 @@ def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[
     histories = tx.evidence(build.machine, list(slower.values()))
     statuses = {row: voting_status_of(histories.get(key, History()), policy) for row, key in slower.items()}
     return {row: status.why_not for row, status in statuses.items() if status.why_not is not None}
-
-
-def _calibrate(
-    tx: Transaction,
-    build: BuildRecord,
-    spec: BuildSpec,
-    listing: Sequence[Mapping[str, Any]],
-    measured: Measured,
-) -> BuildEnd:
-    """Store the results of a calibration; a false alarm is evidence about the machine, not a failure."""
-    rows = rule_verdicts(spec.judged, listing, measured.launches)
-    suites = frozenset(suite.name for suite in spec.job.benchmark.suites)
-    sessions = sessions_of(rows, measured.launches, suites)
-    _store(tx, build, spec, rows, measured.launches)
-    _store_evidence(tx, build, spec, sessions)
-    return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
-
-
-def _store_evidence(
-    tx: Evidence, build: BuildRecord, spec: BuildSpec, sessions: Mapping[ComparedRow, Session]
-) -> None:
-    tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})
 
 
 def _store(

@@ -5,25 +5,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.calibration.sessions import rule_verdicts, same_program_suites, sessions_of
+from service.domain.calibration.sessions import sessions_of
 from service.domain.comparison.launch import Launch
+from service.domain.comparison.suite import Listing, compare_suites
 from service.domain.identity import Side
 from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
-from service.domain.project.benchmark import BenchmarkConfiguration, Suite
-from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.benchmark import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.calibration.evidence import Session
 
-JOB = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(Suite("s", "p"), Suite("other", "q"))))
-LISTING = [
-    {"suite": "s", "base": ["BM_a"], "patch": ["BM_a"], "same_program": True},
-    {"suite": "other", "base": ["BM_a"], "patch": ["BM_a"], "same_program": False},
-]
+SUITES = [Suite("s", "p"), Suite("other", "q")]
+LISTINGS = [Listing(suite.name, ("BM_a",), ("BM_a",), suite.name == "s") for suite in SUITES]
 BOTH = frozenset({"s", "other"})
 
 
@@ -37,13 +34,8 @@ def launches(ratios: Sequence[float], suite: str = "s", base: float = 1e-6) -> l
 
 
 def found(measured: list[Launch], suites: frozenset[str] = BOTH) -> Mapping[str, Session]:
-    sessions = sessions_of(rule_verdicts(JOB, LISTING, measured), measured, suites)
+    sessions = sessions_of(compare_suites(SUITES, LISTINGS, measured, Policy()), measured, suites)
     return {row.suite: session for row, session in sessions.items()}
-
-
-def test_suites_of_which_nobody_knows_are_taken_for_different_programs() -> None:
-    old = {"suite": "old", "base": [], "patch": []}
-    assert same_program_suites([*LISTING, old]) == {"s"}
 
 
 def test_a_session_holds_the_log_ratios_of_its_pairs_in_order() -> None:
@@ -70,11 +62,5 @@ def test_what_is_too_short_for_a_verdict_is_no_session() -> None:
 
 def test_pairs_without_a_ratio_are_left_out_unless_nothing_differs() -> None:
     assert found(launches([1.0] * 9, base=0.0))["s"].logs == (0.0,) * 9
-    assert (
-        len(
-            found([*launches([1.0] * 10), Launch(10, Side.BASE, "s", {"BM_a": {"cpu_time": 1.0}}, {})])[
-                "s"
-            ].logs
-        )
-        == 10
-    )
+    lone = Launch(10, Side.BASE, "s", {"BM_a": {"cpu_time": 1.0}}, {})
+    assert len(found([*launches([1.0] * 10), lone])["s"].logs) == 10

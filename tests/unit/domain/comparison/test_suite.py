@@ -10,7 +10,6 @@ from service.domain.comparison.suite import (
     Listing,
     compare_suites,
     family_size,
-    metrics_of,
     read_launch,
     undecided_benchmarks,
 )
@@ -109,9 +108,16 @@ class TestFamily:
     def test_common_benchmarks_keep_the_patchs_order(self) -> None:
         assert Listing("s", ("a", "b", "c"), ("c", "x", "a")).common == ("c", "a")
 
+    def test_a_listing_that_an_old_worker_stored_is_of_different_programs(self) -> None:
+        stored = {"suite": "old", "base": ["a"], "patch": ["b"]}
+        assert Listing.from_mapping(stored) == Listing("old", ("a",), ("b",), is_same_program=False)
+
     def test_a_suite_names_the_metrics_or_each_benchmark_does(self) -> None:
-        assert metrics_of(SUITE, "BM_a/real_time") == ("real_time",)
-        assert metrics_of(Suite("s", "p", metrics=("m",)), "BM_a/real_time") == ("m",)
+        names = ("BM_a/real_time",)
+        listing = Listing("s", names, names)
+        for suite, metric in ((SUITE, "real_time"), (Suite("s", "p", metrics=("m",)), "m")):
+            rows = compare_suites([suite], [listing], [], POLICY)
+            assert [row.row.metric.name for row in rows] == [metric]
 
 
 class TestComparing:
