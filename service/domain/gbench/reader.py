@@ -44,7 +44,7 @@ class GBenchRun:
     """The usable content of one file of results.
 
     Args:
-        context: JSON scalars, tuples of them, and tuples of objects of them (``caches``), all bounded.
+        context: its texts (of one line), numbers and flags, all bounded.
         content: the rows in the order of the file; as columns, if each is the one measurement of a benchmark.
         warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
         lost: by name the measurements that were left out, each with what is wrong with it.
@@ -208,9 +208,17 @@ class _Reading:
         if not isinstance(found, dict):
             self._warn_file("it has no context that can be read")
             return {}
-        kept, dropped = _bounded(found, self._limits)
-        if dropped:
-            names = ", ".join(brief(key) for key in dropped[:3])
+        limits = self._limits
+        kept: dict[str, object] = {}
+        for key, value in found.items():
+            plain = clean(value[: limits.text_characters]) if isinstance(value, str) else value
+            is_usable = isinstance(plain, str) or (isinstance(plain, int | float) and is_finite(plain))
+            is_named = key.isprintable() and len(key) <= limits.name_characters
+            if is_usable and is_named and len(kept) < limits.context_entries:
+                kept[key] = plain
+        scalars = [(key, value) for key, value in found.items() if not isinstance(value, list | dict)]
+        if dropped := [brief(key) for key, value in scalars if (key, value) not in kept.items()]:
+            names = ", ".join(dropped[:3])
             self._warn_file(f"{len(dropped)} entries of its context are left out or shortened: {names}")
         return kept
 
@@ -227,48 +235,6 @@ class _Reading:
 def _place_of(damage: Damage, text: str) -> str:
     at = len(text[: damage.at].encode("utf-8", "surrogateescape"))
     return f"it is cut off or damaged at byte {at} ({damage.why})"
-
-
-def _bounded(found: dict[str, object], limits: ReadLimits) -> tuple[dict[str, object], list[str]]:
-    """The entries that may be stored, and the keys of those that were dropped or changed."""
-    kept: dict[str, object] = {}
-    dropped: list[str] = []
-    for key, value in found.items():
-        name = clean(key)
-        small = _small(value, limits, depth=2)
-        is_kept = small is not None and name not in kept and len(name) <= limits.name_characters
-        if is_kept and len(kept) < limits.context_entries:
-            kept[name] = small
-        if name not in kept or name != key or not _is_same(small, value):
-            dropped.append(key)
-    return kept, dropped
-
-
-def _small(value: object, limits: ReadLimits, depth: int) -> object:
-    """The value as it may be stored; None if it may not."""
-    if isinstance(value, str):
-        return clean(value[: limits.text_characters])
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        return value if is_finite(value) else None
-    if isinstance(value, list) and depth > 1:
-        each = (_small(item, limits, depth - 1) for item in value[: limits.context_entries])
-        return tuple(item for item in each if item is not None) or (None if value else ())
-    if isinstance(value, dict) and depth == 1:
-        return _bounded_scalars(value, limits)
-    return None
-
-
-def _bounded_scalars(value: dict[str, object], limits: ReadLimits) -> dict[str, object] | None:
-    if len(value) > limits.context_entries or any(len(key) > limits.name_characters for key in value):
-        return None
-    each = ((clean(key), _small(item, limits, depth=0)) for key, item in value.items())
-    return {key: item for key, item in each if item is not None}
-
-
-def _is_same(small: object, value: object) -> bool:
-    return list(small) == value if isinstance(small, tuple) else small == value
 
 
 def _with_old_aggregates(rows: Iterable[ResultRow]) -> tuple[ResultRow, ...]:

@@ -36,18 +36,15 @@ _LARGEST: Final = math.nextafter(math.inf, 0.0)
 
 
 class RunType(StrEnum):
-    """What a row states: one measurement, or a statistic over several."""
+    """The content of a row: one measurement, or a statistic over several."""
 
     ITERATION = "iteration"
     AGGREGATE = "aggregate"
 
 
-_RUN_TYPES: Final[Mapping[str, RunType]] = MappingProxyType({str(each): each for each in RunType})
-
-
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much of a file is read. Each bound has its reason beside it."""
+    """The bounds of what is read of a file. Each has its reason beside it."""
 
     max_bytes: int = 512 << 20  # a million rows of the usual 400 bytes
     characters_at_once: int = (
@@ -58,7 +55,7 @@ class ReadLimits:
     text_characters: int = 1024  # messages are cut here
     counters: int = 256  # of one row; more than all of a processor's events
     warnings: int = 100  # kept; the rest is counted
-    context_entries: int = 64  # of the context, and of each list in it
+    context_entries: int = 64
 
 
 class ResultRow(NamedTuple):
@@ -184,9 +181,10 @@ class RowReader:
         if stated is None:
             self.has_untyped_rows = True
             return RunType.ITERATION
-        if not isinstance(stated, str) or stated not in _RUN_TYPES:
-            raise BadResults("its run_type is neither iteration nor aggregate")
-        return _RUN_TYPES[stated]
+        try:
+            return RunType(str(stated))
+        except ValueError:
+            raise BadResults("its run_type is neither iteration nor aggregate") from None
 
     def _reason(self, number: int, found: dict[str, object], flag: str, message: str) -> str | None:
         stated = found.get(flag)
@@ -216,9 +214,14 @@ class RowReader:
         return text
 
     def _times(self, number: int, found: dict[str, object], run_type: RunType) -> dict[str, float]:
-        is_share = self._text(number, found, "aggregate_unit") == "percentage"
-        per_second = 1.0 if is_share else _per_second(found)
-        times = {key: _time(found, key, per_second) for key in TIMES}
+        unit = found.get("time_unit")
+        if self._text(number, found, "aggregate_unit") == "percentage":
+            per_second = 1.0
+        elif isinstance(unit, str) and unit in PER_SECOND:
+            per_second = PER_SECOND[unit]
+        else:
+            raise BadResults("its time_unit is none of ns, us, ms and s")
+        times = {key: _time(found, key) / per_second for key in TIMES}
         for key, seconds in times.items():
             if run_type is RunType.ITERATION and seconds <= 0:
                 raise BadResults(f"its {key} is not above 0")
@@ -236,30 +239,21 @@ class RowReader:
         for key in keys:
             if key in BYTE_FIELDS and not (is_last or self._trusts_bytes):
                 continue
-            value = self._number(number, key, found[key])
-            if value is not None:
-                self._put(number, values, key, value)
-
-    def _number(self, number: int, key: str, value: object) -> float | None:
-        if _is_number(value):
-            if is_finite(value):
-                return float(value)
-            self._warn(number, f"its counter {brief(key)} is not a finite number and was dropped")
-        elif key not in OWN_TEXTS and key not in self._not_numbers:
-            # Named once only: a later version of the library may add a text to every row.
-            self._not_numbers.add(key)
-            self._warn(number, f"its {brief(key)} is not a number and was dropped, here and in later rows")
-        return None
-
-    def _put(self, number: int, values: dict[str, float], key: str, value: float) -> None:
-        if len(key) > self._limits.name_characters:
-            self._warn(number, f"a counter's name of {len(key)} characters was dropped: {brief(key)}")
-            return
-        name = self._clean(number, "counter", key)
-        if name in values:
-            self._warn(number, f"another counter is called {brief(name)} as well; the first is used")
-        else:
-            values[name] = value
+            value = found[key]
+            if not _is_number(value):
+                if key not in OWN_TEXTS and key not in self._not_numbers:
+                    # Named once only: a later version of the library may add a text to every row.
+                    self._not_numbers.add(key)
+                    text = f"its {brief(key)} is not a number and was dropped, here and in later rows"
+                    self._warn(number, text)
+            elif not is_finite(value):
+                self._warn(number, f"its counter {brief(key)} is not a finite number and was dropped")
+            elif len(key) > self._limits.name_characters:
+                self._warn(number, f"a counter's name of {len(key)} characters was dropped: {brief(key)}")
+            elif (name := self._clean(number, "counter", key)) in values:
+                self._warn(number, f"another counter is called {brief(name)} as well; the first is used")
+            else:
+                values[name] = float(value)
 
 
 def is_finite(value: float) -> bool:
@@ -287,17 +281,10 @@ def _needed(found: dict[str, object], key: str) -> int:
     return value
 
 
-def _per_second(found: dict[str, object]) -> float:
-    unit = found.get("time_unit")
-    if not isinstance(unit, str) or unit not in PER_SECOND:
-        raise BadResults("its time_unit is none of ns, us, ms and s")
-    return PER_SECOND[unit]
-
-
-def _time(found: dict[str, object], key: str, per_second: float) -> float:
+def _time(found: dict[str, object], key: str) -> float:
     value = found.get(key)
     if not _is_number(value):
         raise BadResults(f"it has no {key}" if value is None else f"its {key} is not a number")
     if not is_finite(value):
         raise BadResults(f"its {key} is not a finite number")
-    return value / per_second
+    return value
