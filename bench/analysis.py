@@ -1,4 +1,4 @@
-"""How long the verdicts of 500 benchmarks with 32 pairs each take, and how much memory."""
+"""Time and memory of the verdicts of 500 benchmarks with 32 pairs each."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _import(instance: Any, path: str, **options: bool) -> float:  # noqa: ANN401 - LNT has no types
-    """What ``lnt import`` and its web form do; seconds."""
+    """Import a report as ``lnt import`` and its web form do; return the seconds."""
     with closing(instance.config.get_database("default")) as database:
         session = database.make_session()
         begun = time.perf_counter()

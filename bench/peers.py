@@ -132,7 +132,7 @@ def _plan(directory: Path) -> Mapping[str, Any]:
 
 
 def _pages(newest: int) -> Mapping[str, Mapping[str, object]]:
-    """Where the newest run, the two newest and the oldest series are shown, and what each answer holds."""
+    """Map the pages of the newest run, the two newest and the oldest series to the contents of answers."""
     root = "/db_default/v4/nts"
     test = f"executor/Schedule/{BENCHMARKS - 1}"
     graph = f"{root}/graph?plot.0=1.1.3"  # machine 1, test 1, the field of execution times
@@ -166,7 +166,7 @@ def _write_run(directory: Path, number: int, tests: int, noise: random.Random) -
 
 
 def _run(argv: Sequence[str], seconds: float) -> str:
-    """What the program prints; NotInstalled with its last words where it fails."""
+    """Run a program and return its output; NotInstalled with its last lines if it fails."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

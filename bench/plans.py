@@ -1,4 +1,4 @@
-"""How PostgreSQL answers a query of the read port: which indexes it uses and how many rows it touches."""
+"""Query plans of the read port: the indexes that PostgreSQL uses and the number of rows that it touches."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _pace(builds: Sequence[Filled]) -> float:
 
 
 def _tidy(engine: Engine) -> None:
-    """What autovacuum does within minutes: tables one by one, a partitioned table itself never."""
+    """Vacuum as autovacuum does within minutes: tables one by one, a partitioned table itself never."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         for name in connection.execute(_TABLES).scalars().all():
             connection.exec_driver_sql(f"VACUUM (ANALYZE) {name}")

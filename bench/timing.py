@@ -94,7 +94,7 @@ def say(text: str = "") -> None:
 
 
 def say_load(when: str) -> None:
-    """How busy the machine is with other work: who reads the figures must know."""
+    """Print how busy the machine is with other work, which a reader of the figures must know."""
     one, five, _ = os.getloadavg()
     say(f"load {when}: {one:.1f} over one minute, {five:.1f} over five, on {os.cpu_count()} CPUs")
 

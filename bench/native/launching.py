@@ -30,7 +30,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is launched together: the arms of one program, each so many times.
+    """Launches that belong together: the arms of one program, each so many times.
 
     Args:
         program: what is built for each of the arms' variants.

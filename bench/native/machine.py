@@ -32,7 +32,7 @@ def facts(contexts: Iterable[Mapping[str, object]], load_before: tuple[float, fl
 
 
 def _said(contexts: Iterable[Mapping[str, object]], key: str) -> str:
-    """What the results say, each once."""
+    """Join the different values of a key in the results."""
     return "; ".join(dict.fromkeys(str(each[key]) for each in contexts if key in each)) or _ABSENT
 
 

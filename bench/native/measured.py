@@ -1,4 +1,4 @@
-"""What the launches of one workload gave: the values of each arm, launch by launch."""
+"""Results of the launches of one workload: the values of each arm, launch by launch."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _OK: Final = {None: NOTHING, True: "yes", False: "**no**"}
 
 
 class Unit(Enum):
-    """What a figure counts, and what its change is called: a factor, or for bytes a difference."""
+    """The unit of a figure, and the name of its change: a factor, or for bytes a difference."""
 
     NANOSECONDS = "ns"
     MICROSECONDS = "µs"
@@ -54,12 +54,12 @@ class Change:
 
     @property
     def gain(self) -> float:
-        """How many times faster it became."""
+        """The factor by which it became faster."""
         return self.after / self.before if self.unit is Unit.PER_SECOND else self.before / self.after
 
     @property
     def saved(self) -> float:
-        """How much less it is."""
+        """The difference by which it shrank."""
         return self.before - self.after
 
     def show(self) -> str:
@@ -94,7 +94,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What was found of one workload; ``aside`` heads a column of its own."""
+    """The results of one workload; ``aside`` heads a column of its own."""
 
     title: str
     rows: tuple[TableRow, ...]
@@ -103,7 +103,7 @@ class Table:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """What falls short."""
+        """The names of the rows that miss their goal."""
         return tuple(row.what for row in self.rows if row.is_met is False)
 
     def markdown(self) -> str:

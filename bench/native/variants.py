@@ -1,4 +1,4 @@
-"""What there is to compare: each workload's variants, the line that selects one, and its programs."""
+"""Variants of each workload: their names, the line that selects one, and the programs."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _NOBODY: Final = {"NAME": "Soak", "EMAIL": "soak@example.com", "DATE": "2026-01-
 
 
 class Kind(StrEnum):
-    """What such a commit does."""
+    """The content of such a commit."""
 
     COMMENT = "a comment in a text file"
     ORDER = "another order of the object files"

@@ -41,7 +41,7 @@ _ALL_CPUS: Final = "threads:"
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """What one launch said, by benchmark: the seconds of each repetition, and what disturbed it."""
+    """One launch: by benchmark the seconds of each repetition, and the work that disturbed it."""
 
     times: Mapping[str, list[float]]
     spent: Mapping[str, float]

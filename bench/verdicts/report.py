@@ -24,7 +24,7 @@ _COST: Final = 0.60
 
 
 def print_sessions(sessions: Sequence[Session], quiet: frozenset[str], ways: dict[str, Launching]) -> None:
-    """What was recorded, and how far the pairs of each benchmark spread in each way of launching."""
+    """Print the extent of the sessions, and how far each benchmark's pairs spread by way of launching."""
     first, last = sessions[0].facts["began"], sessions[-1].facts["began"]
     machine = sessions[0].facts["machine"]
     pairs = sum(session.pairs for session in sessions)

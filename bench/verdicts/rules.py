@@ -31,7 +31,7 @@ _ROW: Final = ComparedRow("suite", "benchmark", metric_named("cpu_time"))
 
 
 class Said(Enum):
-    """What a rule says of a benchmark."""
+    """The possible verdicts of a rule on a benchmark."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -46,7 +46,7 @@ class Said(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rule says, after how many pairs and seconds, and how much slower it takes the patch to be."""
+    """A rule's verdict, the pairs and seconds that it took, and the estimated slow-down of the patch."""
 
     said: Said
     pairs: int
@@ -68,10 +68,10 @@ class Rule(Protocol):
 
     @property
     def launching(self) -> Launching:
-        """How its launches are measured."""
+        """The way in which its launches are measured."""
 
     def judge(self, series: Series) -> Answer:
-        """What it says of a benchmark."""
+        """Judge a benchmark."""
 
 
 @dataclass(frozen=True, slots=True)

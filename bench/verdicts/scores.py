@@ -51,7 +51,7 @@ def by_ranks(logs: Logs, cap: float) -> float:
 
 
 def by_trimmed_t(logs: Logs) -> float:
-    """Likewise, by the 20 % trimmed mean with Yuen's error."""
+    """Do the same by the 20 % trimmed mean with Yuen's error."""
     live = np.ones(len(logs), bool)
     for n, error in difference_errors(with_shares(looks(PAIRS)), ERROR).items():
         ordered = np.sort(logs[:, :n], axis=1)

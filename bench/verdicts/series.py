@@ -23,7 +23,7 @@ MEASURABLE_TAIL: Final = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """How a launch is measured: so many repetitions, each made of so many recorded ones."""
+    """A way of measuring a launch: so many repetitions, each made of so many recorded ones."""
 
     repetitions: int
     each: int = 1
@@ -123,7 +123,7 @@ def is_measurable(logs: NDArray[np.float64]) -> bool:
 
 
 def _seconds(session: Session, launching: Launching) -> NDArray[np.float64]:
-    """What each benchmark of a launch costs: its repetitions, and its part of all that is not repetitions."""
+    """Add up each benchmark's time: its repetitions, and its part of all that is not repetitions."""
     share = launching.recorded / session.times.shape[-1]
     rest = (session.seconds - session.spent.sum(axis=-1)) / len(session.benchmarks)
     found: NDArray[np.float64] = session.spent * share + rest[..., None]

@@ -37,8 +37,8 @@ class Session:
         seconds: wall seconds of a launch: [pair, side].
         steal: share of its CPUs' time that the hypervisor took during a benchmark's launch:
             [pair, side, benchmark].
-        foreign: likewise, what other programs took.
-        elsewhere: likewise, what was busy of the machine's other CPUs; they may be threads of the same core.
+        foreign: in the same form, the share that other programs took.
+        elsewhere: in the same form, the busy share of the machine's other CPUs, perhaps threads of one core.
         long: the same program in one long launch a side, as one measures without pairs:
             [side, benchmark, repetition].
         long_seconds: wall seconds of the long launches: [side].
@@ -58,7 +58,7 @@ class Session:
 
     @property
     def pairs(self) -> int:
-        """How many pairs were recorded."""
+        """The number of recorded pairs."""
         return len(self.seconds)
 
     @property

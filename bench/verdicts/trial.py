@@ -27,17 +27,17 @@ REDRAWS: Final = 8  # of each session, for power and cost
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a rule did.
+    """The results of a rule.
 
     Args:
         rule: its name.
-        recorded: unchanged benchmarks called changed, by the coins that fell when they were recorded.
-        false: likewise, by other coins.
+        recorded: unchanged benchmarks called changed, with the launch order that was recorded.
+        false: the same, with other launch orders.
         alarmed: patch sets of 100 unchanged benchmarks that it would stop.
         disturbed: patch sets of 100 in which it calls anything changed.
         undecided: unchanged measurable benchmarks that stay undecided.
         found: by effect, the slow-downs of measurable benchmarks that it finds.
-        found_calm: likewise, of all benchmarks whose pairs spread little, even if many lie far off.
+        found_calm: the same, of all benchmarks whose pairs spread little, even if many lie far off.
         undecided_calm: unchanged ones of these that stay undecided.
         missed: by effect, those that it calls the same.
         wrong: slow-downs that it calls faster.
@@ -62,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What rules are tried on."""
+    """The sessions and benchmarks that rules are tried on."""
 
     sessions: Sequence[Session]
     measurable: frozenset[str]
@@ -145,11 +145,11 @@ class _Judged:
 
 
 def redrawn(series: Sequence[Series], rng: np.random.Generator) -> list[Series]:
-    """The session as it might have been: another start, and other coins for which side is launched first.
+    """Redraw a session: another start, and another random launch order.
 
-    Both sides are the same program, so that a coin that fell otherwise would have exchanged their values.
-    One start and one coin per pair serve all benchmarks, as in a build. For a rule that rests on these coins
-    a redraw of unchanged benchmarks tests its arithmetic, not the machine; for the others both.
+    Both sides are the same program, so another order within a pair would have exchanged their values. One
+    start and one draw per pair serve all benchmarks, as in a build. For a rule that rests on the launch
+    order, a redraw of unchanged benchmarks tests its arithmetic, not the machine; for the others both.
     """
     pairs = len(series[0].values)
     start = rng.integers(pairs)

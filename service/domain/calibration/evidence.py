@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SESSION_PAIRS: Final = 20  # of one calibration: enough to call one of a hundred benchmarks slower, were it so
 LEAST_SESSIONS: Final = 3  # pairs of one hour share its neighbours and its heat
-RECALLED: Final = 50  # newest sessions that noise and suspension go by: a machine that was mended recovers
+RECALLED: Final = 50  # newest sessions, by which noise and alarms are judged: a repaired machine recovers
 MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is rare
 NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided within 32 pairs
 BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found

@@ -1,8 +1,9 @@
-"""The rows of one benchmark of both sides: each metric judged, and real time where it joins."""
+"""The comparison of one benchmark: a row for each metric, and one for real time if it joins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.clock import JOIN_SHARE, why_real_time_joins
@@ -21,7 +22,7 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.work_rate import WorkChange
@@ -32,34 +33,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What rows are decided by.
-
-    Args:
-        policy: sizes and errors.
-        family: the number of hypotheses that can vote.
-        schedule: the numbers of pairs to look at; a single one for recorded, complete data.
-        joins: whether real time may join a benchmark whose clock is CPU time.
-    """
+    """The rule by which rows are decided."""
 
     policy: Policy
-    family: float
-    schedule: Sequence[int]
-    joins: bool = True
+    family: float  # the number of hypotheses that can vote
+    schedule: Sequence[int]  # the numbers of pairs to look at; a single one for recorded, complete data
+    joins: bool = True  # whether real time may join a benchmark whose clock is CPU time
 
     def first_look(self, pairs: Pairs) -> Pairs:
-        """The pairs of the first look, none before it: what is chosen by them stays chosen."""
+        """Return the pairs of the first look, none before it: a choice that rests on them is final."""
         if self._is_single:
             return pairs
         first = self.schedule[0]
         return pairs[:first] if len(pairs) >= first else ()
 
     def exact_schedule(self, pairs: int) -> Sequence[int]:
-        """The numbers of pairs after which a counter is looked at as an exact one."""
+        """List the numbers of pairs after which a counter is compared exactly."""
         return (pairs,) if self._is_single else exact_looks(self.policy, self.family)
 
     @property
     def least_failures(self) -> int:
-        """How many launches must fail alike before it is no chance; recorded data are all there is."""
+        """The least number of failed launches that cannot be chance; recorded data are complete."""
         return 1 if self._is_single else MIN_PAIRS
 
     @property
@@ -69,22 +63,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What both sides' launches say of a benchmark.
-
-    Args:
-        name: the benchmark's.
-        is_asked: whether the suite names metrics; otherwise its own clock is judged.
-        base: by pair, the launches that say something of it, in the order of the pairs.
-        patch: likewise.
-    """
+    """A benchmark, with the launches of each side that report it or lost its result, by pair in order."""
 
     name: str
-    is_asked: bool
+    is_asked: bool  # the suite names metrics; otherwise the benchmark's own clock is judged
     base: Mapping[int, Launch]
     patch: Mapping[int, Launch]
 
     def comparisons(self, rows: Sequence[ComparedRow], rule: Rule) -> Iterator[Comparison]:
-        """A comparison for each row, and one more where real time joins."""
+        """Compare each row, and real time if it joins."""
         pairs = [(self.base[pair], self.patch[pair]) for pair in self.base if pair in self.patch]
         first = rule.first_look(pairs)
         work = self._work_change(first, [row.metric.name for row in rows])
@@ -112,8 +99,11 @@ class Benchmark:
         base, patch = [value for value, _ in values], [value for _, value in values]
         usual = compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule)
         if row.metric.is_speed:
-            return _per_unit(usual, work) if work and usual.pairs else usual
-        repeating = self._repeating(row, pairs)
+            return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
+        key = (self.name, row.metric.name)
+        # The pairs before the first one in which repetitions of a launch differ.
+        alike = takewhile(lambda pair: not any(key in launch.varying for launch in pair), pairs)
+        repeating = self._complete(row, alike)
         schedule = rule.exact_schedule(len(repeating))
         exact = compare_exactly(row, repeating, schedule, rule.policy, rule.family)
         # Both are final once they decide, and so is the earlier of them.
@@ -123,11 +113,10 @@ class Benchmark:
     def _derive(
         self, canonical: Comparison, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
-        """The row of a rate whose question another row answers."""
+        """Derive a rate's row from the row that tests the same hypothesis."""
         if found := self._one_sided(row, rule.least_failures):
             return found
-        values = [(self._value(row, one, None), self._value(row, other, None)) for one, other in pairs]
-        complete = [(base, patch) for base, patch in values if base is not None and patch is not None]
+        complete = self._complete(row, pairs)
         if not canonical.pairs or not complete:
             return self._judge(row, pairs, None, rule)
         own = self._work_change(rule.first_look(pairs), [row.metric.name, own_clock(self.name)])
@@ -153,9 +142,9 @@ class Benchmark:
         return why_real_time_joins(self.name, base, patch)
 
     def _one_sided(self, row: ComparedRow, least: int) -> Comparison | None:
-        """The comparison of what only one side ever reports; None where both do, or neither.
+        """Judge a metric that only one side ever reports; None if both do, or neither.
 
-        It is final where that side did so ``least`` times or more.
+        The verdict is final if that side reported it ``least`` times or more.
         """
         base, patch = (
             [self._value(row, launch, None) is not None for launch in launches.values()]
@@ -163,50 +152,32 @@ class Benchmark:
         )
         if any(base) and any(patch):
             return None
-        if lost := self._lost(is_in_base=any(base), is_in_patch=any(patch)):
-            return Comparison(row, Verdict.UNDECIDED, reasons=(lost,))
+        # A side may have reported results of which none can be used.
+        for side, values, launches in ((Side.PATCH, patch, self.patch), (Side.BASE, base, self.base)):
+            lost = [launch.lost[self.name] for launch in launches.values() if self.name in launch.lost]
+            if lost and not any(values):
+                return row.without_pairs(Verdict.UNDECIDED, ReasonKind.UNUSABLE, str(side), lost[0])
         label = row.metric.label
         if any(base) and not all(base):
-            reason = Reason(ReasonKind.SOMETIMES_IN_BASE, (label, sum(base), len(base)))
-            return Comparison(row, Verdict.UNDECIDED, reasons=(reason,))
+            facts = (label, sum(base), len(base))
+            return row.without_pairs(Verdict.UNDECIDED, ReasonKind.SOMETIMES_IN_BASE, *facts)
         if any(base):
             verdict = Verdict.BROKEN if len(base) >= least else Verdict.UNDECIDED
-            return Comparison(row, verdict, reasons=(Reason(ReasonKind.NOT_IN_PATCH, (label,)),))
+            return row.without_pairs(verdict, ReasonKind.NOT_IN_PATCH, label)
         if any(patch):
             verdict = Verdict.NEW if len(patch) >= least else Verdict.UNDECIDED
-            return Comparison(row, verdict, reasons=(Reason(ReasonKind.NOT_IN_BASE, (label,)),))
-        return None
-
-    def _lost(self, *, is_in_base: bool, is_in_patch: bool) -> Reason | None:
-        """Name why nothing of a side can be used although it did report something."""
-        for side, launches, is_there in (
-            (Side.PATCH, self.patch, is_in_patch),
-            (Side.BASE, self.base, is_in_base),
-        ):
-            for launch in () if is_there else launches.values():
-                if self.name in launch.lost:
-                    return Reason(ReasonKind.UNUSABLE, (str(side), launch.lost[self.name]))
+            return row.without_pairs(verdict, ReasonKind.NOT_IN_BASE, label)
         return None
 
     def _value(self, row: ComparedRow, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})
         return value_per_unit(work.rate if work else "", self.name, row.metric.name, values)
 
-    def _repeating(self, row: ComparedRow, pairs: Pairs) -> list[tuple[float, float]]:
-        """The complete pairs before the first one in which repetitions of a launch differ."""
-        found: list[tuple[float, float]] = []
-        key = (self.name, row.metric.name)
-        for one, other in pairs:
-            base, patch = self._value(row, one, None), self._value(row, other, None)
-            if key in one.varying or key in other.varying:
-                break
-            if base is not None and patch is not None:
-                found.append((base, patch))
-        return found
-
-
-def _per_unit(found: Comparison, work: WorkChange) -> Comparison:
-    return _because(found, work.reason)._replace(per=work.rate)
+    def _complete(
+        self, row: ComparedRow, pairs: Iterable[tuple[Launch, Launch]]
+    ) -> list[tuple[float, float]]:
+        values = ((self._value(row, one, None), self._value(row, other, None)) for one, other in pairs)
+        return [(base, patch) for base, patch in values if base is not None and patch is not None]
 
 
 def _because(found: Comparison, reason: Reason) -> Comparison:

@@ -38,7 +38,7 @@ def real_per_cpu(
         benchmark: its name; a part ``process_time`` says that CPU time is that of the whole process.
         threads: of the benchmark.
         real: seconds, as reported.
-        cpu: likewise; above 0.
+        cpu: seconds, as reported; above 0.
         context: of the file; says which version wrote it, from 1.8.4 on.
     """
     is_undivided = is_written_since(context, _TIMES_UNDIVIDED_SINCE)
@@ -56,9 +56,9 @@ def why_real_time_joins(benchmark: str, base: Sequence[float], patch: Sequence[f
 
     Args:
         benchmark: whose CPU time is its clock.
-        base: :func:`real_per_cpu` of the launches of the first look's pairs, and of no other: so that the
-            answer follows from the first pairs and stays what it is.
-        patch: likewise.
+        base: :func:`real_per_cpu` of the launches of the first look's pairs, and of no other, so that more
+            pairs do not change the answer.
+        patch: the same of the patch.
     """
     if not base or not patch:
         return None

@@ -36,7 +36,7 @@ def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool
 
 
 def date_of(run: GBenchRun) -> datetime | None:
-    """When the launch began; None where the file does not say it in a form that the library writes."""
+    """Read the date of a launch; None if the file has none in a form that the library writes."""
     try:
         return datetime.fromisoformat(str(run.context.get("date")))
     except ValueError:
@@ -44,9 +44,11 @@ def date_of(run: GBenchRun) -> datetime | None:
 
 
 def compare_lone_pair(base: Columns, patch: Columns) -> dict[str, list[Comparison]]:
-    """By name, the benchmarks of both files by their own clocks: one pair leaves all of them undecided.
+    """Compare the benchmarks of both files by their own clocks: one pair leaves all of them undecided.
 
-    Those that did other work are left to :func:`service.domain.comparison.suite.compare_suites`.
+    Returns:
+        By name; benchmarks that did other work are left to
+        :func:`service.domain.comparison.suite.compare_suites`.
     """
     metrics = {name: metric_named(name) for name in ("cpu_time", "real_time")}
     reasons = (Reason(ReasonKind.ONE_LAUNCH),)
@@ -74,10 +76,10 @@ def _times_and_rate(columns: Columns) -> Iterable[tuple[float, float, float]]:
 
 
 def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
-    """A comparison that blames the patch only for what its files state.
+    """Blame the patch only for what its files state.
 
-    A program that lists its benchmarks shows that one is gone; files do not, for nobody knows which were
-    chosen. ``failing`` are the benchmarks that failed in the patch.
+    A program that lists its benchmarks shows that one is gone; files do not, because a filter may have left
+    it out. ``failing`` are the benchmarks that failed in the patch.
     """
     if found.verdict is Verdict.REMOVED:
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.BASE_ONLY),))
@@ -87,9 +89,9 @@ def as_recorded(found: Comparison, failing: Collection[str]) -> Comparison:
 
 
 def withheld(found: Comparison, *, launches: int, in_blocks: bool) -> Comparison:
-    """The comparison, undecided where the way of launching cannot carry a verdict.
+    """Make a comparison undecided if the way of launching cannot support a verdict.
 
-    What repeated exactly needs no spread: it stays decided.
+    A counter that repeated exactly stays decided, because it needs no spread.
     """
     if found.pairs == 0 or _is_exact(found) or not (launches == 1 or in_blocks):
         return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.inference.interim_looks import Look, difference_errors, looks, with_shares
 from service.domain.inference.metric import Better, Metric
-from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.reasons import Fact, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,10 @@ class ComparedRow(NamedTuple):
     suite: str
     benchmark: str
     metric: Metric
+
+    def without_pairs(self, verdict: Verdict, kind: ReasonKind, *facts: Fact) -> Comparison:
+        """Judge the row for a reason that needs no pairs."""
+        return Comparison(self, verdict, reasons=(Reason(kind, facts),))
 
 
 class Comparison(NamedTuple):
@@ -218,7 +222,7 @@ def _describe(
 
 def _too_few(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
     if not pairs:
-        return Comparison(row, Verdict.UNDECIDED, reasons=(Reason(ReasonKind.NO_PAIR),))
+        return row.without_pairs(Verdict.UNDECIDED, ReasonKind.NO_PAIR)
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     reason = Reason(ReasonKind.TOO_FEW_PAIRS, (len(pairs), MIN_PAIRS))
     ratio = ratio_of(math.log(patch) - math.log(base)) if _are_positive(pairs) else None

@@ -1,4 +1,4 @@
-"""Compares recorded result files: file k of base and of patch were run next to each other."""
+"""Comparison of recorded result files: file k of base and of patch were run next to each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ResultFile:
 
 @dataclass(frozen=True, slots=True)
 class FileComparison:
-    """The comparisons and what is to be said of the files."""
+    """The comparisons, and the warnings about the files."""
 
     comparisons: tuple[Comparison, ...]
     warnings: tuple[str, ...]
@@ -116,7 +116,7 @@ def _compare_launches(
 def _distinct(
     base: Sequence[ResultFile], patch: Sequence[ResultFile]
 ) -> tuple[list[tuple[ResultFile, ResultFile]], list[str]]:
-    """The pairs without those that repeat a launch, and what is to be said of them.
+    """Leave out the pairs that repeat a launch, and list the warnings about them.
 
     A file given twice on a side is one launch, not two: counted twice, it would look like a change that
     repeats. The same file on both sides can only be the same.

@@ -1,4 +1,4 @@
-"""What compilers name by file and line is read from their real logs, and from logs that mean no good."""
+"""Compiler errors, read from real logs and from hostile ones."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def errors(log: bytes, sources: str = "") -> list[tuple[str, int, str]]:
 def test_the_errors_in_the_projects_own_files_are_found(
     sample: str, found: set[tuple[str, int, str]]
 ) -> None:
-    """A template's error stands in its header; the standard library's and generated files are nobody's."""
+    """A template's error is in its header; files of the standard library and generated ones are ignored."""
     log = (SAMPLES / f"{sample}.log").read_bytes()
     assert sorted(errors(log)) == sorted(found)
 

@@ -1,4 +1,4 @@
-"""What jobs name by file and line is kept as it was, and told once on a change."""
+"""Findings of jobs by file and line: stored unchanged, and posted once on a change."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TestRemarks:
             InlineComment("lib/a.cc", 3, "perf: error: no such thing"),
         )
 
-    def test_what_was_said_of_a_file_is_not_said_again_of_another_line(self) -> None:
+    def test_a_message_about_a_file_is_not_repeated_for_another_line(self) -> None:
         moved = Finding(BAD.path, 30, BAD.text)
         other = Finding("lib/b.cc", 3, BAD.text)
         told = remarks([("perf", moved), ("perf", other)], JOBS, {(BAD.path, "perf: error: no such thing")})
@@ -85,7 +85,7 @@ class TestRemarks:
         assert remarks([("two", BAD), ("one", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
         assert remarks([("two", BAD)], JOBS, {(BAD.path, f"one: {BAD.text}")}) == ()
 
-    def test_the_number_on_a_message_is_bounded_after_what_was_said_is_left_out(self) -> None:
+    def test_the_number_on_a_message_is_bounded_after_repeated_ones_are_left_out(self) -> None:
         named = [("perf", Finding("a.cc", line, f"error: {line}")) for line in range(1, 50)]
         said = {("a.cc", "perf: error: 1")}
         assert [each.line for each in remarks(named, JOBS, said)] == list(range(2, MOST + 2))

@@ -82,7 +82,7 @@ def test_alarms_that_are_older_than_what_is_recalled_are_counted_and_forgiven() 
     assert (status.alarms, status.sessions, status.pairs) == (2, 52, 52 * SESSION_PAIRS)
 
 
-def test_a_machine_that_was_mended_recovers() -> None:
+def test_a_repaired_machine_recovers() -> None:
     assert why_not(sessions(RECALLED) + sessions(RECALLED, spread=0.2)) is None
 
 

@@ -1,4 +1,4 @@
-"""How the metrics of a benchmark become rows, over whole launches as they are read from files."""
+"""Rows of a benchmark's metrics, over whole launches as they are read from files."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class TestRates:
 
         assert (found.verdict, found.reasons) == (Verdict.SLOWER, ())
 
-    def test_who_asks_for_time_alone_is_told_the_time(self) -> None:
+    def test_a_suite_that_names_only_the_time_gets_the_time(self) -> None:
         suite = asking("cpu_time")
         found = compared(suite, launches(suite, busy(1.0, 8), busy(2.0, 16)))["cpu_time"]
 

@@ -25,8 +25,8 @@ class TestLooks:
         assert first == 2
         assert 2 * 4.0**-last <= 0.05 * 0.005 / FAMILY
 
-    def test_counters_that_follow_the_launch_order_all_follow_the_same_coins(self) -> None:
-        """What the first launch of a pair creates is there for the second: worse by coins alone."""
+    def test_counters_that_follow_the_launch_order_all_follow_the_same_order(self) -> None:
+        """A file that the first launch of a pair creates exists for the second: worse by the order alone."""
         last = exact_looks(POLICY, FAMILY)[-1]
 
         assert 2.0**-last <= 0.05 * 0.005 < 2.0 ** (1 - last)
@@ -62,7 +62,7 @@ class TestVerdicts:
             (HITS, 90.0, Verdict.SLOWER),
         ],
     )
-    def test_a_difference_is_told_at_the_last_look_and_by_direction(
+    def test_a_difference_is_found_at_the_last_look_with_its_direction(
         self, row: ComparedRow, patch: float, verdict: Verdict
     ) -> None:
         last = exact_looks(POLICY, FAMILY)[-1]

@@ -36,7 +36,7 @@ def test_a_single_look_may_spend_all() -> None:
 
 
 @given(st.floats(1e-9, 0.2), st.integers(3, 300))
-def test_a_difference_spends_its_error_only_where_coins_can_prove_it(error: float, pairs: int) -> None:
+def test_a_difference_spends_its_error_only_at_looks_that_can_prove_it(error: float, pairs: int) -> None:
     found = difference_errors(with_shares(looks(pairs)), error)
 
     assert sum(found.values()) <= error * (1 + 1e-9)

@@ -28,7 +28,7 @@ def by_enumeration(values: list[float]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_chance_is_that_of_coins(seed: int) -> None:
+def test_the_chance_is_that_of_random_signs(seed: int) -> None:
     values = [float(x) for x in np.random.default_rng(seed).normal(0.3, 1, 11)]
 
     assert capped_rank_tail(values) == pytest.approx(by_enumeration(values))
@@ -36,7 +36,7 @@ def test_the_chance_is_that_of_coins(seed: int) -> None:
 
 @pytest.mark.parametrize("n", [8, 9, 10])
 def test_random_order_alone_deceives_as_seldom_as_it_says(n: int) -> None:
-    """All outcomes of n coins, for values with ties and a zero: the worst case."""
+    """All outcomes of n random signs, for values with ties and a zero: the worst case."""
     sizes = [0.0, *([0.05] * (n - 3)), 0.01, 0.02]
     found = [
         capped_rank_tail([size if is_up else -size for size, is_up in zip(sizes, signs, strict=True)])
@@ -53,7 +53,7 @@ def test_a_wild_pair_against_the_others_weighs_no_more_than_an_ordinary_one() ->
     assert capped_rank_tail([*calm, -5.0]) == capped_rank_tail([*calm, -0.01085])
 
 
-def test_pairs_that_all_agree_are_as_improbable_as_their_coins() -> None:
+def test_pairs_that_all_agree_are_as_improbable_as_their_signs() -> None:
     assert capped_rank_tail([0.05] * 18) == pytest.approx(2**-18)
     assert least_pairs(2**-18) == 18
 

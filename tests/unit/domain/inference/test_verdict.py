@@ -63,7 +63,7 @@ class TestSizes:
             (53.0, Verdict.SLOWER),
         ],
     )
-    def test_a_clear_change_is_told_from_none(self, level: float, verdict: Verdict) -> None:
+    def test_a_clear_change_is_distinguished_from_none(self, level: float, verdict: Verdict) -> None:
         found = judged(noisy(1.0), noisy(level, seed=2))
 
         assert found.verdict is verdict
@@ -258,7 +258,7 @@ class TestReasons:
 
     @pytest.mark.parametrize(("level", "verdict"), [(1.0, Verdict.SAME), (1.03, Verdict.SLOWER)])
     def test_enough_pairs_decide_however_far_they_scatter(self, level: float, verdict: Verdict) -> None:
-        """What the looks to come may spend shrinks more slowly than what the pairs leave open."""
+        """The error of later looks shrinks more slowly than the interval of more pairs."""
         base, patch = noisy(1.0, 1000, 0.042), noisy(level, 1000, 0.042, seed=7)
 
         assert judged(base[:32], patch[:32]).verdict is Verdict.UNDECIDED

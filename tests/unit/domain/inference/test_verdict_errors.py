@@ -1,4 +1,4 @@
-"""How often verdicts are wrong, by simulation: the promise of the policy is kept by more than one noise."""
+"""Rates of wrong verdicts, by simulation: the policy's promise holds with several kinds of noise."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _opposed(rng: np.random.Generator, n: int) -> Logs:
 
 
 def _drifting(rng: np.random.Generator, n: int) -> Logs:
-    """The machine slows down by 3 % a launch; the coin decides which side that hits."""
+    """The machine slows down by 3 % a launch; the random order decides which side that hits."""
     return np.where(rng.random((n, PAIRS)) < 0.5, 0.03, -0.03) + rng.normal(0, 0.01, (n, PAIRS))
 
 
@@ -95,7 +95,7 @@ def test_unchanged_benchmarks_are_called_slower_as_seldom_as_promised(noise: str
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_change_of_just_the_floor_is_called_slower_as_seldom(noise: str) -> None:
-    """The worst case: one that is exactly as large as what need not be told."""
+    """The worst case: a change that is exactly as large as the floor."""
     found = judged(logs_of(noise) + math.log1p(BOLD.floor), BOLD)
 
     allowed = binom.ppf(0.999, BENCHMARKS // FAMILY, BOLD.false_alarms / 2)
@@ -107,7 +107,7 @@ def test_a_change_of_the_whole_margin_is_seldom_called_the_same(noise: str) -> N
     logs = logs_of(noise)[::5] + math.log1p(POLICY.same_within)
     same = sum(each.verdict is Verdict.SAME for each in judged(logs))
 
-    # An effect of being first that is as large as the change hides it where the coins fall alike.
+    # An effect of being first that is as large as the change hides it if one side is first in most pairs.
     error = 2 * SAME_ERROR if noise == "drift" else SAME_ERROR
     assert same <= binom.ppf(0.999, len(logs), error)
 

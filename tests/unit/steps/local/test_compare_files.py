@@ -81,7 +81,7 @@ class TestPairs:
         said = "a0.json is given twice as base and b0.json is given twice as patch"
         assert found.warnings == (f"{said}; a launch counts once, so this pair is left out",)
 
-    def test_the_same_files_on_both_sides_are_the_same_and_it_is_said(self) -> None:
+    def test_the_same_files_on_both_sides_are_the_same_with_a_warning(self) -> None:
         base = files("a", 1.0, 8)
         found = compared(base, base)
 
@@ -158,7 +158,7 @@ class TestBadInput:
         ],
         ids=["unpaired", "empty", "binary", "not results", "other benchmarks", "no benchmarks"],
     )
-    def test_what_cannot_be_compared_is_said(
+    def test_files_that_cannot_be_compared_are_refused(
         self, base: Sequence[ResultFile], patch: Sequence[ResultFile], said: str
     ) -> None:
         with pytest.raises(BadInput, match=said):
