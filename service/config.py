@@ -111,6 +111,12 @@ class MachineSettings(_Settings):
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
 
 
+def require(value: str, name: str, otherwise: str = "`benchgate up` starts a server and sets it") -> None:
+    """Raise BadInput if a setting has no value; ``otherwise`` is the advice in the message."""
+    if not value:
+        raise BadInput(f"{name} is not set; {otherwise}", "settings")
+
+
 def _line(error: ErrorDetails) -> str:
     name, *place = (str(part) for part in error["loc"])
     where = "".join(f"[{part}]" for part in place)

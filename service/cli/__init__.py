@@ -100,21 +100,15 @@ def run(command: click.Command) -> NoReturn:
         code = command.main(standalone_mode=False)
         # click returns the code of ctx.exit() and, without one, what the command returned.
         sys.exit(code if isinstance(code, int) else EXIT_OK)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(EXIT_USAGE)
-    except BadInput as error:
-        click.echo(f"benchgate: {error}", err=True)
-        sys.exit(EXIT_USAGE)
     except BenchgateError as error:
         click.echo(f"benchgate: {error}", err=True)
-        sys.exit(EXIT_CANNOT)
+        sys.exit(EXIT_USAGE if isinstance(error, BadInput) else EXIT_CANNOT)
     except _Unread:
         # Python flushes both streams at exit; that must not fail again.
         nowhere = os.open(os.devnull, os.O_WRONLY)

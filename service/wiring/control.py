@@ -17,10 +17,10 @@ from service.adapters.postgres.reading.port import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.port import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
+from service.config import require
 from service.domain.errors import BadInput
 from service.domain.gerrit.events import ABOUT_CHANGES
 from service.domain.links import Links
-from service.wiring.settings import require
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -19,9 +19,9 @@ from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.toolchain import toolchain_fingerprint
+from service.config import require
 from service.steps.machine.preflight import obstacle_to_measuring
 from service.steps.machine.session import BuildHost
-from service.wiring.settings import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -48,7 +48,7 @@ class Status:
 
 
 class Supervisor:
-    """A supervisor of children that works only during its calls (:meth:`poll`).
+    """A supervisor of children that works only during its calls.
 
     As a context manager, it stops all children at the end. Call it from the main thread: the kernel kills the
     children at the end of the thread that started them.
@@ -86,15 +86,11 @@ class Supervisor:
             self._parts.append(part)
             part.start()
 
-    def poll(self) -> None:
-        """Check every child once: notice deaths, and do the restarts that are due."""
-        for part in self._parts:
-            part.check()
-
     def run(self, until: Callable[[], bool]) -> None:
         """Keep the children running until ``until`` returns True; call it four times a second or more."""
         while not until():
-            self.poll()
+            for part in self._parts:
+                part.check()
             handles = [part.process.handle for part in self._parts if part.process is not None]
             is_changing = any(part.status.state in {State.STARTING, State.RESTARTING} for part in self._parts)
             wait_for(handles, LOOK_SECONDS if is_changing else IDLE_SECONDS)

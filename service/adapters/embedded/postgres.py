@@ -7,9 +7,7 @@ import pwd
 import shutil
 import signal
 import subprocess
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, LiteralString
 
 import psycopg
@@ -25,6 +23,7 @@ from service.domain.errors import Permanent, Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 ADMINISTRATOR: Final = "postgres"
 OWNER: Final = "benchgate"
@@ -108,9 +107,8 @@ class EmbeddedPostgres(EmbeddedServer):
         ).render_as_string(hide_password=False)
 
     def _create_cluster(self, launcher: tuple[str, ...], *, durable: bool) -> None:
-        """Create the cluster in a temporary directory, and rename it when it is complete."""
-        for unfinished in self._directory.path.glob("unfinished.*"):
-            shutil.rmtree(unfinished, ignore_errors=True)
+        """Create the cluster under another name, and rename it when it is complete."""
+        unfinished = self._directory.path / "unfinished"
         secret = self._directory.path / "passwords" / ADMINISTRATOR
         if self._cluster.exists():
             if not secret.exists():
@@ -119,11 +117,10 @@ class EmbeddedPostgres(EmbeddedServer):
                 )
             return
         self._directory.secret(ADMINISTRATOR)
-        temporary = Path(tempfile.mkdtemp(prefix="unfinished.", dir=self._directory.path))
-        _run_initdb(launcher, temporary / "cluster", secret, durable=durable)
-        (temporary / "cluster").rename(self._cluster)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        _run_initdb(launcher, unfinished, secret, durable=durable)
+        unfinished.rename(self._cluster)
         _sync(self._directory.path)
-        temporary.rmdir()
 
     def _is_ready(self) -> bool:
         """Whether the server accepts connections; if it does, create the roles and the database."""

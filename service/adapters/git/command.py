@@ -10,50 +10,18 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, cast
 
 from service.domain.errors import BadInput, NotFound, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
 ERROR_BYTES: Final = 8192
-# In a file named by the environment: git also passes that to the other side of a local fetch, but not `-c`.
-SETTINGS: Final = """\
-[core]
-\thooksPath = /dev/null
-\tattributesFile = /dev/null
-\tfsmonitor = false
-\tlogAllRefUpdates = false
-[protocol]
-\tallow = never
-[protocol "file"]
-\tallow = always
-[protocol "git"]
-\tallow = always
-[protocol "http"]
-\tallow = always
-[protocol "https"]
-\tallow = always
-[protocol "ssh"]
-\tallow = always
-[safe]
-\t; Benchgate opens only repositories that the operator named, and another user may own them.
-\tdirectory = *
-[fetch]
-\t; Loose objects of an interrupted fetch would look like a complete commit.
-\tunpackLimit = 1
-\trecurseSubmodules = false
-[gc]
-\tautoDetach = false
-[http]
-\tlowSpeedLimit = 1000
-\tlowSpeedTime = 60
-[advice]
-\tdetachedHead = false
-"""
+# A file named by the environment: git also passes that to the other side of a local fetch, but not `-c`.
+SETTINGS: Final = Path(__file__).with_name("settings")
 # Programs find credentials in their usual places: ~/.netrc, ~/.ssh, an agent.
 _PASSED_ON: Final = (
     "PATH",
@@ -64,6 +32,17 @@ _PASSED_ON: Final = (
     "no_proxy",
     "SSL_CERT_FILE",
 )
+_ENVIRONMENT: Final = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": str(SETTINGS),
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "LC_ALL": "C",
+}
 _MISSING: Final = re.compile(
     r"couldn't find remote ref|not our ref|does not appear to be a git repository|"
     r"repository '.*' not found|repository not found",
@@ -92,77 +71,48 @@ class Answer:
         return kind(f"{what}: {reason}")
 
 
-class Git:
-    """The installed git with Benchgate's settings only.
+def run_git(
+    directory: Path, arguments: Sequence[str], *, seconds: float, inherit: tuple[int, ...] = ()
+) -> Answer:
+    """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
     Args:
-        settings: a file with ``SETTINGS``.
+        directory: the repository.
+        arguments: command and arguments; no shell interprets them.
+        seconds: wall time after which git and its children are killed.
+        inherit: descriptors that stay open in git, so that their locks outlive this process.
+
+    Raises:
+        Transient: git took too long or cannot be started.
+        BadInput: git wrote more than ``OUTPUT_BYTES``.
     """
-
-    def __init__(self, settings: Path) -> None:
-        self._settings = settings
-
-    def run(
-        self,
-        directory: Path,
-        arguments: Sequence[str],
-        *,
-        seconds: float,
-        inherit: tuple[int, ...] = (),
-    ) -> Answer:
-        """Run git in a repository to its end.
-
-        Args:
-            directory: the repository.
-            arguments: command and arguments; no shell interprets them.
-            seconds: wall time after which git and its children are killed.
-            inherit: descriptors that stay open in git, so that their locks outlive this process.
-
-        Raises:
-            Transient: git took too long or cannot be started.
-            BadInput: git wrote more than ``OUTPUT_BYTES``.
-        """
-        with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - an argument list of checked names
+                ["git", "-C", str(directory), *arguments],  # noqa: S607 - the operator's PATH
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _ENVIRONMENT,
+                pass_fds=inherit,
+                start_new_session=True,  # no terminal for a password prompt, and one group to kill
+            )
+        except OSError as error:
+            raise Transient(f"git cannot be started: {error}") from error
+        with process:
             try:
-                process = subprocess.Popen(  # noqa: S603 - an argument list of checked names
-                    ["git", "-C", str(directory), *arguments],  # noqa: S607 - the operator's PATH
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    env=self._environment(),
-                    pass_fds=inherit,
-                    start_new_session=True,  # no terminal for a password prompt, and one group to kill
-                )
-            except OSError as error:
-                raise Transient(f"git cannot be started: {error}") from error
-            with process:
-                try:
-                    output = _collect(process, arguments[0], seconds)
-                finally:
-                    _end(process)
-            errors.seek(0)
-            text = errors.read(ERROR_BYTES).decode(errors="replace")
-        return Answer(process.returncode, output, _CREDENTIALS.sub("", text))
-
-    def _environment(self) -> dict[str, str]:
-        return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | {
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": str(self._settings),
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_LITERAL_PATHSPECS": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "LC_ALL": "C",
-        }
+                output = _collect(process, arguments[0], seconds)
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+        errors.seek(0)
+        text = errors.read(ERROR_BYTES).decode(errors="replace")
+    return Answer(process.returncode, output, _CREDENTIALS.sub("", text))
 
 
 def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> bytes:
     """Read the output of git until it ends."""
-    stream = process.stdout
-    if stream is None:  # pragma: no cover - a pipe was requested
-        return b""
+    stream = cast("IO[bytes]", process.stdout)
     deadline = time.monotonic() + seconds
     collected = bytearray()
     with selectors.DefaultSelector() as selector:
@@ -179,9 +129,3 @@ def _collect(process: subprocess.Popen[bytes], command: str, seconds: float) -> 
     except subprocess.TimeoutExpired:
         raise Transient(f"git {command} took longer than {seconds:.0f} s") from None
     return bytes(collected)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill git and its children unless it has ended."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.git.command import SETTINGS, Answer, Git
+from service.adapters.git.command import Answer, run_git
 from service.adapters.sandbox.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 from service.ports.building import Source
@@ -59,9 +59,6 @@ class GitSource(Source):
         self._fetch_seconds = fetch_seconds
         for directory in (self._mirrors, self._worktrees):
             directory.mkdir(parents=True, exist_ok=True)
-        settings = root.absolute() / "settings"
-        _write_settings(settings)
-        self._git = Git(settings)
         self._remove_stale_worktrees()
 
     @override
@@ -78,15 +75,13 @@ class GitSource(Source):
             specs = [f"+{ref}:{_kept_as(ref)}" for ref in wanted]
             options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
             arguments = ("fetch", *options, "--end-of-options", remote, *specs)
-            answer = self._git.run(mirror, arguments, seconds=self._fetch_seconds, inherit=(lock,))
+            answer = run_git(mirror, arguments, seconds=self._fetch_seconds, inherit=(lock,))
             if answer.code:
                 _clear_abandoned_lock(answer, mirror)
                 raise answer.failure(f"fetch of {project}")
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
-                self._git.run(
-                    mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,)
-                )
+                run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
 
     @override
     def head(self, project: str, branch: str) -> str:
@@ -108,7 +103,7 @@ class GitSource(Source):
         commit = self._resolve(project, revision, "commit")
         tip = self._resolve(project, f"refs/heads/{branch}", "commit")
         arguments = ("merge-base", "--is-ancestor", commit, tip)
-        return self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
+        return run_git(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
 
     @override
     def read(self, project: str, revision: str, path: str) -> str | None:
@@ -145,7 +140,7 @@ class GitSource(Source):
             with _locked(mirror, LOCAL_SECONDS) as lock:
                 _forget_removed_worktrees(mirror)
                 arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
-                answer = self._git.run(mirror, arguments, seconds=LOCAL_SECONDS, inherit=(lock,))
+                answer = run_git(mirror, arguments, seconds=LOCAL_SECONDS, inherit=(lock,))
                 if answer.code:
                     _clear_abandoned_lock(answer, mirror)
                     raise answer.failure(f"checkout of {project} at {commit}")
@@ -166,7 +161,7 @@ class GitSource(Source):
         remove_tree(unfinished)
         unfinished.mkdir()
         arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
-        answer = self._git.run(unfinished, arguments, seconds=LOCAL_SECONDS)
+        answer = run_git(unfinished, arguments, seconds=LOCAL_SECONDS)
         if answer.code:
             raise answer.failure(f"making the mirror {mirror.name}")
         unfinished.rename(mirror)
@@ -175,20 +170,20 @@ class GitSource(Source):
         if not _COMMIT.fullmatch(ref) or not mirror.exists():
             return False
         arguments = ("cat-file", "-e", f"{ref}^{{commit}}")
-        return self._git.run(mirror, arguments, seconds=LOCAL_SECONDS).code == 0
+        return run_git(mirror, arguments, seconds=LOCAL_SECONDS).code == 0
 
     def _resolve(self, project: str, revision: str, kind: str) -> str:
         mirror = self._path_of(project)
         name = _kept_as(_checked(revision)) if not _COMMIT.fullmatch(revision) else revision
         if mirror.exists():
             arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}")
-            answer = self._git.run(mirror, arguments, seconds=LOCAL_SECONDS)
+            answer = run_git(mirror, arguments, seconds=LOCAL_SECONDS)
             if answer.code == 0:
                 return answer.line()
         raise NotFound(f"the mirror of {project} has no revision {revision}")
 
     def _ask(self, project: str, *arguments: str) -> Answer:
-        answer = self._git.run(self._path_of(project), arguments, seconds=LOCAL_SECONDS)
+        answer = run_git(self._path_of(project), arguments, seconds=LOCAL_SECONDS)
         if answer.code:
             raise answer.failure(f"git {arguments[0]} in {project}")
         return answer
@@ -278,11 +273,3 @@ def _forget_removed_worktrees(mirror: Path) -> None:
         # It names the directory's ``.git``, which ``checkout`` removes at once.
         if not link.exists() or not Path(link.read_text().strip()).parent.exists():
             remove_tree(record)
-
-
-def _write_settings(path: Path) -> None:
-    if path.exists() and path.read_text() == SETTINGS:
-        return
-    new = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    new.write_text(SETTINGS)
-    new.replace(path)

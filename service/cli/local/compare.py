@@ -23,19 +23,15 @@ class _FilesOfSides(click.Command):
     """Lets one --base or --patch take several files: ``--base a1.json a2.json``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _repeat_sides(args))
-
-
-def _repeat_sides(args: list[str]) -> list[str]:
-    repeated: list[str] = []
-    side = ""
-    for argument in args:
-        if argument.startswith("-"):
-            side = argument if argument in {"--base", "--patch"} else ""
-            repeated.extend(() if side else (argument,))
-        else:
-            repeated.extend((side, argument) if side else (argument,))
-    return repeated
+        repeated: list[str] = []
+        side = ""
+        for argument in args:
+            if argument.startswith("-"):
+                side = argument if argument in {"--base", "--patch"} else ""
+                repeated.extend(() if side else (argument,))
+            else:
+                repeated.extend((side, argument) if side else (argument,))
+        return super().parse_args(ctx, repeated)
 
 
 @click.command(cls=_FilesOfSides)

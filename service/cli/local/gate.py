@@ -57,12 +57,13 @@ def command(
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage; 3: could not measure.
     """
-    home = _cache_home()
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
     base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
     seed = seed or secrets.token_hex(8)
     # The user named this path, so the mirror fetches from it and from nowhere else.
     host = make_build_host(home, lambda _: str(repo.resolve()), (), is_sandboxed=not no_sandbox)
-    project = _project_of(repo)
+    # The mirror's name; a path is no valid project name.
+    project = "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
     host.source.fetch(project, base_commit, patch_commit)
     _, jobs = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
     verdicts: list[LocalVerdict] = []
@@ -77,7 +78,9 @@ def command(
         if not as_json:
             _print(verdict)
     if as_json:
-        click.echo(_json(verdicts, seed))
+        results = [{"job": v.job, "outcome": v.end.outcome, "causes": list(v.end.causes)} for v in verdicts]
+        rows = [row for verdict in verdicts for row in verdict.comparisons]
+        click.echo(to_json(rows, jobs=results, seed=seed))
     else:
         click.echo(f"seed {seed}", err=True)
     ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts]))
@@ -99,19 +102,3 @@ def _print(verdict: LocalVerdict) -> None:
         click.echo(f"  {cause}")
     times = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in verdict.seconds.items())
     click.echo(f"took: {times}", err=True)
-
-
-def _json(verdicts: list[LocalVerdict], seed: str) -> str:
-    jobs = [{"job": v.job, "outcome": str(v.end.outcome), "causes": list(v.end.causes)} for v in verdicts]
-    rows = [row for verdict in verdicts for row in verdict.comparisons]
-    return to_json(rows, jobs=jobs, seed=seed)
-
-
-def _project_of(repo: Path) -> str:
-    """Name the mirror; a path is no valid project name."""
-    return "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
-
-
-def _cache_home() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "benchgate"

@@ -55,10 +55,6 @@ def feed(plane: Control, instance: str, body: bytes) -> None:
 def _lines(file: BinaryIO) -> Iterable[tuple[str, bytes]]:
     data = file.read()
     # A file with a single event may be indented over many lines.
-    if (
-        data.lstrip().startswith(b"{")
-        and b"\n" in data.strip()
-        and data.lstrip().splitlines()[0].strip() == b"{"
-    ):
+    if data.lstrip().partition(b"\n")[0].strip() == b"{":
         return [(file.name, data)]
     return [(f"{file.name}:{n}", line) for n, line in enumerate(data.splitlines(), 1) if line.strip()]

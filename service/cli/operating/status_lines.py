@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
@@ -10,10 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from service.adapters.embedded.children import State, Status
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
 
 _STYLE = {
     State.READY: "green",
@@ -37,9 +33,7 @@ class StatusLines:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._console.is_terminal:
             self._live.stop()
 
@@ -49,7 +43,8 @@ class StatusLines:
         if self._console.is_terminal:
             self._live.update(self._table(), refresh=True)
         else:
-            self._console.print(Text(_line(status)), soft_wrap=True)
+            parts = (f"{status.name:<9} {status.state:<10}", *_numbers(status), status.note)
+            self._console.print(Text(" ".join(filter(None, parts)).rstrip()), soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a line above the statuses."""
@@ -59,16 +54,12 @@ class StatusLines:
         table = Table.grid(padding=(0, 2))
         for status in self._statuses.values():
             state = Text(status.state, style=_STYLE[status.state])
-            pid = f"pid {status.pid}" if status.pid else ""
-            restarts = f"restarted {status.restarts}×" if status.restarts else ""
-            table.add_row(status.name, state, pid, restarts, Text(status.note))
+            table.add_row(status.name, state, *_numbers(status), Text(status.note))
         return table
 
 
-def _line(status: Status) -> str:
-    parts = [f"{status.name:<9}", f"{status.state:<10}"]
-    if status.pid:
-        parts.append(f"pid {status.pid}")
-    if status.restarts:
-        parts.append(f"restarted {status.restarts}×")
-    return " ".join([*parts, status.note]).rstrip()
+def _numbers(status: Status) -> tuple[str, str]:
+    return (
+        f"pid {status.pid}" if status.pid else "",
+        f"restarted {status.restarts}×" if status.restarts else "",
+    )

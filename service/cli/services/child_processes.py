@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.error import URLError
 
 from service.adapters.embedded.process import Child
 
@@ -65,7 +63,6 @@ def parts_of(site: Site) -> tuple[Child, ...]:
             log_path=site.home / "log" / f"{name}.log",
             env=env,
             ready=ready,
-            stop_signal=signal.SIGTERM,
             stop_seconds=_WORKER_STOP_SECONDS,
         )
 
@@ -96,5 +93,5 @@ def _answers(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1) as answer:
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP's OK
-    except (URLError, OSError):
+    except OSError:
         return False

@@ -59,11 +59,9 @@ def make_home(home: Path) -> None:
     logs = home / "log"
     try:
         logs.mkdir(parents=True, exist_ok=True)
+        if not (os.access(home, os.W_OK) and os.access(logs, os.W_OK)):
+            raise PermissionError(errno.EACCES, "no permission to write")
     except OSError as error:
-        raise _unusable(home, error.strerror or str(error)) from error
-    if not (os.access(home, os.W_OK) and os.access(logs, os.W_OK)):
-        raise _unusable(home, "no permission to write")
-
-
-def _unusable(home: Path, why: str) -> Unfit:
-    return Unfit(f"cannot store data in {home}: {why}; choose another directory with --home")
+        raise Unfit(
+            f"cannot store data in {home}: {error.strerror or error}; choose another directory with --home"
+        ) from error

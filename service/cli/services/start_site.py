@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.adapters.embedded.children import Status, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
@@ -19,6 +19,11 @@ from service.domain.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+# These differ between the parts, which get them one by one.
+_OF_PARTS: Final = frozenset(
+    {"BENCHGATE_DATABASE_URL", "BENCHGATE_MACHINE_DATABASE_URL", "BENCHGATE_REDIS_URL", "BENCHGATE_HOME"}
+)
 
 
 @contextmanager
@@ -61,7 +66,11 @@ def running_site(
             supervisor.start(valkey.prepare(logs))
             broker = valkey.broker_url
         migrate(database)
-        inherited = {name: value for name, value in os.environ.items() if name.startswith("BENCHGATE_")}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("BENCHGATE_") and name not in _OF_PARTS
+        }
         site = Site(
             home=home,
             port=port or _free_port(),
@@ -69,7 +78,7 @@ def running_site(
             redis_url=broker,
             database_url=database,
             machine_database_url=machine_database,
-            settings={**_without_servers(inherited), **(settings or {})},
+            settings={**inherited, **(settings or {})},
         )
         supervisor.start(*parts_of(site))
         yield site, supervisor
@@ -85,16 +94,6 @@ def _given_database() -> tuple[str, str]:
             "settings",
         )
     return database, machine_database
-
-
-def _without_servers(inherited: Mapping[str, str]) -> dict[str, str]:
-    planes = {
-        "BENCHGATE_DATABASE_URL",
-        "BENCHGATE_MACHINE_DATABASE_URL",
-        "BENCHGATE_REDIS_URL",
-        "BENCHGATE_HOME",
-    }
-    return {name: value for name, value in inherited.items() if name not in planes}
 
 
 def _free_port() -> int:

@@ -9,8 +9,7 @@ import click
 
 from service.adapters.linux_machine import keep_off
 from service.adapters.queue import CONTROL_QUEUE, pool_queue
-from service.config import ControlSettings, MachineSettings
-from service.domain.errors import BadInput
+from service.config import ControlSettings, MachineSettings, require
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine
 
@@ -50,10 +49,7 @@ def command(pool: str, concurrency: int) -> None:
 def _register_machine() -> None:
     """Register this machine before it gets work; on an unfit host the command ends here."""
     settings = MachineSettings()
-    if not settings.redis_url:
-        raise BadInput(
-            "BENCHGATE_REDIS_URL is not set; set it to the same server as on the control plane", "settings"
-        )
+    require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.
     keep_off(settings.cpus)
     build_machine(settings).register()

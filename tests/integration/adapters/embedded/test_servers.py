@@ -128,13 +128,13 @@ class TestPostgres:
         assert ask(database.owner_url, "SHOW listen_addresses") == ""
 
     def test_an_interrupted_first_start_is_completed(self, place: Path) -> None:
-        half = place / "postgres" / "unfinished.abc" / "cluster"
+        half = place / "postgres" / "unfinished"
         half.mkdir(parents=True)
         (half / "PG_VERSION").write_text("18\n")
         server = EmbeddedPostgres(place / "postgres")
         assert ask(server.start(durable=False).owner_url, "SELECT 1") == 1
         server.stop()
-        assert not half.parent.exists()
+        assert not half.exists()
 
     def test_a_reused_process_id_does_not_block_a_start(self, place: Path) -> None:
         server = EmbeddedPostgres(place / "postgres")
