@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -61,17 +61,7 @@ class SeriesKey:
     @property
     def digest(self) -> bytes:
         """SHA-256 over all parts: the unique key, since a benchmark's name may exceed what an index holds."""
-        parts = (
-            self.instance,
-            self.project,
-            self.branch,
-            self.machine_class,
-            self.job,
-            self.suite,
-            self.benchmark,
-            self.metric,
-        )
-        return bytes.fromhex(_sha256(json.dumps(parts)))
+        return bytes.fromhex(_sha256(json.dumps(astuple(self))))
 
 
 def digest_of(mapping: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.findings import findings_from
@@ -41,14 +41,7 @@ class MachineReport:
 
     def to_mapping(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "outcome": str(self.outcome) if self.outcome else None,
-            "causes": list(self.causes),
-            "pairs": self.pairs,
-            "seconds": dict(self.seconds),
-            "conditions": dict(self.conditions),
-            "findings": [finding.to_mapping() for finding in self.findings],
-        }
+        return asdict(self)
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> MachineReport:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.decision.vote import CONSEQUENCES, Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.decision.vote import Outcome
 
@@ -34,22 +34,21 @@ def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
         ValueError: a job has no place in the run.
     """
     again = dict.fromkeys(jobs)
-    for job in again:
-        _index_of(job, places)
+    _require_places(places, again)
     kept = [replace(place, is_reused=True) for place in places if place.job not in again]
     return (*kept, *(Place(job, None) for job in again))
 
 
-def rerun_in(places: Sequence[Place], job: str) -> tuple[Place, ...]:
-    """The places of an unfinished run once ``job`` is run again in it: its place stays, its build goes.
+def rerun_in(places: Sequence[Place], jobs: Collection[str]) -> tuple[Place, ...]:
+    """The places of an unfinished run once ``jobs`` are run again in it: they stay, their builds go.
 
-    It does not matter whether the build that goes was made in this run, is still running, or was reused.
+    It does not matter whether a build that goes was made in this run, is still running, or was reused.
 
     Raises:
-        ValueError: the job has no place in the run.
+        ValueError: a job has no place in the run.
     """
-    index = _index_of(job, places)
-    return (*places[:index], Place(job, None), *places[index + 1 :])
+    _require_places(places, jobs)
+    return tuple(Place(place.job, None) if place.job in jobs else place for place in places)
 
 
 def failed_jobs(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
@@ -59,8 +58,6 @@ def failed_jobs(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
     )
 
 
-def _index_of(job: str, places: Sequence[Place]) -> int:
-    for index, place in enumerate(places):
-        if place.job == job:
-            return index
-    raise ValueError(f"job {job} has no place in this run")
+def _require_places(places: Sequence[Place], jobs: Collection[str]) -> None:
+    if missing := set(jobs) - {place.job for place in places}:
+        raise ValueError(f"job {min(missing)} has no place in this run")

@@ -62,16 +62,3 @@ TRANSITIONS: Final[Mapping[tuple[BuildState, BuildEvent], BuildState]] = Mapping
         (BuildState.EXECUTED, BuildEvent.GIVEN_UP): BuildState.FINISHED,
     }
 )
-
-
-def state_after(state: BuildState, event: BuildEvent) -> BuildState:
-    """The state to which an event leads; ValueError if the state has no such event."""
-    try:
-        return TRANSITIONS[state, event]
-    except KeyError:
-        raise ValueError(f"a build that is {state} cannot be {event}") from None
-
-
-def after_lost_lease(attempt: int, max_attempts: int = MAX_ATTEMPTS) -> BuildEvent:
-    """The event of a build whose machine stopped responding in its ``attempt``-th attempt (from 1)."""
-    return BuildEvent.GIVEN_UP if attempt >= max_attempts else BuildEvent.LEASE_EXPIRED

@@ -8,13 +8,12 @@ from service.domain.decision.states import RunState
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
-from service.ports.queue import Task
 from service.steps.intake.record_comments import record_comments
-from service.steps.planning.new_run import check_of, run_of
+from service.steps.planning.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
-    from service.ports.records import ChangeRecord, NewRun, RunRecord
+    from service.ports.records import ChangeRecord, RunRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
     from service.ports.transaction.intake import SyncCursors
@@ -56,12 +55,12 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
         if is_wanted:
             tx.revive_review(record.patch_set_id)
         if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
-            _start(tx, check_of(change, record.patch_set_id))
+            start_run(tx, check_of(change, record.patch_set_id))
         return
     tx.cancel_runs(record.change_id, keep_patch_set=None)
     if change.status is ChangeStatus.MERGED and change.merged_as and _is_news(tx, change):
         # A run of its own kind: it measures the branch, and casts no vote.
-        _start(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
+        start_run(tx, run_of(change, RunKind.POST_SUBMIT, record.patch_set_id, change.merged_as))
 
 
 def _is_news(tx: SyncCursors, change: Change) -> bool:
@@ -76,9 +75,3 @@ def _is_check(run: RunRecord) -> bool:
     # A check that ended because the change was abandoned starts again when the change is restored; a check
     # that a person cancelled does not.
     return run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
-
-
-def _start(tx: Transaction, run: NewRun) -> None:
-    run_id = tx.add_run(run)
-    if run_id is not None:
-        tx.queue_task(Task.PLAN, run_id)

@@ -9,8 +9,8 @@ from service.domain.calibration.schedule import ASKED_WITHIN, due_branches, stil
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_project_file
-from service.ports.queue import Task
 from service.ports.records import NewRun
+from service.steps.planning.new_run import start_run
 from service.steps.planning.read_project_file import PROJECT_FILE
 
 if TYPE_CHECKING:
@@ -73,7 +73,4 @@ def _start(store: Store, key: BranchKey, head: str) -> bool:
         pool=key.pool,
     )
     with store.transaction() as tx:
-        run_id = tx.add_run(run)
-        if run_id is not None:
-            tx.queue_task(Task.PLAN, run_id)
-    return run_id is not None
+        return start_run(tx, run)

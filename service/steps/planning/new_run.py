@@ -1,14 +1,16 @@
-"""The run that a change needs: a check of its patch set, or a measurement of the merged commit."""
+"""New runs: a check of a patch set, or a measurement of a merged commit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from service.domain.identity import RunKind
+from service.ports.queue import Task
 from service.ports.records import NewRun
 
 if TYPE_CHECKING:
     from service.domain.gerrit.change import Change
+    from service.ports.store import Transaction
 
 
 def check_of(change: Change, patch_set_id: int) -> NewRun:
@@ -28,3 +30,11 @@ def run_of(change: Change, kind: RunKind, patch_set_id: int, revision: str) -> N
         subject=change.subject,
         author=change.current.author.name or change.owner.name,
     )
+
+
+def start_run(tx: Transaction, run: NewRun) -> bool:
+    """Store a run and queue its planning; return False if the same one exists."""
+    run_id = tx.add_run(run)
+    if run_id is not None:
+        tx.queue_task(Task.PLAN, run_id)
+    return run_id is not None

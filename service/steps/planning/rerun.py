@@ -14,7 +14,7 @@ from service.steps.deciding.decide_run import outcome_of, overrides_on
 from service.steps.planning.plan_run import DEADLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.gerrit.comment_commands import RecheckCommand
     from service.domain.project.job import Job
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Transaction
     from service.ports.transaction.decisions import Overrides
-    from service.ports.transaction.runs import Reruns
 
 ELSEWHERE: Final = "only builds of another CI failed; run them again there"
 NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
@@ -70,13 +69,16 @@ def run_again(
     # In the order of their names, so that two concurrent reruns of the same jobs cannot deadlock.
     new = {job: _repeat(tx, by_job[job], jobs[job]) for job in sorted(jobs)}
     if run.state is RunState.FINISHED:
-        return _next_run(tx, run, builds, jobs, new, comment_id)
-    places = tuple(Place(build.job, build.id) for build in builds)
-    for job in jobs:
-        places = rerun_in(places, job)
+        run_id = tx.follow_run(run, comment_id)
+        places = next_run([Place(build.job, build.id) for build in builds], [*jobs])
+    else:
+        run_id = run.id
+        places = rerun_in([Place(build.job, build.id) for build in builds], jobs)
     for position, place in enumerate(places):
         if place.build_id is None:
-            tx.put_build(run.id, position, place.job, new[place.job], comment_id)
+            tx.put_build(run_id, position, place.job, new[place.job], comment_id)
+        elif place.is_reused:
+            tx.take_build(run_id, position, place.build_id)
     return [new[job] for job in jobs]
 
 
@@ -98,25 +100,6 @@ def _targets(
         if Ballot(outcome_of(build), is_waived=override is not None).counts is not Counts.PASS
     }
     return failed_jobs(counted)
-
-
-def _next_run(
-    tx: Reruns,
-    run: RunRecord,
-    builds: Sequence[BuildRecord],
-    jobs: Iterable[str],
-    new: Mapping[str, int],
-    comment_id: int | None,
-) -> Sequence[int]:
-    following = tx.follow_run(run, comment_id)
-    new_ids = []
-    for position, place in enumerate(next_run([Place(build.job, build.id) for build in builds], [*jobs])):
-        if place.build_id is not None:
-            tx.take_build(following, position, place.build_id)
-        else:
-            tx.put_build(following, position, place.job, new[place.job], comment_id)
-            new_ids.append(new[place.job])
-    return new_ids
 
 
 def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:

@@ -21,9 +21,8 @@ from service.domain.gerrit.comment_commands import (
     commands_in,
 )
 from service.domain.text import plain
-from service.ports.queue import Task
 from service.ports.records import NewOverride, QueuedReview
-from service.steps.planning.new_run import check_of
+from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
 from service.steps.reviewers.measure_longer import measure_longer
@@ -184,9 +183,7 @@ def _dispatch(
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:
     if run is None or run.state in {RunState.CANCELLED, RunState.REFUSED}:
-        run_id = tx.add_run(check_of(request.change, request.comment.patch_set_id))
-        if run_id is not None:
-            tx.queue_task(Task.PLAN, run_id)
+        start_run(tx, check_of(request.change, request.comment.patch_set_id))
         return ""
     if run.state is RunState.PLANNING:
         return ""  # all of its builds are about to start

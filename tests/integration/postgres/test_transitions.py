@@ -17,8 +17,6 @@ from service.domain.decision.states import (
     TRANSITIONS,
     BuildEvent,
     BuildState,
-    after_lost_lease,
-    state_after,
 )
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
@@ -28,6 +26,7 @@ from service.steps.deciding.analyse import analyse, give_up
 from service.steps.intake.record_external_build import record_external_build
 from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist
+from tests.support.build_states import after_lost_lease, state_after
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.store import MemoryQueue
 from tests.support.store_samples import BUILD, queue

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.calibration.evidence import History
-from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, state_after
+from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState
 from service.domain.decision.vote import LASTING
 from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_comparison import METRIC as INSTRUCTIONS
 from service.ports.records import BuildRecord
 from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
+from tests.support.build_states import state_after
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults
 

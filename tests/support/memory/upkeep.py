@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from service.domain.decision.states import (
-    UNFINISHED,
-    BuildEvent,
-    BuildState,
-    RunState,
-    after_lost_lease,
-    state_after,
-)
+from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState, RunState
 from service.domain.identity import RunKind
 from service.ports.queue import Task
 from service.ports.records import DueReview, ReviewState, StepFailure
 from service.ports.upkeep import Upkeep
+from tests.support.build_states import after_lost_lease, state_after
 from tests.support.memory.decisions import MemoryOutbox
 from tests.support.memory.state import Failures, Lease, Machine, Memory
 

@@ -59,9 +59,7 @@ class Replay:
     def _placed(self, ended: Round) -> tuple[Place, ...]:
         jobs = [build.job for build in ended.builds]
         if self.places:  # a person asked for one job after the other
-            places = next_run(self.places, jobs[:1])
-            for job in jobs[1:]:
-                places = rerun_in(places, job)
+            places = rerun_in(next_run(self.places, jobs[:1]), jobs[1:])
         else:
             places = tuple(Place(job, None) for job in jobs)
         new = {build.job: len(self.builds) + index for index, build in enumerate(ended.builds)}

@@ -9,9 +9,8 @@ from service.domain.decision.states import (
     TRANSITIONS,
     BuildEvent,
     BuildState,
-    after_lost_lease,
-    state_after,
 )
+from tests.support.build_states import after_lost_lease, state_after
 
 
 def test_a_build_that_goes_well_passes_all_states() -> None:

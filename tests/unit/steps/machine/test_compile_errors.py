@@ -64,7 +64,7 @@ def executed(scratch: Path, **codes: dict[str, Any]) -> MachineReport:
     claimed = MemoryClaimed(spec=spec_of(source).to_mapping())
     report = execute_build(claimed, memory_host(source, Compiler(), scratch), Silence())
     assert report is not None
-    assert claimed.executions == [report.to_mapping()]
+    assert [MachineReport.from_mapping(each) for each in claimed.executions] == [report]
     return report
 
 

@@ -72,7 +72,7 @@ class TestOutcomes:
         assert set(report.seconds) == {"build patch", "build base", "measure"}
         assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
         assert machine.claimed.phases == ["build patch", "build base", "measure"]
-        assert machine.claimed.executions == [report.to_mapping()]
+        assert [MachineReport.from_mapping(each) for each in machine.claimed.executions] == [report]
         assert machine.claimed.log == b"== compile: make\n" * 2
 
     def test_a_patch_that_does_not_compile_has_failed(self, machine: Machine) -> None:
