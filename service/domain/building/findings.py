@@ -47,7 +47,7 @@ def finding_at(path: str, line: int, text: str) -> Finding | None:
 
 def findings_from(stored: object) -> tuple[Finding, ...]:
     """Parse a list of values from :meth:`Finding.to_mapping`; skip everything else."""
-    rows = stored if isinstance(stored, list) else []
+    rows = stored if isinstance(stored, list | tuple) else []
     parsed = filter(None, map(_finding_from, rows))
     return tuple(islice(dict.fromkeys(parsed), MOST))
 
