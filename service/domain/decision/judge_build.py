@@ -88,25 +88,27 @@ def judge_measured(
     listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites)
     launches = tuple(counting_launches(pairs.as_built, job.policy.max_pairs))
-    as_built = _with_time(_compare(job, listings, launches), launches)
+    seconds = _seconds_of_a_pair(launches)
+    as_built = tuple(
+        with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark)))
+        for row in _compare(job, listings, launches)
+    )
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
     counted = treat_as_unchanged(
         compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
     )
     withheld = withhold(rows)
+    explained = (
+        row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
+        for row in rows
+    )
     return Measured(
-        (*_with_withheld(rows, withheld), *counted),
+        (*explained, *counted),
         launches,
         _judge(job, listings, rows, counted, withheld),
         _notes(job, listings, pairs.as_built, launches, counted),
         listings,
     )
-
-
-def _with_time(rows: Sequence[Comparison], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
-    """The rows; those that more pairs would decide with the time these take, by the last pair of each."""
-    seconds = _seconds_of_a_pair(launches)
-    return tuple(with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark))) for row in rows)
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
@@ -116,14 +118,6 @@ def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], floa
         for name in launch.values:
             found.setdefault((launch.suite, name), {})[launch.side] = launch.seconds / len(launch.values)
     return {key: sum(sides.values()) for key, sides in found.items()}
-
-
-def _with_withheld(rows: Sequence[Comparison], withheld: Withheld) -> tuple[Comparison, ...]:
-    """The rows, each whose vote is withheld with the reason."""
-    return tuple(
-        row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
-        for row in rows
-    )
 
 
 def suspected_of_layout(

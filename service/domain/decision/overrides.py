@@ -111,11 +111,7 @@ def _acceptance(build: JudgedBuild, newest_first: Sequence[Override]) -> Overrid
     if build.outcome is not Outcome.SLOWER:
         return None
     accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]
-    found = [_accepting(name, accepts) for name in build.slower]
+    found = [next((each for each in accepts if is_chosen(each.filter, name)), None) for name in build.slower]
     needed = [each for each in found if each is not None]
     # A build that names no benchmark has none that could be accepted.
     return max(needed, key=lambda each: each.id) if needed and len(needed) == len(found) else None
-
-
-def _accepting(benchmark: str, accepts: Sequence[Override]) -> Override | None:
-    return next((each for each in accepts if is_chosen(each.filter, benchmark)), None)

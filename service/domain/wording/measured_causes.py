@@ -63,26 +63,20 @@ def _instructions(rows: Sequence[Comparison], *, is_advisory: bool) -> Iterator[
     if not rows:
         return
     by_verdict = {v: [row for row in rows if row.verdict is v] for v in Verdict}
-    parts = [
-        *_most(sorted(by_verdict[Verdict.SLOWER], key=lambda row: -row.worsening), "increased"),
-        *_most(sorted(by_verdict[Verdict.FASTER], key=lambda row: row.worsening), "decreased"),
-        *([f"{len(same)} unchanged"] if (same := by_verdict[Verdict.SAME]) else []),
-        *_not_counted(by_verdict[Verdict.UNDECIDED]),
-    ]
+    slower = sorted(by_verdict[Verdict.SLOWER], key=lambda row: -row.worsening)
+    faster = sorted(by_verdict[Verdict.FASTER], key=lambda row: row.worsening)
+    parts = [_most(chosen, word) for chosen, word in ((slower, "increased"), (faster, "decreased")) if chosen]
+    if same := by_verdict[Verdict.SAME]:
+        parts.append(f"{len(same)} unchanged")
+    if unknown := by_verdict[Verdict.UNDECIDED]:
+        first = unknown[0]
+        why = plain(text_of(first.reasons))
+        parts.append(f"{len(unknown)} unknown: {plain(first.row.benchmark)}: {why}")
     vote = "no vote" if is_advisory else "voting"
     yield f"instructions of {len(rows)} benchmarks ({vote}): {'; '.join(parts)}; {BLIND_COUNTS}"
 
 
-def _most(chosen: Sequence[Comparison], word: str) -> list[str]:
-    if not chosen:
-        return []
+def _most(chosen: Sequence[Comparison], word: str) -> str:
     first = chosen[0]
     size = "" if first.ratio is None else f" {signed_percent(first.ratio)}"
-    return [f"{len(chosen)} {word}, most in {plain(first.row.benchmark)}{size}"]
-
-
-def _not_counted(chosen: Sequence[Comparison]) -> list[str]:
-    if not chosen:
-        return []
-    first = chosen[0]
-    return [f"{len(chosen)} unknown: {plain(first.row.benchmark)}: {plain(text_of(first.reasons))}"]
+    return f"{len(chosen)} {word}, most in {plain(first.row.benchmark)}{size}"

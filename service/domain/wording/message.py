@@ -10,7 +10,7 @@ from service.domain.decision.vote import CONSEQUENCES, Result
 from service.domain.text import padded, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from service.domain.decision.vote import Outcome
 
@@ -71,40 +71,25 @@ def compose(header: Header, reports: Sequence[BuildReport], link: str) -> str:
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
     paragraphs = [paragraph for report in ordered for paragraph in _paragraphs(report)]
-    fixed = len(f"{header} \n\n".encode()) + len(f"\n\n… and 100000 more lines\n\n{link}".encode())
-    kept = _fitting(paragraphs, MAX_BYTES - fixed)
-    lines = [paragraphs[number].text for number in kept]
-    if len(kept) < len(paragraphs):
-        missing = len(paragraphs) - len(kept)
+    room = MAX_BYTES - len(f"{header} \n\n\n\n… and 100000 more lines\n\n{link}".encode())
+    kept = []
+    # Causes last: a long cause of one build must not hide that another failed.
+    for place in sorted(range(len(paragraphs)), key=lambda place: paragraphs[place][1]):
+        size = len(paragraphs[place][0].encode()) + 2
+        if size <= room:
+            room -= size
+            kept.append(place)
+    lines = [paragraphs[place][0] for place in sorted(kept)]
+    if missing := len(paragraphs) - len(kept):
         lines.append(f"… and {missing} more line{'s' if missing > 1 else ''}")
     return "\n\n".join([f"{header} ", *lines, link])
 
 
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
-    text: str
-    is_cause: bool
-
-
-def _paragraphs(report: BuildReport) -> list[_Paragraph]:
-    override = [plain(report.override, _MAX_CAUSE)] if report.override else []
-    causes = [*override, *(_cause(cause, report) for cause in report.causes)]
-    first = _Paragraph(f"{report.link} : {report.result}", is_cause=False)
-    return [first, *(_Paragraph(text, is_cause=True) for text in causes)]
-
-
-def _cause(cause: str, report: BuildReport) -> str:
-    if report.is_external:
-        return f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
-    return plain(cause, _MAX_CAUSE)
-
-
-def _fitting(paragraphs: Sequence[_Paragraph], room: int) -> list[int]:
-    """The places of the paragraphs that fit: a long cause of one build must not hide that another failed."""
-    kept = []
-    for number in sorted(range(len(paragraphs)), key=lambda number: paragraphs[number].is_cause):
-        size = len(paragraphs[number].text.encode()) + 2
-        if size <= room:
-            room -= size
-            kept.append(number)
-    return sorted(kept)
+def _paragraphs(report: BuildReport) -> Iterator[tuple[str, bool]]:
+    """Yield the lines about a build, and whether each is a cause."""
+    yield f"{report.link} : {report.result}", False
+    if report.override:
+        yield plain(report.override, _MAX_CAUSE), True
+    for cause in report.causes:
+        own = f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
+        yield own if report.is_external else plain(cause, _MAX_CAUSE), True

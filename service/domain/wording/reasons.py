@@ -26,7 +26,8 @@ def text_of(reasons: Iterable[Reason]) -> str:
 
 def sentence(reason: Reason) -> str:
     """The sentence of one reason."""
-    return _SENTENCES[reason.kind](*reason.facts)
+    form = _SENTENCES[reason.kind]
+    return form.format(*reason.facts) if isinstance(form, str) else form(*reason.facts)
 
 
 def side_name(side: str) -> str:
@@ -74,26 +75,24 @@ def _on_probation(pairs: int, wanted: int, sessions: int, least: int) -> str:
 
 
 # Without a default on purpose: a kind without a sentence is a programming error.
-_SENTENCES: Final[Mapping[ReasonKind, Callable[..., str]]] = MappingProxyType(
+_SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyType(
     {
-        ReasonKind.NO_PAIR: lambda: "no pair has a result on both sides",
+        ReasonKind.NO_PAIR: "no pair has a result on both sides",
         ReasonKind.TOO_FEW_PAIRS: _too_few_pairs,
-        ReasonKind.NO_RATIO: lambda: "a measured value is zero or negative, so there is no ratio to compare",
+        ReasonKind.NO_RATIO: "a measured value is zero or negative, so there is no ratio to compare",
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
-        ReasonKind.NO_NUMBER_OF_PAIRS: lambda: "no reasonable number of pairs would decide it",
-        ReasonKind.NOT_IN_PATCH: lambda metric: f"the patch no longer reports {metric}",
-        ReasonKind.NOT_IN_BASE: lambda metric: f"the parent does not report {metric}",
-        ReasonKind.SOMETIMES_IN_BASE: lambda metric, found, of: (
-            f"the parent reports {metric} in {found} of {of} launches, the patch in none"
-        ),
+        ReasonKind.NO_NUMBER_OF_PAIRS: "no reasonable number of pairs would decide it",
+        ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
+        ReasonKind.NOT_IN_BASE: "the parent does not report {}",
+        ReasonKind.SOMETIMES_IN_BASE: "the parent reports {} in {} of {} launches, the patch in none",
         ReasonKind.UNUSABLE: lambda side, why: f"the result of the {side_name(side)} is unusable: {why}",
-        ReasonKind.FAILS: lambda text: text,
-        ReasonKind.FAILS_IN_BASE: lambda text: f"it fails in the parent: {text}",
+        ReasonKind.FAILS: "{}",
+        ReasonKind.FAILS_IN_BASE: "it fails in the parent: {}",
         ReasonKind.FAILS_SOMETIMES: lambda side, failed, launches, text: (
             f"it fails in {failed} of {launches} launches of the {side_name(side)}: {text}"
         ),
-        ReasonKind.JUDGED_BY: lambda metric: f"the verdict is that of {metric}",
+        ReasonKind.JUDGED_BY: "the verdict is that of {}",
         ReasonKind.WORK_CHANGED: _work_changed,
         ReasonKind.REAL_TIME_LONGER: lambda factor, is_of_process: (
             f"real time is {factor:.3g} times the CPU time, {_compared_too(is_of_process)}"
@@ -102,47 +101,43 @@ _SENTENCES: Final[Mapping[ReasonKind, Callable[..., str]]] = MappingProxyType(
             f"real time changed by {signed_percent(ratio)} relative to CPU time, "
             f"{_compared_too(is_of_process)}"
         ),
-        ReasonKind.LAYOUT_NOT_CHECKED: lambda: (
+        ReasonKind.LAYOUT_NOT_CHECKED: (
             "the slow-down was not confirmed on relinked programs, so it does not vote"
         ),
         ReasonKind.LAYOUT_CONFIRMED: lambda *ratios: (
             f"confirmed: also slower on {len(ratios)} relinked programs ({_list(ratios)})"
         ),
         ReasonKind.LAYOUT_REFUTED: _layout_refuted,
-        ReasonKind.LAYOUT_POSSIBLE: lambda: (
+        ReasonKind.LAYOUT_POSSIBLE: (
             "code placement may explain the gain; only slow-downs are checked on relinked programs"
         ),
-        ReasonKind.LAYOUT_AS_TEXT: lambda text: text,
+        ReasonKind.LAYOUT_AS_TEXT: "{}",
         ReasonKind.SAME_PROGRAM: lambda ratio=None: (
             SAME_PROGRAM if ratio is None else f"{SAME_PROGRAM}; measured {change(ratio)}"
         ),
-        ReasonKind.LISTED_ONCE: lambda: "only one side lists it",
-        ReasonKind.ONE_LAUNCH: lambda: (
+        ReasonKind.LISTED_ONCE: "only one side lists it",
+        ReasonKind.ONE_LAUNCH: (
             "one launch per side cannot tell a change from noise; give 12 or more files per side"
         ),
-        ReasonKind.ONE_COUNT: lambda: (
+        ReasonKind.ONE_COUNT: (
             "one launch per side cannot show that a counter repeats; give several files per side"
         ),
-        ReasonKind.BLOCKS: lambda: (
+        ReasonKind.BLOCKS: (
             "by the dates in the files, one side ran completely before the other, so drift of the machine "
             "looks like a change; run the two programs in turn"
         ),
-        ReasonKind.BASE_ONLY: lambda: (
-            "only the base files contain it; perhaps the patch ran with another filter"
-        ),
-        ReasonKind.BLIND_COUNTS: lambda: BLIND_COUNTS,
-        ReasonKind.NO_INSTRUCTIONS: lambda: (
-            "one side executes no instructions, so there is no ratio to compare"
-        ),
+        ReasonKind.BASE_ONLY: "only the base files contain it; perhaps the patch ran with another filter",
+        ReasonKind.BLIND_COUNTS: BLIND_COUNTS,
+        ReasonKind.NO_INSTRUCTIONS: "one side executes no instructions, so there is no ratio to compare",
         ReasonKind.NOT_COUNTED: lambda why="": f"not counted: {why}" if why else "not counted",
-        ReasonKind.NOT_DETERMINISTIC: lambda: (
+        ReasonKind.NOT_DETERMINISTIC: (
             "not deterministic: two launches of one program executed different numbers of instructions"
         ),
-        ReasonKind.SUSPENDED: lambda alarms, sessions: (
-            f"suspended: {alarms} false alarms in the last {sessions} comparisons of a program with itself"
+        ReasonKind.SUSPENDED: (
+            "suspended: {} false alarms in the last {} comparisons of a program with itself"
         ),
         ReasonKind.ON_PROBATION: _on_probation,
-        ReasonKind.NO_EVIDENCE: lambda: "not measurable: no pairs of a program with itself",
+        ReasonKind.NO_EVIDENCE: "not measurable: no pairs of a program with itself",
         ReasonKind.NOISY: lambda spread: (
             f"not measurable: pairs of a program with itself vary by {share(spread)}"
         ),

@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
-    outcomes = [outcome_of(build) for build in builds]
-    overrides = overrides_on(tx, run, builds)
+    judged = list(zip(builds, overrides_on(tx, run, builds), strict=True))
     ballots = [
-        Ballot(outcome, is_voting=build.is_voting, is_waived=override is not None)
-        for outcome, build, override in zip(outcomes, builds, overrides, strict=True)
+        Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=override is not None)
+        for build, override in judged
     ]
-    vote = vote_of(ballots, _on_nothing_to_build(builds))
-    judged = list(zip(builds, overrides, strict=True))
+    # One voting job with ``none`` is enough to withhold the vote.
+    policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
+    is_withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
+    vote = vote_of(ballots, VoteWhen.NONE if is_withheld else VoteWhen.PASS)
     reported = _reported(judged)
     header = header_of(vote, [outcome_of(build) for build, _ in reported])
     if run.kind is not RunKind.CHECK:
@@ -76,7 +77,8 @@ def _reported(judged: Sequence[_BuildAndOverride]) -> Sequence[_BuildAndOverride
 
     Such a withdrawn build prevents a +1, and the message must show why.
     """
-    begun = [(build, override) for build, override in judged if not _is_withdrawn(build)]
+    # In a decided run, only a withdrawal cancels the build of another CI.
+    begun = [each for each in judged if not (each[0].is_external and each[0].outcome is Outcome.CANCELLED)]
     is_nothing_executed = all(build.outcome is Outcome.NOT_BUILT for build, _ in begun)
     return begun if is_nothing_executed else judged
 
@@ -92,18 +94,6 @@ def _remarks(
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
     return remarks(named, jobs, tx.remarks_on(change, revision)) if named else ()
-
-
-def _is_withdrawn(build: BuildRecord) -> bool:
-    # In a decided run, only a withdrawal cancels the build of another CI.
-    return build.is_external and build.outcome is Outcome.CANCELLED
-
-
-def _on_nothing_to_build(builds: Sequence[BuildRecord]) -> VoteWhen:
-    """Combine the setting of all voting jobs; one job with ``none`` is enough to withhold the vote."""
-    policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
-    withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
-    return VoteWhen.NONE if withheld else VoteWhen.PASS
 
 
 def _report(build: BuildRecord, override: Override | None, link: Callable[[BuildName], str]) -> BuildReport:

@@ -13,7 +13,7 @@ from service.steps.planning.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
-    from service.ports.records import ChangeRecord, RunRecord
+    from service.ports.records import ChangeRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
     from service.ports.transaction.intake import SyncCursors
@@ -51,10 +51,15 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
 def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
-        is_wanted = not (change.is_wip or change.is_private)
-        if is_wanted:
-            tx.revive_review(record.patch_set_id)
-        if is_wanted and not any(_is_check(run) for run in tx.runs_of(record.patch_set_id)):
+        if change.is_wip or change.is_private:
+            return
+        tx.revive_review(record.patch_set_id)
+        # A check that ended because the change was abandoned starts again when the change is restored; one
+        # that a person cancelled does not.
+        if not any(
+            run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
+            for run in tx.runs_of(record.patch_set_id)
+        ):
             start_run(tx, check_of(change, record.patch_set_id))
         return
     tx.cancel_runs(record.change_id, keep_patch_set=None)
@@ -66,12 +71,4 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
 def _is_news(tx: SyncCursors, change: Change) -> bool:
     """Whether the change was merged after the first contact; a comment on an older one starts no run."""
     cursor = tx.sync_cursor(change.key.instance)
-    if change.submitted is None:
-        return True
-    return cursor is not None and change.submitted >= cursor.first_contact
-
-
-def _is_check(run: RunRecord) -> bool:
-    # A check that ended because the change was abandoned starts again when the change is restored; a check
-    # that a person cancelled does not.
-    return run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
+    return change.submitted is None or (cursor is not None and change.submitted >= cursor.first_contact)

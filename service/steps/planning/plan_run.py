@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.calibration.schedule import is_calibrated
 from service.domain.decision.machine_report import BuildEnd
-from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
@@ -20,10 +19,9 @@ from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
 from service.ports.records import NewBuild, QueuedReview, RunRecord
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
-from service.steps.planning.trust import reason_to_hold
+from service.steps.planning.trust import is_allowed, reason_to_hold
 
 if TYPE_CHECKING:
-    from service.domain.project.job import Job
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store, Transaction
@@ -48,11 +46,11 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
         _refuse(store, run, error.what, run_url, is_posted=False)
         return
     except BadInput as error:  # also a project file that is not text, or far too large
-        _refuse(store, run, str(error), run_url, is_posted=True)
+        _refuse(store, run, str(error), run_url)
         return
     is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
     if is_gated and (reason := reason_to_hold(store, server, run, plan.base, plan.trusted)):
-        _hold(store, run, reason, run_url)
+        _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
         if tx.lock_run(run.id).state is RunState.PLANNING:
@@ -133,7 +131,9 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
 
     A build of another CI belongs to one run and waits for its result; no machine executes it.
     """
-    ended = _ended(spec.job, is_needed=is_needed)
+    ended = BuildEnd(Outcome.MISCONFIGURED, (spec.job.problem,)) if spec.job.problem else None
+    if not is_needed:
+        ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
     is_ours = ended is None and not spec.job.kind.is_external
     if is_ours and run.kind is RunKind.CHECK:
         adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
@@ -143,13 +143,6 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
     if is_ours:
         tx.queue_task(Task.EXECUTE, build_id)
     return ended is None
-
-
-def _ended(job: Job, *, is_needed: bool) -> BuildEnd | None:
-    """Decide how the build of a job ends at once; None if it must run."""
-    if not is_needed:
-        return BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
-    return BuildEnd(Outcome.MISCONFIGURED, (job.problem,)) if job.problem else None
 
 
 def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
@@ -176,20 +169,17 @@ def _build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
     )
 
 
-def _refuse(store: Store, run: RunRecord, reason: str, run_url: str, *, is_posted: bool) -> None:
+def _refuse(
+    store: Store, run: RunRecord, reason: str, run_url: str, *, is_posted: bool = True, is_held: bool = False
+) -> None:
+    """End a run that is still to be planned; ``is_held``: unless somebody allowed it in the meantime."""
     with store.transaction() as tx:
-        if tx.lock_run(run.id).state is RunState.PLANNING:
+        if tx.lock_run(run.id).state is not RunState.PLANNING:
+            return
+        if is_held and is_allowed(tx, run):
+            tx.queue_task(Task.PLAN, run.id)
+        else:
             refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED, is_posted=is_posted)
-
-
-def _hold(store: Store, run: RunRecord, reason: str, run_url: str) -> None:
-    with store.transaction() as tx:
-        if tx.lock_run(run.id).state is not RunState.PLANNING or run.patch_set_id is None:
-            return
-        if any(override.kind is OverrideKind.TRUST for override in tx.overrides(run.patch_set_id)):
-            tx.queue_task(Task.PLAN, run.id)  # somebody allowed it in the meantime
-            return
-        refuse(tx, run, reason, run_url, header=Header.NOT_EXECUTED)
 
 
 def refuse(

@@ -38,7 +38,10 @@ def recheck(
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
-        return _why_nothing(builds, finished)
+        if len(finished) < len(builds):
+            return "a build is still running; try again when it has finished"
+        is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
+        return ELSEWHERE if is_elsewhere else NOTHING_FAILED
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
     specs = {job: _as_configured(by_job[job], configured.get(job)) for job in targets}
@@ -47,13 +50,6 @@ def recheck(
         return problems[targets[0]]
     run_again(tx, run, {job: spec for job, spec in specs.items() if job not in problems}, comment_id)
     return ""
-
-
-def _why_nothing(builds: Sequence[BuildRecord], finished: Sequence[BuildRecord]) -> str:
-    if len(finished) < len(builds):
-        return "a build is still running; try again when it has finished"
-    is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
-    return ELSEWHERE if is_elsewhere else NOTHING_FAILED
 
 
 def run_again(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from service.ports.records import RunRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store
+    from service.ports.transaction.decisions import Overrides
 
 
 def reason_to_hold(
@@ -30,7 +31,7 @@ def reason_to_hold(
     if run.change is None or run.patch_set_id is None:
         return ""
     with store.transaction() as tx:
-        if any(override.kind is OverrideKind.TRUST for override in tx.overrides(run.patch_set_id)):
+        if is_allowed(tx, run):
             return ""
         parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
     change = server.change(run.change)
@@ -45,6 +46,12 @@ def reason_to_hold(
         if not is_member:
             return _held(f"{plain(person.shown) or 'its uploader'} is not a member of {group}", group)
     return "" if parents is None else _of_parent(parents, group)
+
+
+def is_allowed(tx: Overrides, run: RunRecord) -> bool:
+    """Whether a trusted person allowed the code of a check's patch set to run."""
+    entries = () if run.patch_set_id is None else tx.overrides(run.patch_set_id)
+    return any(override.kind is OverrideKind.TRUST for override in entries)
 
 
 def _of_parent(checks: tuple[tuple[RunState, bool], ...], group: str) -> str:

@@ -52,7 +52,8 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
     review = due.review
     try:
         change = server.change(review.change)
-        if _is_superseded(change, review.revision, has_vote=bool(review.labels)):
+        # Servers accept votes on outdated patch sets.
+        if change.current.revision != review.revision or (review.labels and not change.is_open):
             note = "the patch set is outdated or its change is closed"
             upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
             return False
@@ -60,16 +61,18 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         if any(_is_ours(message, review.marker, server) for message in messages):
             # The last attempt succeeded but its response was lost. (After an earlier success, the last
             # attempt would have found the message here.)
-            is_without = due.failed_posts > _WITH_COMMENTS
-            left_out = (_LEFT_OUT, ()) if is_without else ()
+            left_out = (_LEFT_OUT, ()) if due.failed_posts > _WITH_COMMENTS else ()
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
             return False
         labels = _votes_to_cast(change, messages, review.labels, server.account)
         # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
-        posted = _post(
-            upkeep, server, due, Review(review.change, review.revision, review.message, labels, comments)
-        )
+        sent = Review(review.change, review.revision, review.message, labels, comments)
+        try:
+            posted = server.post(sent)
+        except Transient:
+            upkeep.note_failed_post(due.outbox_id)
+            raise
     except NotFound as error:
         if due.missing_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
@@ -81,14 +84,6 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         return False
     _settle(store, upkeep, due, labels, posted)
     return True
-
-
-def _post(upkeep: DueReviews, server: ReviewServer, due: DueReview, review: Review) -> Posted:
-    try:
-        return server.post(review)
-    except Transient:
-        upkeep.note_failed_post(due.outbox_id)
-        raise
 
 
 def _votes_to_cast(
@@ -132,9 +127,3 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
     """Whether Benchgate posted the message; the marker is a whole line: "run 5" is a part of "run 51"."""
     return message.author.account == server.account and marker in message.text.splitlines()
-
-
-def _is_superseded(change: Change, revision: str, *, has_vote: bool) -> bool:
-    """Whether the review is outdated; servers accept votes on outdated patch sets."""
-    is_outdated = change.current.revision != revision
-    return is_outdated or (has_vote and not change.is_open)

@@ -39,7 +39,7 @@ def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, co
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
-    undecided = [build for build in finished if _has_unresolved(tx, build, wanted)]
+    undecided = [build for build in finished if _is_undecided(tx, build, wanted)]
     if not undecided:
         return _why_not_longer(tx, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
@@ -57,7 +57,7 @@ def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, co
     return "; ".join(refused)
 
 
-def _has_unresolved(tx: Results, build: BuildRecord, wanted: MorePairsCommand) -> bool:
+def _is_undecided(tx: Results, build: BuildRecord, wanted: MorePairsCommand) -> bool:
     return any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
 
 

@@ -35,7 +35,9 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
         for build_id in upkeep.requeue_lost_builds(max_attempts):
             give_up(store, build_id, unresponsive(max_attempts))
         for build_id in upkeep.overdue_builds():
-            _give_up_overdue(store, build_id)
+            with store.transaction() as tx:
+                is_external = tx.lock_build(build_id).is_external
+            give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
         upkeep.preempt_calibrations()
         upkeep.drop_unwanted_builds()
         for build_id in upkeep.cancelled_builds():
@@ -44,12 +46,6 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
             queue.send(task, entity, CONTROL)
         for pool, build_id in upkeep.idle_pools(STALLED_AFTER):
             queue.send(Task.EXECUTE, build_id, pool)
-
-
-def _give_up_overdue(store: Store, build_id: int) -> None:
-    with store.transaction() as tx:
-        is_external = tx.lock_build(build_id).is_external
-    give_up(store, build_id, NO_RESULT if is_external else NO_MACHINE)
 
 
 def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
