@@ -169,7 +169,8 @@ class Connection:
         except httpx.InvalidURL as error:
             raise Permanent(f"the request is not a valid URL: {plain(str(error))}") from error
         except httpx.HTTPError as error:
-            raise Transient(f"Gerrit cannot be reached: {_described(error)}") from error
+            reason = plain(str(error)) or type(error).__name__
+            raise Transient(f"Gerrit cannot be reached: {reason}") from error
         if not response.is_success:
             raise _fault(response, data)
         return response.headers, data
@@ -201,13 +202,12 @@ def _read(response: httpx.Response, ends: float) -> bytes:
     return bytes(body)
 
 
-def _described(error: httpx.HTTPError) -> str:
-    return plain(str(error)) or type(error).__name__
-
-
 def _fault(response: httpx.Response, data: bytes) -> BenchgateError:
     status = response.status_code
-    message = f"Gerrit answers {status}: {_reason(response, data)}"
+    # Gerrit's own errors are plain text; an HTML page comes from a proxy and is not quoted.
+    is_text = response.headers.get("Content-Type", "").startswith("text/plain")
+    reason = plain(data[:_SHOWN_BYTES].decode(errors="replace")) if is_text else ""
+    message = f"Gerrit answers {status}: {reason or plain(response.reason_phrase)}"
     if status < 400:  # noqa: PLR2004 - a redirect
         return Refused(f"Gerrit answers {status}: a redirect, perhaps to a login page")
     if status in {401, 403}:
@@ -216,20 +216,9 @@ def _fault(response: httpx.Response, data: bytes) -> BenchgateError:
         return Transient(message, _retry_after(response.headers.get("Retry-After")))
     if status == 404:  # noqa: PLR2004 - HTTP's own numbers
         # A proxy answers so while Gerrit is down, and then the change still exists.
-        is_own = _is_gerrits(response) and not data.startswith(_BY_A_PROXY)
+        is_own = is_text and not data.startswith(_BY_A_PROXY)
         return NotFound(message) if is_own else Transient(f"{message} (from a proxy, not from Gerrit)")
     return Permanent(message)
-
-
-def _reason(response: httpx.Response, data: bytes) -> str:
-    """Extract Gerrit's message; an HTML page comes from a proxy and is not quoted."""
-    text = plain(data[:_SHOWN_BYTES].decode(errors="replace")) if _is_gerrits(response) else ""
-    return text or plain(response.reason_phrase)
-
-
-def _is_gerrits(response: httpx.Response) -> bool:
-    """Whether an error may come from Gerrit itself: it is plain text, not an HTML page."""
-    return bool(response.headers.get("Content-Type", "").startswith("text/plain"))
 
 
 def _retry_after(value: str | None) -> float | None:

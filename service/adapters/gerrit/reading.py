@@ -21,9 +21,7 @@ from service.domain.identity import ChangeKey
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from service.domain.gerrit.change import Person
+    from collections.abc import Mapping, Sequence
 
 _ACCOUNT: Final = re.compile(r"<GERRIT_ACCOUNT_([0-9]+)>")  # a name in a message by the server
 _MICROSECONDS: Final = 26  # characters; Gerrit writes nanoseconds, and always UTC
@@ -122,19 +120,13 @@ def _current_from(change: Mapping[str, Any], number: int) -> tuple[PatchSet, str
 
 
 def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Parse the votes by label and account; an account that has not voted has no value, or a zero."""
     votes: dict[str, dict[str, int]] = {}
-    for label, account, value in _ballots(object_from(change.get("labels"))):
-        votes.setdefault(label, {})[account] = value
-    return votes
-
-
-def _ballots(labels: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield label, account and vote; an account that has not voted has no value, or a zero."""
-    for label, shown in labels.items():
+    for label, shown in object_from(change.get("labels")).items():
         for ballot in listed(object_from(shown).get("all", [])):
-            value = whole(object_from(ballot).get("value"))
-            if value:
-                yield label, account_from(ballot), value
+            if value := whole(object_from(ballot).get("value")):
+                votes.setdefault(label, {})[account_from(ballot)] = value
+    return votes
 
 
 def _message(fields: Mapping[str, Any]) -> PostedMessage:
@@ -150,14 +142,11 @@ def _message(fields: Mapping[str, Any]) -> PostedMessage:
 
 def _with_names(message: Mapping[str, Any]) -> str:
     """Replace accounts by names and addresses, as on Gerrit's pages and in its events."""
-    people = map(person_from, listed(message.get("accounts_in_message", [])))
-    names = {person.account: _named(person) for person in people}
+    names = {}
+    for person in map(person_from, listed(message.get("accounts_in_message", []))):
+        address = f"<{person.email}>" if person.email else ""
+        names[person.account] = plain(f"{person.name} {address}") or f"Gerrit Account {person.account}"
     return _ACCOUNT.sub(lambda match: names.get(match[1], match[0]), text_in(message, "message"))
-
-
-def _named(person: Person) -> str:
-    address = f"<{person.email}>" if person.email else ""
-    return plain(f"{person.name} {address}") or f"Gerrit Account {person.account}"
 
 
 def _moment(holder: Mapping[str, Any], key: str) -> datetime:

@@ -25,7 +25,7 @@ from service.adapters.gerrit.reading import (
 )
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Posted
-from service.domain.gerrit.json_fields import is_revision
+from service.domain.gerrit.json_fields import is_revision, object_from
 from service.domain.text import plain
 from service.ports.reviewing import ReviewServer
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import httpx
 
     from service.adapters.gerrit.connection import Bearer, Password, Timeouts
-    from service.domain.gerrit.change import Change, InlineComment, PostedMessage, Review
+    from service.domain.gerrit.change import Change, PostedMessage, Review
     from service.domain.identity import ChangeKey
 
 _LOG = structlog.get_logger(__name__)
@@ -213,21 +213,15 @@ class GerritReview(ReviewServer):
         return Posted(labels_from(answer), review.comments)
 
     def _post_without_refused(self, where: str, review: Review) -> Posted:
-        kept = self._on_shown_files(where, review.comments)
+        """Post with the comments on files that Gerrit lists as changed, or with none."""
+        files: object = None
+        with suppress(Permanent, Transient):
+            files = self._connection.get(f"{where}/files")
+        kept = tuple(comment for comment in review.comments if comment.path in object_from(files))
         if kept and kept != review.comments:
             with suppress(Permanent):
                 return self._post(where, replace(review, comments=kept))
         return self._post(where, replace(review, comments=()))
-
-    def _on_shown_files(self, where: str, comments: Sequence[InlineComment]) -> tuple[InlineComment, ...]:
-        """Select the comments on files that Gerrit lists as changed; none if it does not list them."""
-        try:
-            files = self._connection.get(f"{where}/files")
-        except (Permanent, Transient):
-            return ()
-        return (
-            tuple(comment for comment in comments if comment.path in files) if isinstance(files, dict) else ()
-        )
 
     def _input(self, review: Review) -> dict[str, Any]:
         comments: dict[str, list[dict[str, Any]]] = {}

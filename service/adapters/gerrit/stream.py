@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 
 from service.adapters.embedded.process import guarded
 from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES
+from service.domain.gerrit.events import MAX_BYTES, Line
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -46,14 +46,6 @@ _REFUSALS: Final = (
 _PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK")  # ssh gets no secret of the service
 _CHUNK_BYTES: Final = 1 << 16
 _STDERR_BYTES: Final = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line without its end; only the beginning of a line that is longer than an event can be."""
-
-    body: bytes
-    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
     """
     lines = written_lines(text)
     message = _Message(frozenset(jobs), is_alone=sum(1 for line in lines if line.strip()) == 1)
-    parsed = (_command(line, message) or _misspelt(line, message) for line in _prose_lines(lines))
+    parsed = (_parsed(line, message) for line in _prose_lines(lines))
     return tuple(islice((command for command in parsed if command is not None), MAX_COMMANDS))
 
 
@@ -153,14 +153,12 @@ def _prose_lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def _command(line: str, message: _Message) -> ReviewCommand | None:
+def _parsed(line: str, message: _Message) -> ReviewCommand | Misspelt | None:
     word, rest = _first_word(line)
     parse = _PARSERS.get(word.lower())
-    return parse(rest, message) if parse else None
-
-
-def _misspelt(line: str, message: _Message) -> Misspelt | None:
-    word = _first_word(line)[0].rstrip(".!")
+    if parse is not None and (command := parse(rest, message)) is not None:
+        return command
+    word = word.rstrip(".!")
     if not message.is_alone or word not in _EXPECTED:
         return None
     names = ", ".join(sorted(message.jobs)) if word in {"recheck", "override"} else ""
@@ -181,14 +179,14 @@ def _recheck(rest: str, message: _Message) -> RecheckCommand | None:
 
 
 def _more_pairs(rest: str, message: _Message) -> MorePairsCommand | None:
-    pattern, rest = _filter(rest)
-    if pattern is None:
+    pattern, is_name, rest = _filter(rest, message)
+    if not pattern:
         return None
     if not rest:
-        return MorePairsCommand(pattern.text) if pattern.is_name(message) else None
+        return MorePairsCommand(pattern) if is_name else None
     more = _MORE.fullmatch(rest)
     count = int(more[1]) if more else 0
-    return MorePairsCommand(pattern.text, count) if 1 <= count <= MAX_MORE_PAIRS else None
+    return MorePairsCommand(pattern, count) if 1 <= count <= MAX_MORE_PAIRS else None
 
 
 def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCommand | None:
@@ -205,50 +203,37 @@ def _override_of(text: str, job: str = "") -> OverrideCommand | None:
 
 
 def _accept(rest: str, message: _Message) -> AcceptCommand | None:
-    pattern, rest = _filter(rest)
+    pattern, is_name, rest = _filter(rest, message)
     reason = plain(rest, MAX_REASON)
-    return AcceptCommand(pattern.text, reason) if pattern and reason and pattern.is_name(message) else None
+    return AcceptCommand(pattern, reason) if pattern and reason and is_name else None
 
 
-def _cancel(rest: str, _: _Message) -> CancelCommand | None:
-    return None if rest else CancelCommand()
+def _filter(text: str, message: _Message) -> tuple[str, bool, str]:
+    """Split a text into the filter at its beginning (one word, or quoted) and the rest.
 
-
-def _ok_to_test(rest: str, _: _Message) -> OkToTestCommand | None:
-    return None if rest else OkToTestCommand()
-
-
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    text: str
-    is_in_quotes: bool
-
-    def is_name(self, message: _Message) -> bool:
-        """Whether it is (a part of) a benchmark's name rather than the next word of a sentence."""
-        if self.is_in_quotes or _STRUCTURE.search(self.text):
-            return True
-        return message.is_alone and _CAPITALISED.fullmatch(self.text) is not None
-
-
-def _filter(text: str) -> tuple[_Filter | None, str]:
-    """Split a text into the filter at its beginning (one word, or quoted) and the rest."""
-    if text.startswith('"'):
+    An unusable filter is empty. The second value is False if it looks like the next word of a sentence rather
+    than like (a part of) a benchmark's name.
+    """
+    is_quoted = text.startswith('"')
+    if is_quoted:
         pattern, end, rest = text[1:].partition('"')
         is_whole = bool(end) and (not rest or rest[0].isspace())
     else:
         (pattern, rest), is_whole = _first_word(text), True
-    is_usable = is_whole and pattern != "" and plain(pattern, MAX_FILTER) == pattern
-    return (_Filter(pattern, text.startswith('"')) if is_usable else None), rest.strip()
+    if not is_whole or plain(pattern, MAX_FILTER) != pattern:
+        pattern = ""
+    is_alone = message.is_alone and _CAPITALISED.fullmatch(pattern) is not None
+    return pattern, is_quoted or _STRUCTURE.search(pattern) is not None or is_alone, rest.strip()
 
 
 _PARSERS: Final[Mapping[str, Callable[[str, _Message], ReviewCommand | None]]] = MappingProxyType(
     {
         "recheck": _recheck,
         "benchmark": _more_pairs,
-        "cancel": _cancel,
+        "cancel": lambda rest, _: None if rest else CancelCommand(),
         "override": _override,
         "accept": _accept,
-        "ok-to-test": _ok_to_test,
+        "ok-to-test": lambda rest, _: None if rest else OkToTestCommand(),
     }
 )
 _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(

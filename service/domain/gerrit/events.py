@@ -34,6 +34,14 @@ ABOUT_CHANGES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the event stream without its end; only the beginning of one that no event can have."""
+
+    body: bytes
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change.
 

@@ -178,13 +178,9 @@ def _bug_in(words: str) -> str:
     return ticket or (number[0].split()[-1] if number else "")
 
 
-def _first_line(message: PostedMessage) -> str:
-    return message.text.lstrip().split("\n", 1)[0].strip()
-
-
 def _votes_line(message: PostedMessage) -> str | None:
     """Extract the server's list of votes in a review of this patch set; None if it is not a review."""
-    match = _VOTES.fullmatch(_first_line(message))
+    match = _VOTES.fullmatch(message.text.lstrip().split("\n", 1)[0].strip())
     return match[2] if match and int(match[1]) == message.patch_set else None
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from service.domain.gerrit.events import Line
+
 TICK: Final = 1.0  # seconds within which a request to stop is noticed
 BEAT_EVERY: Final = 10.0  # seconds; at least every 15 is promised
 PROBE_EVERY: Final = 2.0  # seconds between two checks whether the database is back
@@ -25,18 +27,6 @@ REQUEST_EVERY: Final = 5.0  # seconds; a server drops many events at a time, and
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 _LOG = structlog.get_logger(__name__)
-
-
-class Line(Protocol):
-    """A line of the stream; an incomplete line is longer than an event can be."""
-
-    @property
-    def body(self) -> bytes:
-        """The line without its end."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the line is complete."""
 
 
 class Lines(Protocol):

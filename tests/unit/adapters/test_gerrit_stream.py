@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.gerrit.stream import Cutter, GerritStream, Line, Lines
+from service.adapters.gerrit.stream import Cutter, GerritStream, Lines
 from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES, parse_event
+from service.domain.gerrit.events import MAX_BYTES, Line, parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import BadEvent, Refused, Transient
+from service.domain.gerrit.events import Line
 from service.steps.intake.listen import Actions, Timing, failures_after, is_loss, listen, pause
 from service.steps.intake.receive_event import receive_event
 from tests.support.memory.store import MemoryStore
@@ -22,14 +23,6 @@ CREATED = (SAMPLES / "stream-patchset-created.json").read_bytes()
 MERGED = (SAMPLES / "stream-change-merged.json").read_bytes()
 DROPPED = b'{"type":"dropped-output","eventCreatedOn":1795220057}'
 GONE = "Connection closed by remote host."
-
-
-@dataclass(frozen=True)
-class Said:
-    """A line of the stream."""
-
-    body: bytes
-    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class Burst:
     times: int
 
 
-Happening = Said | Quiet | Unconnected | Burst
+Happening = Line | Quiet | Unconnected | Burst
 
 
 @dataclass
@@ -93,7 +86,7 @@ class World:
         yield self
         self.is_connected = False
 
-    def next_line(self, seconds: float) -> Said | None:
+    def next_line(self, seconds: float) -> Line | None:
         self.is_connected = False
         if not self.script:
             if not self.connections:
@@ -103,13 +96,13 @@ class World:
         happening = self.script.pop(0)
         self.is_connected = not isinstance(happening, Unconnected)
         match happening:
-            case Said():
+            case Line():
                 return happening
             case Burst(body, times):
                 self.now += 0.001
                 if times > 1:
                     self.script.insert(0, Burst(body, times - 1))
-                return Said(body)
+                return Line(body)
             case Quiet(left) | Unconnected(left):
                 self.now += min(left, seconds)
                 if left > seconds:
@@ -138,14 +131,14 @@ class World:
 
 
 def test_every_line_is_received_in_order() -> None:
-    world = World([[Said(CREATED), Quiet(3), Said(MERGED)]]).run()
+    world = World([[Line(CREATED), Quiet(3), Line(MERGED)]]).run()
 
     assert world.comment == [CREATED, MERGED]
 
 
 def test_each_event_is_stored_and_queued() -> None:
     store = MemoryStore()
-    World([[Said(CREATED), Said(DROPPED), Said(b"<html>")]]).run(
+    World([[Line(CREATED), Line(DROPPED), Line(b"<html>")]]).run(
         receive=lambda body: receive_event(store, "gerrit", body)
     )
 
@@ -172,9 +165,9 @@ def test_a_failed_connection_is_not_followed_by_a_reconciliation() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [Said(DROPPED), Said(CREATED[:100], is_whole=False), Said(b"<html>"), Said(b"\xff[[[")]
+    "line", [Line(DROPPED), Line(CREATED[:100], is_whole=False), Line(b"<html>"), Line(b"\xff[[[")]
 )
-def test_a_lost_line_is_followed_by_a_reconciliation(line: Said) -> None:
+def test_a_lost_line_is_followed_by_a_reconciliation(line: Line) -> None:
     world = World([[Quiet(100), line, Quiet(1)]]).run()
 
     assert world.asked == [1.0, 100.0]
@@ -188,7 +181,7 @@ def test_many_lost_lines_need_few_reconciliations() -> None:
 
 
 def test_a_line_that_is_not_an_event_does_not_block_the_next() -> None:
-    world = World([[Said(b""), Said(b"[]"), Said(b'{"type": 1}'), Said(b"\0"), Said(CREATED)]]).run()
+    world = World([[Line(b""), Line(b"[]"), Line(b'{"type": 1}'), Line(b"\0"), Line(CREATED)]]).run()
 
     assert world.comment == [CREATED]
 
@@ -202,7 +195,7 @@ def test_an_event_that_the_service_rejects_is_skipped() -> None:
             raise BadEvent("the key 'type' is too old")
         comment.append(body)
 
-    World([[Said(CREATED), Said(MERGED)]]).run(receive=receive)
+    World([[Line(CREATED), Line(MERGED)]]).run(receive=receive)
 
     assert comment == [b"", MERGED]
 
@@ -215,13 +208,13 @@ def test_silence_leads_to_a_reconciliation_and_not_to_a_new_connection() -> None
 
 
 def test_a_received_event_ends_the_silence() -> None:
-    world = World([[Quiet(500), Said(CREATED), Quiet(500)]]).run(silence=600.0)
+    world = World([[Quiet(500), Line(CREATED), Quiet(500)]]).run(silence=600.0)
 
     assert world.asked == [1.0]
 
 
 def test_a_database_outage_is_followed_by_a_reconciliation() -> None:
-    world = World([[Quiet(50), Said(CREATED), Quiet(50), Said(MERGED)]], away=(45.0, 75.0)).run()
+    world = World([[Quiet(50), Line(CREATED), Quiet(50), Line(MERGED)]], away=(45.0, 75.0)).run()
 
     assert world.comment == [MERGED]
     assert world.asked == [1.0, pytest.approx(76.0, abs=1.0)]
@@ -248,7 +241,7 @@ def test_an_event_that_could_not_be_stored_does_not_delay_the_next() -> None:
         if len(tries) == 1:
             raise Transient("deadlock detected")
 
-    world = World([[Quiet(50), Said(CREATED), Said(MERGED), Quiet(20)]]).run(receive=receive)
+    world = World([[Quiet(50), Line(CREATED), Line(MERGED), Quiet(20)]]).run(receive=receive)
 
     assert tries == [CREATED, MERGED]
     assert len(world.asked) == 2
@@ -272,7 +265,7 @@ def test_there_is_a_heartbeat_at_least_every_15_seconds() -> None:
 
 
 def test_the_heartbeat_shows_the_age_of_the_connection() -> None:
-    world = World([[Said(CREATED), Said(b"<html>"), Quiet(600)]]).run()
+    world = World([[Line(CREATED), Line(b"<html>"), Quiet(600)]]).run()
 
     assert world.beats[-1][1] == "connected for 10 min: 1 received, 1 lost"
     assert world.troubles[-1] == ""
@@ -302,7 +295,7 @@ def test_after_a_long_connection_the_next_attempt_comes_soon() -> None:
 
 
 def test_a_server_that_closes_every_connection_is_not_tried_in_a_loop() -> None:
-    world = World([*[[Said(CREATED)]] * 9, []]).run()
+    world = World([*[[Line(CREATED)]] * 9, []]).run()
 
     assert world.connected[-1] - world.connected[-2] == pytest.approx(60.0)
 
@@ -335,7 +328,7 @@ def test_it_stops_between_two_lines_of_a_burst() -> None:
 
 
 def test_it_does_not_start_if_stop_is_set() -> None:
-    world = World([[Said(CREATED)]])
+    world = World([[Line(CREATED)]])
     world.stop.set()
 
     assert world.run().connected == []
@@ -359,6 +352,6 @@ def test_a_short_connection_counts_as_a_failure() -> None:
 
 
 def test_only_dropped_output_and_incomplete_lines_show_a_loss() -> None:
-    assert is_loss(Said(DROPPED))
-    assert is_loss(Said(b'{"type":', is_whole=False))
-    assert not any(is_loss(Said(path.read_bytes())) for path in SAMPLES.glob("stream-*.json"))
+    assert is_loss(Line(DROPPED))
+    assert is_loss(Line(b'{"type":', is_whole=False))
+    assert not any(is_loss(Line(path.read_bytes())) for path in SAMPLES.glob("stream-*.json"))
