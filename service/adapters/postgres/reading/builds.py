@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import comparisons_of, samples_of
-from service.adapters.postgres.reading.decisions import decisions_of
-from service.adapters.postgres.reading.overrides import overrides_on, waivers_among
-from service.adapters.postgres.reading.snapshots import (
-    LARGEST_BIGINT,
-    Snapshots,
-    storable_number,
-    storable_text,
-)
+from service.adapters.postgres.reading.decisions import decisions_of, waivers_among
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT, storable_number, storable_text
+from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
 from service.domain.project.project_file import parse_job
@@ -68,36 +64,36 @@ class PostgresBuilds(Snapshots, BuildReading):
 
     @override
     def run(self, run_id: int) -> RunWithBuilds:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             wanted = storable_number(run_id, LARGEST_BIGINT)
             row = connection.execute(_RUN, {"run_id": wanted}).mappings().first()
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
             patch_set_id = row["patch_set_id"]
-            overrides = () if patch_set_id is None else overrides_on(connection, patch_set_id)
+            overrides = () if patch_set_id is None else PostgresDecisions(connection).overrides(patch_set_id)
             run = from_row(Run, row)
             builds = builds_of_run(connection, run, overrides)
             return RunWithBuilds(run, builds, decisions_of(connection, run_id=run_id))
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             keys = {"job": storable_text(job), "number": storable_number(number)}
             row = connection.execute(_BUILD, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
             runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"]}).mappings()
-            build = from_row(Build, row, **_computed(row))
+            build = from_row(Build, row, floor=_floor(row))
             return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             return comparisons_of(connection, build_id, measured_at)
 
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             wanted = storable_number(series_id, LARGEST_BIGINT)
             return samples_of(connection, build_id, measured_at, wanted)
 
@@ -116,22 +112,20 @@ def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override
         from_row(
             BuildOfRun,
             row,
-            **_computed(row),
+            floor=_floor(row),
             waived_by=override_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
         )
         for row in rows
     )
 
 
-def _computed(row: RowMapping) -> dict[str, Any]:
-    causes = tuple(str(cause) for cause in row["causes"])
-    return {"causes": causes, "floor": _floor(row["job"], row["configuration"])}
-
-
-def _floor(job: str, configuration: Mapping[str, Any] | None) -> float:
-    if not configuration:
-        return Policy().floor
+def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
+    """Return the policy of a job as its build stored it; the default if the build stored none."""
     try:
-        return parse_job(job, dict(configuration)).policy.floor
+        return parse_job(job, dict(configuration)).policy if configuration else Policy()
     except BadProjectFile:  # written for another version of the service: show it all the same
-        return Policy().floor
+        return Policy()
+
+
+def _floor(row: RowMapping) -> float:
+    return policy_of(row["job"], row["configuration"]).floor

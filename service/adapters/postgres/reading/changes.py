@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patch_set
-from service.adapters.postgres.reading.decisions import decisions_of
-from service.adapters.postgres.reading.measured_patch_sets import measured_patch_sets
-from service.adapters.postgres.reading.overrides import override_views, overrides_on
-from service.adapters.postgres.reading.snapshots import LARGEST_INTEGER, Snapshots, storable_number
+from service.adapters.postgres.reading.comparisons import measured_patch_sets
+from service.adapters.postgres.reading.decisions import decisions_of, override_views
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_INTEGER, storable_number
+from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
 from service.ports.reading import ChangeReading
@@ -84,20 +85,20 @@ class PostgresChanges(Snapshots, ChangeReading):
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
         keys = {} if after is None else {"updated_at": after.updated_at, "id": after.id}
         query = _NEWEST if after is None else _OLDER
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             rows = connection.execute(query, {"limit": limit, **keys}).mappings()
             return [from_row(Change, row) for row in rows]
 
     @override
     def change(self, number: int) -> ChangeWithPatchSets:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             change = _change(connection, number)
             rows = _patch_sets(connection, change)
             return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
 
     @override
     def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             shown = _change(connection, change)
             wanted = shown.patch_set if number is None else number
             rows = _patch_sets(connection, shown)
@@ -106,7 +107,7 @@ class PostgresChanges(Snapshots, ChangeReading):
                 raise NotFound(f"change {change} has no patch set {wanted}")
             runs = runs_of_patch_set(connection, row["id"])
             newest = next((run for run in runs if run.kind is RunKind.CHECK), None)
-            overrides = overrides_on(connection, row["id"])
+            overrides = PostgresDecisions(connection).overrides(row["id"])
             return PatchSetDetail(
                 change=shown,
                 patch_set=from_row(PatchSet, row),
@@ -120,7 +121,7 @@ class PostgresChanges(Snapshots, ChangeReading):
     @override
     def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
         end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             return measured_patch_sets(connection, storable_number(change), limit, end)
 
 

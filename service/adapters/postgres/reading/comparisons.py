@@ -1,7 +1,9 @@
-"""Comparisons and their samples."""
+"""Comparisons with their samples, and patch sets side by side."""
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
@@ -10,7 +12,7 @@ from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.domain.inference.reasons import Reason
 from service.domain.wording.reasons import text_of
-from service.ports.views import Comparison, Samples
+from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +37,43 @@ SELECT r.side, r.samples, r.series_id, s.suite, s.benchmark, s.metric, s.unit, s
 FROM result AS r JOIN series AS s ON s.id = r.series_id
 WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = :series_id
 """)
+# A change without comparisons is one row of nulls, and a change that does not exist is none.
+# Each build is looked up with its own moment, so that only the partition that holds it is opened.
+_MEASURED: Final = text(f"""
+WITH chosen AS (
+    SELECT id FROM change WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1
+), measured AS MATERIALIZED (
+    SELECT p.number, p.revision, r.id AS run_id, r.parent, r.parent_tree, count(*) OVER () AS total
+    FROM chosen
+    JOIN patch_set AS p ON p.change_id = chosen.id AND p.number < :before
+    JOIN LATERAL (
+        SELECT run.id, run.parent, run.parent_tree FROM run
+        WHERE run.patch_set_id = p.id AND run.kind = 'check' AND EXISTS (
+            SELECT FROM run_build AS rb
+            JOIN build AS b ON b.id = rb.build_id
+            JOIN LATERAL (
+                SELECT FROM comparison AS k WHERE k.build_id = b.id AND k.measured_at = b.created_at LIMIT 1
+            ) AS k ON true
+            WHERE rb.run_id = run.id)
+        ORDER BY run.id DESC LIMIT 1
+    ) AS r ON true
+    ORDER BY p.number DESC LIMIT :limit
+)
+SELECT m.number, m.revision, m.run_id, m.parent, m.parent_tree, m.total, b.job, b.number AS build_number,
+       {COMPARISON}
+FROM chosen
+LEFT JOIN (
+    measured AS m
+    JOIN run_build AS rb ON rb.run_id = m.run_id
+    JOIN build AS b ON b.id = rb.build_id
+    JOIN LATERAL (
+        -- The offset keeps the planner from turning the look-up into a scan of all partitions.
+        SELECT * FROM comparison WHERE build_id = b.id AND measured_at = b.created_at OFFSET 0
+    ) AS k ON true
+    JOIN series AS s ON s.id = k.series_id
+) ON true
+ORDER BY m.number DESC, rb.position, b.id, k.position, k.series_id
+""")  # noqa: S608 - put together from constants
 
 
 def comparison_of(row: RowMapping) -> Comparison:
@@ -64,3 +103,22 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
         raise NotFound(f"the build holds no samples of series {series_id}")
     sides: dict[int, tuple[float | None, ...]] = {row["side"]: tuple(row["samples"]) for row in rows}
     return from_row(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))
+
+
+def measured_patch_sets(connection: Connection, change: int, limit: int, before: int) -> MeasuredPatchSets:
+    """Return the newest patch sets below ``before`` that have comparisons, newest first."""
+    keys = {"number": change, "limit": limit, "before": before}
+    rows = connection.execute(_MEASURED, keys).mappings().all()
+    if not rows:
+        raise NotFound(f"there is no change {change}")
+    measured = [row for row in rows if row["total"] is not None]
+    patch_sets = tuple(_patch_set(tuple(group)) for _, group in groupby(measured, key=itemgetter("number")))
+    return MeasuredPatchSets(patch_sets, older=measured[0]["total"] - len(patch_sets) if measured else 0)
+
+
+def _patch_set(rows: Sequence[RowMapping]) -> MeasuredPatchSet:
+    builds = tuple(
+        MeasuredBuild(job, number, tuple(map(comparison_of, group)))
+        for (job, number), group in groupby(rows, key=itemgetter("job", "build_number"))
+    )
+    return from_row(MeasuredPatchSet, rows[0], builds=builds)

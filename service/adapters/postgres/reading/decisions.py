@@ -1,4 +1,4 @@
-"""Decisions, each with the review server's problem with its message."""
+"""Decisions with the review server's problem with their message, and overrides with what each waives."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
+from service.domain.decision.overrides import JudgedBuild, Override, revoked, waived_by
+from service.domain.decision.vote import Outcome
+from service.domain.identity import BuildName
+from service.domain.wording.overrides import override_sentence
+from service.ports import views
 from service.ports.records import ReviewState, review_key
-from service.ports.views import Decision
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,16 +28,24 @@ SELECT dedup_key, state, last_error FROM outbox
 WHERE dedup_key = ANY(cast(:keys AS text[])) AND last_error IS NOT NULL
 """)
 _NO_NOTE: Final[Mapping[str, str]] = MappingProxyType({"review_state": "", "review_note": ""})
+_JUDGED: Final = text("""
+SELECT b.id, b.job, b.number, b.outcome, b.blamed FROM build AS b
+WHERE b.outcome IS NOT NULL AND b.id IN (
+    SELECT rb.build_id FROM run AS r JOIN run_build AS rb ON rb.run_id = r.id
+    WHERE r.patch_set_id = :patch_set_id AND r.kind = 'check'
+)
+ORDER BY b.id
+""")
 
 
 def decisions_of(
     connection: Connection, *, patch_set_id: int | None = None, run_id: int | None = None
-) -> tuple[Decision, ...]:
+) -> tuple[views.Decision, ...]:
     """Return the decisions of a patch set or of a run, newest first."""
     query, of = (_OF_RUN, run_id) if patch_set_id is None else (_OF_PATCH_SET, patch_set_id)
     rows = connection.execute(query, {"of": of}).mappings().all()
     notes = _notes_on(connection, rows) if rows else {}
-    return tuple(from_row(Decision, row, **notes.get(_key(row), _NO_NOTE)) for row in rows)
+    return tuple(from_row(views.Decision, row, **notes.get(_key(row), _NO_NOTE)) for row in rows)
 
 
 def _notes_on(connection: Connection, decisions: Sequence[RowMapping]) -> Mapping[str, Mapping[str, str]]:
@@ -45,3 +57,44 @@ def _notes_on(connection: Connection, decisions: Sequence[RowMapping]) -> Mappin
 
 def _key(decision: RowMapping) -> str:
     return review_key(decision["run_id"], decision["number"])
+
+
+def waivers_among(
+    builds: Sequence[RowMapping], overrides: Sequence[Override], revision: str
+) -> Mapping[int, Override]:
+    """Return by build the override that waives its failure; rows have id, outcome and blamed."""
+    judged = [
+        JudgedBuild(row["id"], Outcome(row["outcome"]), tuple(row["blamed"]))
+        for row in builds
+        if row["outcome"] is not None
+    ]
+    waivers = zip(judged, waived_by(judged, overrides, revision), strict=True)
+    return {build.id: waiver for build, waiver in waivers if waiver is not None}
+
+
+def override_views(
+    connection: Connection, patch_set_id: int, revision: str, overrides: Sequence[Override]
+) -> tuple[views.Override, ...]:
+    """Return the overrides on a patch set, newest first, with the builds that each waives in any run."""
+    if not overrides:
+        return ()
+    builds = connection.execute(_JUDGED, {"patch_set_id": patch_set_id}).mappings().all()
+    names = {row["id"]: BuildName(row["job"], row["number"]) for row in builds}
+    waived: dict[int, list[BuildName]] = {}
+    for build_id, waiver in waivers_among(builds, overrides, revision).items():
+        waived.setdefault(waiver.id, []).append(names[build_id])
+    inactive = {override.id for override in revoked(overrides, revision)}
+    return tuple(
+        views.Override(
+            kind=override.kind,
+            who=override.who,
+            reason=override.reason,
+            bug=override.bug,
+            filter=override.filter,
+            at=override.at,
+            is_active=override.id not in inactive,
+            waives=tuple(waived.get(override.id, ())),
+            sentence=override_sentence(override),
+        )
+        for override in reversed(overrides)
+    )

@@ -1,24 +1,31 @@
-"""Machines, and the condition of the service."""
+"""Machines, the voting statuses of series on them, and the condition of the service."""
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.reading.snapshots import LARGEST_BIGINT, Snapshots
-from service.adapters.postgres.reading.voting_status import voting_status_list
+from service.adapters.postgres.connection import Snapshots
+from service.adapters.postgres.reading.builds import policy_of
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.transaction.measurements import SESSIONS, history_of
+from service.domain.calibration.evidence import RECALLED, voting_status_of
 from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.domain.identity import BuildName
 from service.ports.reading import MachineReading
-from service.ports.views import Machine
+from service.ports.views import Machine, Series, SeriesVotingStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.ports.views import SeriesVotingStatus
+    from sqlalchemy import RowMapping
+
+    from service.domain.inference.policy import Policy
 
 _MACHINES: Final = text("""
 SELECT m.name, m.class AS machine_class, m.pool, m.first_seen_at, m.last_seen_at, m.environment_id,
@@ -54,6 +61,23 @@ FULL JOIN (
 ORDER BY 1
 """)
 _HEARTBEATS: Final = text("SELECT part, beat_at, trouble FROM pulse ORDER BY part")
+# The page is chosen before any session is read; the newest session's build has the job's policy.
+_MOST_STATUSES: Final = text(f"""
+WITH chosen AS (
+    SELECT m.name AS machine, s.*
+    FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
+    WHERE EXISTS (SELECT FROM evidence AS e WHERE e.machine = m.name AND e.series_id = s.id)
+    ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
+)
+SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c.benchmark, c.metric, c.unit,
+       c.better, c.machine, e.created_at, b.id AS build_id, b.spec -> 'config' AS config,
+       e.logs, e.verdict, e.sessions, e.pairs, e.alarms
+FROM chosen AS c
+JOIN LATERAL ({SESSIONS} FROM evidence WHERE series_id = c.id AND machine = c.machine) AS e
+    ON e.place <= :recalled
+LEFT JOIN build AS b ON b.id = e.build_id AND e.place = 1
+ORDER BY c.machine, c.job, c.suite, c.id, e.place
+""")  # noqa: S608 - put together from constants
 
 
 class PostgresMachines(Snapshots, MachineReading):
@@ -61,7 +85,7 @@ class PostgresMachines(Snapshots, MachineReading):
 
     @override
     def machines(self) -> Sequence[Machine]:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             rows = connection.execute(_MACHINES).mappings().all()
         return [
             from_row(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
@@ -70,13 +94,32 @@ class PostgresMachines(Snapshots, MachineReading):
 
     @override
     def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
-        with self._snapshot() as connection:
-            return voting_status_list(connection, limit, min(after, LARGEST_BIGINT))
+        with self._begin() as connection:
+            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED}
+            rows = connection.execute(_MOST_STATUSES, values).mappings().all()
+        policies: dict[int, Policy] = {}
+        return [
+            _voting_status(list(group), policies)
+            for _, group in groupby(rows, key=itemgetter("machine", "id"))
+        ]
 
     @override
     def condition(self) -> Condition:
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             facts = connection.execute(_FACTS).mappings().one()
             queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
             heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS))
         return Condition(**facts, queues=queues, heartbeats=heartbeats)
+
+
+def _voting_status(rows: Sequence[RowMapping], policies: dict[int, Policy]) -> SeriesVotingStatus:
+    newest = rows[0]
+    build_id = newest["build_id"]
+    if build_id not in policies:
+        policies[build_id] = policy_of(newest["job"], newest["config"])
+    return SeriesVotingStatus(
+        machine=newest["machine"],
+        series=from_row(Series, newest),
+        measured_at=newest["created_at"],
+        voting_status=voting_status_of(history_of(rows), policies[build_id]),
+    )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import COMPARED
-from service.adapters.postgres.reading.snapshots import LARGEST_BIGINT, Snapshots, storable_number
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT, storable_number
 from service.domain.errors import NotFound
 from service.ports.reading import SeriesReading
 from service.ports.views import Point, Series, SeriesWithPoints
@@ -74,13 +75,13 @@ class PostgresSeries(Snapshots, SeriesReading):
             "wanted": list(words.wanted),
             "unwanted": list(words.unwanted),
         }
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             return [from_row(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
 
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
         keys = {"series_id": storable_number(series_id, LARGEST_BIGINT), "limit": limit}
-        with self._snapshot() as connection:
+        with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no series {series_id}")

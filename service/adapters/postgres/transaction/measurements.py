@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
@@ -12,6 +13,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.calibration.evidence import RECALLED, History, Session
 from service.domain.identity import RunKind, Side
@@ -25,7 +27,7 @@ from service.ports.transaction.builds import Evidence, Pairs, Results
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Row
+    from sqlalchemy import ColumnElement, RowMapping
 
     from service.domain.building.findings import Finding
     from service.domain.identity import SeriesKey
@@ -172,11 +174,8 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
     def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         keys = {key.digest: key for key in series}
         values = {"machine": machine, "digests": list(keys), "recalled": RECALLED}
-        rows = self._execute(_FIND, values).all()
-        return {
-            keys[bytes(digest)]: history_of(each)
-            for digest, each in groupby(rows, key=lambda row: row.digest)
-        }
+        by_series = groupby(self._execute(_FIND, values).mappings(), key=itemgetter("digest"))
+        return {keys[bytes(digest)]: history_of(rows) for digest, rows in by_series}
 
     def _series_ids(self, series: Mapping[SeriesKey, tuple[str, str]]) -> dict[SeriesKey, int]:
         digests = {key: key.digest for key in series}
@@ -237,8 +236,8 @@ def _has_reason(kind: ReasonKind) -> ColumnElement[bool]:
     return t.comparison.c.reasons.contains([{"kind": kind.value}])
 
 
-def history_of(rows: Iterable[Row[Any]]) -> History:
+def history_of(rows: Iterable[RowMapping]) -> History:
     """Make the history of one series on one machine from its rows, newest first; at least one row."""
     found = list(rows)
-    newest = tuple(Session(tuple(row.logs), Verdict(row.verdict)) for row in found)
-    return History(newest, found[0].sessions, found[0].pairs, found[0].alarms)
+    newest = tuple(Session(tuple(row["logs"]), Verdict(row["verdict"])) for row in found)
+    return from_row(History, found[0], newest=newest)

@@ -281,11 +281,11 @@ def test_the_condition_reports_waiting_events_reviews_and_builds(site: PostgresS
 
 
 def test_reading_cannot_write(site: PostgresSite) -> None:
-    with site.reading._snapshot() as connection:  # noqa: SLF001 - the base of every method
+    with site.reading._begin() as connection:  # noqa: SLF001 - the base of every method
         assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
 
 
 def test_a_query_that_the_server_ends_is_transient(site: PostgresSite) -> None:
-    with pytest.raises(Transient), site.reading._snapshot() as connection:  # noqa: SLF001 - ditto
+    with pytest.raises(Transient), site.reading._begin() as connection:  # noqa: SLF001 - ditto
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")

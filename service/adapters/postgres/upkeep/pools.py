@@ -1,21 +1,31 @@
-"""Calibrations of pools that have nothing else to do."""
+"""Pools of machines: signs of life, and calibrations while there is nothing else to do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 from typing_extensions import override
 
-from service.adapters.postgres.short_transactions import Session
-from service.adapters.postgres.upkeep.heartbeats import SEEN_WITHIN_SECONDS
+from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.storable import CleanText
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
 from service.domain.project.kinds import measured_kinds
-from service.ports.upkeep import Calibrations
+from service.ports.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for a sign of life twice in that time
+
+_POOLS = text(
+    "SELECT DISTINCT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool"
+)
+_BEAT = text("""
+INSERT INTO pulse (part, beat_at, note, trouble) VALUES (:part, now(), :note, :trouble)
+ON CONFLICT (part) DO UPDATE
+SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
+""").bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _PREEMPT: Final = text("""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
@@ -88,28 +98,30 @@ ORDER BY a.pool, a.instance, a.project, a.branch, a.job
 """)
 
 
-class PostgresCalibrations(Session, Calibrations):
-    """Calibrations of idle pools.
+class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
+    """Machines in the table ``machine`` with their builds, parts of the service in ``pulse``."""
 
-    A pool is idle if a machine that takes work was seen lately, and no build is queued or running.
-    """
+    @override
+    def pools(self) -> Sequence[str]:
+        return [row.pool for row in self._all(_POOLS)]
+
+    @override
+    def beat(self, part: str, note: str = "", trouble: str = "") -> None:
+        self._do(_BEAT, part=part, note=note, trouble=trouble)
 
     @override
     def preempt_calibrations(self) -> Sequence[int]:
-        with self._begin() as connection:
-            found = connection.execute(_PREEMPT, {"seen_within": SEEN_WITHIN_SECONDS})
-            return sorted(found.scalars().all())
+        return sorted(row.id for row in self._all(_PREEMPT, seen_within=SEEN_WITHIN_SECONDS))
 
     @override
     def idle_jobs(self, asked_within: float) -> Sequence[IdleJob]:
-        values = {
-            "seen_within": SEEN_WITHIN_SECONDS,
-            "asked_within": asked_within,
-            "after_cancelled": AFTER_CANCELLED,
-            "measured": measured_kinds(),
-        }
-        with self._begin() as connection:
-            rows = connection.execute(_IDLE_JOBS, values).all()
+        rows = self._all(
+            _IDLE_JOBS,
+            seen_within=SEEN_WITHIN_SECONDS,
+            asked_within=asked_within,
+            after_cancelled=AFTER_CANCELLED,
+            measured=measured_kinds(),
+        )
         return [
             IdleJob(
                 branch=BranchKey(row.pool, row.instance, row.project, row.branch),

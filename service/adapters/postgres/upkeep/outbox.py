@@ -1,4 +1,4 @@
-"""Reviews that wait in the outbox."""
+"""Hints and reviews that wait in the outbox."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import bindparam, text
 from typing_extensions import override
 
-from service.adapters.postgres.short_transactions import Session
+from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanJson, CleanText
 from service.domain.gerrit.change import InlineComment
 from service.domain.identity import ChangeKey
-from service.ports.records import DueReview, QueuedReview
-from service.ports.upkeep import DueReviews
+from service.ports.queue import Task
+from service.ports.records import DueReview, Hint, QueuedReview
+from service.ports.upkeep import DueReviews, Hints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 500  # more than a busy minute brings; the next call returns the rest
 
+_DUE: Final = text("""
+SELECT id, payload ->> 'task' AS task, (payload ->> 'entity')::bigint AS entity,
+       coalesce(payload ->> 'pool', 'control') AS pool
+FROM outbox WHERE kind = 'task' AND state = 'pending' AND next_at <= now()
+ORDER BY id LIMIT :batch
+""")
+_DROP: Final = text("DELETE FROM outbox WHERE kind = 'task' AND id = ANY(cast(:ids AS bigint[]))")
 # A later decision on a change never overtakes an earlier one, whose vote would then be the last.
 _REVIEWS = text("""
 SELECT id, attempts, payload,
@@ -62,14 +70,21 @@ WHERE id = :id AND state = 'pending'
 """).bindparams(bindparam("error", type_=CleanText))
 
 
-class PostgresDueReviews(Session, DueReviews):
-    """Rows of kind ``review`` in the table ``outbox``."""
+class PostgresWaiting(ShortTransactions, Hints, DueReviews):
+    """Rows of the table ``outbox``."""
+
+    @override
+    def due_hints(self) -> Sequence[Hint]:
+        found = self._all(_DUE, batch=_BATCH)
+        return [Hint(row.id, Task(row.task), row.entity, row.pool) for row in found]
+
+    @override
+    def drop_hints(self, hint_ids: Sequence[int]) -> None:
+        self._do(_DROP, ids=list(hint_ids))
 
     @override
     def due_reviews(self) -> Sequence[DueReview]:
-        with self._begin() as connection:
-            found = connection.execute(_REVIEWS, {"batch": _BATCH}).all()
-        return [_due(row) for row in found]
+        return [_due(row) for row in self._all(_REVIEWS, batch=_BATCH)]
 
     @override
     def settle_review(
@@ -80,22 +95,17 @@ class PostgresDueReviews(Session, DueReviews):
         comments: Sequence[InlineComment] | None = None,
     ) -> None:
         taken = None if comments is None else [asdict(comment) for comment in comments]
-        values = {"id": outbox_id, "state": state, "note": note, "comments": taken}
-        with self._begin() as connection:
-            connection.execute(_SETTLE, values)
+        self._do(_SETTLE, id=outbox_id, state=state, note=note, comments=taken)
 
     @override
     def postpone_review(
         self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
     ) -> None:
-        values = {"id": outbox_id, "seconds": seconds, "error": error, "is_missing": is_missing}
-        with self._begin() as connection:
-            connection.execute(_POSTPONE, values)
+        self._do(_POSTPONE, id=outbox_id, seconds=seconds, error=error, is_missing=is_missing)
 
     @override
     def note_failed_post(self, outbox_id: int) -> None:
-        with self._begin() as connection:
-            connection.execute(_NOTE_FAILED_POST, {"id": outbox_id})
+        self._do(_NOTE_FAILED_POST, id=outbox_id)
 
 
 def _due(row: Row[Any]) -> DueReview:
