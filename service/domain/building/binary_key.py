@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from service.domain.identity import digest_of
 
@@ -24,7 +24,7 @@ class BinaryKey:
     @property
     def digest(self) -> str:
         """The digest of the key, 64 hexadecimal digits."""
-        return digest_of({name: getattr(self, name) for name in self.__dataclass_fields__})
+        return digest_of(asdict(self))
 
     def relinked(self, variant: int) -> BinaryKey:
         """Make the key of the same objects, relinked in the order of the given variant."""

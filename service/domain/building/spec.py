@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
@@ -85,24 +85,19 @@ class BuildSpec:
         return digest_of({"sequence": parts})
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
+        """Convert to plain values for JSON."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {
             "kind": str(self.kind),
-            "instance": self.instance,
-            "project": self.project,
-            "branch": self.branch,
-            "base": _to_mapping(self.base) if self.base else None,
-            "patch": _to_mapping(self.patch),
+            "base": asdict(self.base) if self.base else None,
+            "patch": asdict(self.patch),
             "job": self.job.name,
             "config": self.job.source,
-            "jobs": self.jobs,
-            "session": self.session,
             "longer": asdict(self.longer) if self.longer else None,
         }
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> BuildSpec:
-        """The specification that :meth:`to_mapping` wrote."""
+        """Read what :meth:`to_mapping` made."""
         return BuildSpec(
             kind=RunKind(found["kind"]),
             instance=found["instance"],
@@ -115,7 +110,3 @@ class BuildSpec:
             session=found.get("session", 0),
             longer=Longer(**found["longer"]) if found.get("longer") else None,
         )
-
-
-def _to_mapping(revision: Revision) -> dict[str, str]:
-    return {name: getattr(revision, name) for name in Revision.__dataclass_fields__}

@@ -69,6 +69,11 @@ def pairs_of(launches: Sequence[Launch]) -> dict[int, bool]:
     return found
 
 
+def count_pairs(launches: Sequence[Launch], max_pairs: int) -> int:
+    """Count the pairs so far that count."""
+    return len(counting_pairs(pairs_of(launches), max_pairs))
+
+
 def counting_launches(launches: Sequence[Launch], max_pairs: int, first: int | None = None) -> list[Launch]:
     """The launches of the pairs that count; if ``first`` is given, of so many of these pairs only."""
     counting = set(counting_pairs(pairs_of(launches), max_pairs)[:first])

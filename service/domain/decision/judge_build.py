@@ -13,7 +13,7 @@ from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, j
 from service.domain.decision.vote import Outcome
 from service.domain.inference.verdict import least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
-from service.domain.measuring.measured_pairs import read_pairs
+from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
 
 if TYPE_CHECKING:

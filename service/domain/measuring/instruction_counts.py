@@ -1,43 +1,67 @@
-"""Instruction counts of a build, which are kept among the facts of its first pair."""
+"""Instruction counts of benchmarks, and their comparison: they must repeat exactly enough."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import Side
-from service.domain.measuring.instruction_comparison import Counted, added_instructions, compare_instructions
+from service.domain.inference.metric import Better, Metric
+from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
+from service.domain.measuring.callgrind import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from service.domain.comparison.suite import Listing
-    from service.domain.inference.verdict import Comparison
-    from service.domain.measuring.pair_record import RawLaunch
 
-Counts = dict[tuple[str, Side], dict[str, Counted]]  # by suite and side, then by benchmark
-_FACT: Final = "instructions"
+LAUNCHES: Final = 2  # of each side: one cannot show that it repeats
+AGREEMENT: Final = 0.001  # two launches of one program that execute the same work differ by far less
+METRIC: Final = Metric("instructions", "", Better.LOWER)
+# Instructions of a trial in which the few hundred of starting the clock are lost, and the few thousand that
+# only a first iteration needs.
+LONG: Final = 1_000_000
+_TRIED: Final = 2  # of the longest trials; what repeats in none of them does not repeat
+_MAX_COUNT: Final = 10**18
+_ROUNDING: Final = 1e-12  # the last digits of a quotient of floats must not decide
 
 
-def with_counts(launches: Sequence[RawLaunch], counts: Counts) -> tuple[RawLaunch, ...]:
-    """The launches of a pair with the counts among the facts of the first of each suite and side."""
-    left = dict(counts)
-    return tuple(_with_fact(raw, left.pop((raw.suite, raw.side), {})) for raw in launches)
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The result of counting one benchmark on one side.
+
+    ``launches`` holds the timed loops of each launch; ``why`` says why there are none.
+    """
+
+    launches: tuple[tuple[Trial, ...], ...] = ()
+    why: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON."""
+        launches = [[(each.iterations, each.instructions) for each in trials] for trials in self.launches]
+        return {"why": self.why, "launches": launches}
+
+    @staticmethod
+    def from_mapping(found: object) -> Counted:
+        """Read what :meth:`to_mapping` made; anything else was not counted."""
+        try:
+            launches = found["launches"]  # type: ignore[index]
+            why = found["why"]  # type: ignore[index]
+            trials = tuple(tuple(Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
+        except (TypeError, ValueError, KeyError):
+            return Counted(why="its record cannot be read")
+        return Counted(trials, str(why))
 
 
-def counts_in(launches: Iterable[RawLaunch]) -> Counts:
-    """The counts of a build, from the launches of its first pair; empty if none were taken."""
-    counts: Counts = {}
-    for raw in launches:
-        fact = raw.facts.get(_FACT)
-        if isinstance(fact, dict):
-            known = counts.setdefault((raw.suite, raw.side), {})
-            known.update({name: Counted.from_mapping(each) for name, each in fact.items()})
-    return counts
+Counts = dict[tuple[str, Side], dict[str, Counted]]
+"""By suite and side, then by benchmark."""
 
 
 def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) -> tuple[Comparison, ...]:
-    """A row for every benchmark that was to be counted, in the order of the listings."""
+    """Compare every benchmark that was to be counted, in the order of the listings."""
     return tuple(
         compare_instructions(each.suite, name, *_sides(counts, each.suite, name), floor)
         for each in listings
@@ -47,8 +71,12 @@ def compare_counts(listings: Sequence[Listing], counts: Counts, floor: float) ->
 
 
 def added_share(counts: Counts, suite: str, benchmark: str) -> float | None:
-    """By which share of the parent's the instructions of an iteration grew; None: not known."""
-    return added_instructions(*_sides(counts, suite, benchmark))
+    """Compute the share by which the instructions of an iteration grew; None: not known."""
+    settled = _settled(*_sides(counts, suite, benchmark))
+    if isinstance(settled, Reason) or min(settled) <= 0:
+        return None
+    before, after = settled
+    return after / before - 1
 
 
 def _sides(counts: Counts, suite: str, benchmark: str) -> tuple[Counted | None, Counted | None]:
@@ -56,8 +84,79 @@ def _sides(counts: Counts, suite: str, benchmark: str) -> tuple[Counted | None, 
     return base, patch
 
 
-def _with_fact(raw: RawLaunch, counts: Mapping[str, Counted]) -> RawLaunch:
-    if not counts:
-        return raw
-    facts: Mapping[str, Any] = {name: counted.to_mapping() for name, counted in counts.items()}
-    return replace(raw, facts={**raw.facts, _FACT: facts})
+def compare_instructions(
+    suite: str, benchmark: str, base: Counted | None, patch: Counted | None, floor: float
+) -> Comparison:
+    """Compare the instructions per iteration of both sides exactly.
+
+    Counts that repeat need no interval: a difference within :data:`AGREEMENT` is none, and one within
+    ``floor`` is too small to matter. Counts that do not repeat, or were not taken, leave the row
+    undecided with the reason.
+    """
+    row = ComparedRow(suite, benchmark, METRIC)
+    settled = _settled(base, patch)
+    if isinstance(settled, Reason):
+        return row.without_pairs(Verdict.UNDECIDED, settled.kind, *settled.facts)
+    before, after = settled
+    blind = (Reason(ReasonKind.BLIND_COUNTS),)
+    if before == after:
+        return Comparison(row, Verdict.SAME, 0, 1.0, (1.0, 1.0), before, after, blind)
+    if min(before, after) <= 0:
+        reasons = (Reason(ReasonKind.NO_INSTRUCTIONS),)
+        return Comparison(row, Verdict.UNDECIDED, 0, None, None, before, after, reasons)
+    ratio = after / before
+    return Comparison(row, _verdict(ratio, floor), 0, ratio, (ratio, ratio), before, after, blind)
+
+
+def _verdict(ratio: float, floor: float) -> Verdict:
+    if abs(math.log(ratio)) <= math.log1p(floor) + _ROUNDING or _agree((1.0, ratio)):
+        return Verdict.SAME
+    return Verdict.SLOWER if ratio > 1 else Verdict.FASTER
+
+
+def _settled(base: Counted | None, patch: Counted | None) -> tuple[float, float] | Reason:
+    """Find the instructions per iteration of both sides if each repeats, else the reason why there are none.
+
+    Loops of equal length are looked at first, the longest before the others: work that changes as a loop
+    goes on is then equal too. Failing that, work that is the same after different numbers of iterations
+    does not depend on them.
+    """
+    sides = [side for side in (base, patch) if side is not None]
+    if why := next((side.why for side in sides if side.why), ""):
+        return Reason(ReasonKind.NOT_COUNTED, (why,))
+    if len(sides) < len(Side) or any(
+        len(side.launches) < LAUNCHES or not all(side.launches) for side in sides
+    ):
+        return Reason(ReasonKind.NOT_COUNTED)
+    rates = [[_rates(trials) for trials in side.launches] for side in sides]
+    common = set.intersection(*(set(launch) for side in rates for launch in side))
+    chosen = [[[launch[n] for launch in side] for side in rates] for n in sorted(common)[: -_TRIED - 1 : -1]]
+    if all(len({trials[-1].iterations for trials in side.launches}) > 1 for side in sides):
+        chosen.append([[_rate(trials[-1]) for trials in side.launches] for side in sides])
+    for before, after in chosen:
+        if _agree(before) and _agree(after):
+            return fmean(before), fmean(after)
+    return Reason(ReasonKind.NOT_DETERMINISTIC)
+
+
+def _rates(trials: Sequence[Trial]) -> dict[int, float]:
+    """Instructions per iteration by the number of iterations, of the long trials and the last."""
+    return {
+        each.iterations: _rate(each)
+        for number, each in enumerate(trials, 1)
+        if each.instructions >= LONG or number == len(trials)
+    }
+
+
+def _rate(trial: Trial) -> float:
+    return trial.instructions / trial.iterations
+
+
+def _agree(counts: Sequence[float]) -> bool:
+    return max(counts) <= min(counts) * (1 + AGREEMENT + _ROUNDING)
+
+
+def _count(value: object, at_least: int = 0) -> int:
+    if type(value) is not int or not at_least <= value <= _MAX_COUNT:
+        raise ValueError(value)
+    return value

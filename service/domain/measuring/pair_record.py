@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.comparison.suite import read_launch
 from service.domain.errors import BadResults
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
+from service.domain.measuring.instruction_counts import Counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
     from service.domain.gbench.reader import GBenchRun
+    from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.benchmark import Suite
+
+_COUNTS: Final = "instructions"  # a fact of the launches of a build's first pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,37 @@ class RawLaunch:
     side: Side
     output: bytes
     facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPairs:
+    """The launches of a build's pairs, and the instruction counts that its first pair carries."""
+
+    as_built: tuple[Launch, ...] = ()
+    relinked: tuple[Launch, ...] = ()
+    counts: Counts = field(default_factory=dict)
+
+
+def with_counts(launches: Sequence[RawLaunch], counts: Counts) -> list[RawLaunch]:
+    """Add the counts to the facts of a pair's launches, to the first of each suite and side."""
+    left = dict(counts)
+    found = []
+    for raw in launches:
+        own = left.pop((raw.suite, raw.side), {})
+        facts = {_COUNTS: {name: counted.to_mapping() for name, counted in own.items()}} if own else {}
+        found.append(replace(raw, facts={**raw.facts, **facts}))
+    return found
+
+
+def counts_in(launches: Iterable[RawLaunch]) -> Counts:
+    """Read the counts of a build from the launches of its first pair; empty if none were taken."""
+    counts: Counts = {}
+    for raw in launches:
+        fact = raw.facts.get(_COUNTS)
+        if isinstance(fact, dict):
+            known = counts.setdefault((raw.suite, raw.side), {})
+            known.update({name: Counted.from_mapping(each) for name, each in fact.items()})
+    return counts
 
 
 def encode(launches: Sequence[RawLaunch]) -> bytes:
@@ -78,6 +113,22 @@ def decode(raw: bytes) -> tuple[RawLaunch, ...]:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadResults(f"not a pair record: {str(error)[:200]}") from None
+
+
+def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> MeasuredPairs:
+    """Read every pair of a build, once.
+
+    Raises:
+        BadResults: a record cannot be read.
+    """
+    as_built: list[Launch] = []
+    relinked: list[Launch] = []
+    counts: Counts = {}
+    for record in records:
+        (relinked if record.variant else as_built).extend(read_pair(record, suites))
+        if (record.variant, record.pair) == (0, 0):
+            counts = counts_in(decode(record.raw))
+    return MeasuredPairs(tuple(as_built), tuple(relinked), counts)
 
 
 def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]:

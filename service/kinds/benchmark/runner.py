@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in
-from service.domain.calibration.evidence import SESSION_PAIRS
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, ProgramMissing
-from service.domain.identity import RunKind, Side
+from service.domain.identity import Side
 from service.domain.wording.build_causes import (
     NO_PARENT,
     build_failed,
@@ -26,13 +25,13 @@ from service.steps.machine.build_sides import built_tree
 from service.steps.machine.confirm_layout import confirm_layout
 from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.launching import SideFailed, cpus_wanted
-from service.steps.machine.measure import Extent, measure
+from service.steps.machine.measure import measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from service.domain.building.spec import BuildSpec
+    from service.domain.building.findings import Finding
     from service.domain.comparison.suite import Listing
     from service.steps.machine.session import BuildSession
 
@@ -50,18 +49,20 @@ def run(session: BuildSession) -> MachineReport:
         session.claimed.enter("measure")
         unchanged = find_identical_binaries(session, trees)
         try:
-            measured = measure(session, trees, unchanged, _extent(spec))
+            measured = measure(session, trees, unchanged)
         except SideFailed as error:
             is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
-            ended = _side_failed(error, is_same_program=is_same)
-            return MachineReport(*ended, seconds=seconds, conditions=conditions)
+            is_blamed = error.side is Side.PATCH and not is_same
+            outcome = Outcome.MEASURED_NOTHING if is_blamed else Outcome.NO_PARENT
+            cause = side_failed(error.side, error.failure, is_same_program=is_same)
+            return MachineReport(outcome, (cause,), seconds=seconds, conditions=conditions)
     seconds["measure"] = round(measured.seconds, 3)
     confirmed = confirm_layout(session, measured)
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (
         *confirmed.causes,
-        *((parent_failed(f"{failure.what}: {failure.end}"),) if (failure := measured.parent_failed) else ()),
+        *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
         *_too_few_cpus(session, measured.listings),
     )
     return MachineReport(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
@@ -89,18 +90,12 @@ def _built_sides(
                 continue
             if missing:
                 return MachineReport(Outcome.MISCONFIGURED, (program_missing(error.what),))
-            return MachineReport(*_build_failed(side, error))
+            return _build_failed(side, error)
         except CommandFailed as error:
             own = log.getvalue()[written:] if side is Side.PATCH else b""
-            return MachineReport(*_build_failed(side, error), findings=errors_in(own, error.tree))
+            return _build_failed(side, error, errors_in(own, error.tree))
         seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
-    return trees if missing is None else MachineReport(*_build_failed(Side.PATCH, missing))
-
-
-def _extent(spec: BuildSpec) -> Extent | None:
-    if spec.kind is RunKind.CALIBRATION:
-        return Extent.fixed(SESSION_PAIRS, spec.job.policy)
-    return Extent.longer(spec.longer) if spec.longer else None
+    return trees if missing is None else _build_failed(Side.PATCH, missing)
 
 
 def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterator[str]:
@@ -116,11 +111,6 @@ def _too_few_cpus(session: BuildSession, listings: Sequence[Listing]) -> Iterato
             yield too_few_cpus(suite.name, suite.cpus, measured)
 
 
-def _build_failed(side: Side, error: CommandFailed) -> tuple[Outcome, tuple[str, ...]]:
-    return Outcome.FAILED if side is Side.PATCH else Outcome.NO_PARENT, (build_failed(side, error),)
-
-
-def _side_failed(error: SideFailed, *, is_same_program: bool) -> tuple[Outcome, tuple[str, ...]]:
-    cause = side_failed(error.side, f"{error.what}: {error.end}", is_same_program=is_same_program)
-    is_blamed = error.side is Side.PATCH and not is_same_program
-    return Outcome.MEASURED_NOTHING if is_blamed else Outcome.NO_PARENT, (cause,)
+def _build_failed(side: Side, error: CommandFailed, findings: tuple[Finding, ...] = ()) -> MachineReport:
+    outcome = Outcome.FAILED if side is Side.PATCH else Outcome.NO_PARENT
+    return MachineReport(outcome, (build_failed(side, error),), findings=findings)

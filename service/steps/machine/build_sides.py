@@ -75,8 +75,7 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
 def _build(session: BuildSession, revision: Revision) -> str:
     with session.host.source.checkout(session.spec.project, revision.commit) as tree:
         for phase in ("configure", "compile"):
-            if line := getattr(session.spec.job.benchmark.build, phase):
-                _run(session, tree, phase, line)
+            _run_phase(session, tree, phase)
         return _pack(session, tree)
 
 
@@ -96,40 +95,35 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
     artifacts: dict[BinaryKey, str] = {}
     with host.source.checkout(session.spec.project, revision.commit) as tree:
         for phase in ("configure", "compile"):
-            if line := getattr(build, phase):
-                _run(session, tree, phase, _WITH_LINKER + line, linkers=host.linkers)
+            _run_phase(session, tree, phase, host.linkers)
         for variant in VARIANTS:
             relinked = key.relinked(variant)
-            _remove_programs(session, tree)
+            programs = session.spec.job.benchmark.programs
+            _run(session, tree, ("sh", "-c", _REMOVE, "remove", *programs), "removing the programs failed")
             env = {"BENCHGATE_RELINK_SEED": str(relinked.link_seed)}
-            _run(session, tree, "compile", _WITH_LINKER + build.compile, linkers=host.linkers, env=env)
+            _run_phase(session, tree, "compile", host.linkers, env)
             artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
         raise CommandFailed("relinking", "the order of objects makes no difference to the programs")
     return artifacts
 
 
-def _run(
+def _run_phase(
     session: BuildSession,
     tree: Path,
     phase: str,
-    line: str,
-    *,
     linkers: Path | None = None,
     env: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Run a build command of the project; the compiler finds ``linkers`` before the system's."""
-    session.log.write(f"== {phase}: {line.removeprefix(_WITH_LINKER)}\n".encode())
-    mounts = (Mount(linkers, "/linkers"),) if linkers else ()
-    _sandboxed(session, tree, ("sh", "-c", line), f"{phase} failed", mounts, env)
+    """Run a build command of the project, if it has one; the compiler prefers ``linkers`` to the system's."""
+    if line := getattr(session.spec.job.benchmark.build, phase):
+        session.log.write(f"== {phase}: {line}\n".encode())
+        mounts = (Mount(linkers, "/linkers"),) if linkers else ()
+        argv = ("sh", "-c", _WITH_LINKER + line if linkers else line)
+        _run(session, tree, argv, f"{phase} failed", mounts, env)
 
 
-def _remove_programs(session: BuildSession, tree: Path) -> None:
-    programs = session.spec.job.benchmark.programs
-    _sandboxed(session, tree, ("sh", "-c", _REMOVE, "remove", *programs), "removing the programs failed")
-
-
-def _sandboxed(
+def _run(
     session: BuildSession,
     tree: Path,
     argv: tuple[str, ...],

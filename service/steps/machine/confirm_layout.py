@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.counting_pairs import counting_pairs, pairs_of
+from service.domain.comparison.counting_pairs import count_pairs
 from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, pairs_short, pairs_with
 from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
@@ -23,7 +23,7 @@ from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import long_by_suite, measure_pair, next_pair, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from service.domain.comparison.launch import Launch
@@ -83,14 +83,11 @@ def _hindrance(work: _Work) -> str:
     except CommandFailed as error:
         return str(error)
     except SideFailed as error:
-        return relink_failed(error.side, f"{error.what}: {error.end}")
+        return relink_failed(error.side, error.failure)
     except _Spent:
         return OUT_OF_MACHINE_TIME
-    return _shortage(pairs_short(work.suspected, launches[variant]) for variant in VARIANTS)
-
-
-def _shortage(short: Iterable[Mapping[str, Sequence[str]]]) -> str:
-    """The benchmarks that have too few complete pairs although all that are allowed were launched."""
+    # The benchmarks that have too few complete pairs although all that are allowed were launched.
+    short = [pairs_short(work.suspected, launches[variant]) for variant in VARIANTS]
     names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
     return relinks_short(names, PAIRS) if names else ""
 
@@ -126,7 +123,7 @@ def _measure(work: _Work, variant: int, launches: list[Launch], left: float) -> 
                 raise _Spent
             progress.say(f"{place}, pair {pair + 1}")
             # As with the programs as built: a pair that is measured again keeps its order.
-            draw = len(counting_pairs(pairs_of(launches), PAIRS))
+            draw = count_pairs(launches, PAIRS)
             launches.extend(measure_pair(launcher, pair, wanted, draw))
             wanted = pairs_short(work.suspected, launches)
         return clock() - begun

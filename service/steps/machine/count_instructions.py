@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import BadResults
 from service.domain.identity import Side
 from service.domain.measuring.callgrind import trials
-from service.domain.measuring.instruction_comparison import LAUNCHES, Counted
+from service.domain.measuring.instruction_counts import LAUNCHES, Counted
 from service.domain.measuring.launch_order import threads_of
 from service.domain.project.benchmark import Instructions
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS

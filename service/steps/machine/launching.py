@@ -61,7 +61,7 @@ class SideFailed(BenchgateError):
     def __init__(self, side: Side, what: str, end: str) -> None:
         super().__init__(f"{side}: {what}: {end}")
         self.side = side
-        self.what = what
+        self.failure = f"{what}: {end}"
         self.end = end
 
 
@@ -91,12 +91,11 @@ class Launcher:
     trees: Mapping[Side, Path]
     long: Mapping[str, frozenset[str]] = field(default_factory=dict)
     variant: int = 0
-    suites: dict[str, Suite] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "suites", {suite.name: suite for suite in self.session.spec.job.benchmark.suites}
-        )
+    @property
+    def suites(self) -> dict[str, Suite]:
+        """The suites of the job by name."""
+        return {suite.name: suite for suite in self.session.spec.job.benchmark.suites}
 
     def names(self, suite: Suite, side: Side) -> list[str]:
         """The benchmarks that a side's program lists under the suite's filter.
@@ -266,7 +265,9 @@ class Launcher:
             tail = BytesIO()
             done = host.sandbox.run(command, log=tail, watch=self.session.watch)
             if not done.is_success:
-                raise SideFailed(side, f"suite {suite.name}", _end(done, tail))
+                lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
+                end = f"{done.end}: {lines}" if lines else done.end
+                raise SideFailed(side, f"suite {suite.name}", end)
             try:
                 return done, host.packer.read_output(out / invocation.file, _MAX_OUTPUT), tail.getvalue()
             except (BadResults, CommandFailed) as error:
@@ -294,8 +295,3 @@ def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
     named = ", ".join(plain(name, 100) for name in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     return f"did not run what it lists: {named}{more}"
-
-
-def _end(done: Completed, tail: BytesIO) -> str:
-    lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
-    return f"{done.end}: {lines}" if lines else done.end

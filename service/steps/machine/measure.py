@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.calibration.evidence import SESSION_PAIRS
 from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.counting_pairs import allowance, counting_launches, counting_pairs, pairs_of
+from service.domain.comparison.counting_pairs import allowance, count_pairs, counting_launches
 from service.domain.comparison.suite import (
     Listing,
     compare_suites,
@@ -16,11 +16,9 @@ from service.domain.comparison.suite import (
     looks_of,
     undecided_benchmarks,
 )
-from service.domain.identity import Side
+from service.domain.identity import RunKind, Side
 from service.domain.inference.verdict import first_decisive_look
-from service.domain.measuring.instruction_counts import with_counts
-from service.domain.measuring.measured_pairs import read_pairs
-from service.domain.measuring.pair_record import PairRecord, encode, join_groups
+from service.domain.measuring.pair_record import PairRecord, encode, join_groups, read_pairs, with_counts
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher, SideFailed
 
@@ -28,12 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from service.domain.building.spec import Longer
+    from service.domain.building.spec import BuildSpec
     from service.domain.comparison.launch import Launch
-    from service.domain.inference.policy import Policy
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import RawLaunch
-    from service.domain.project.job import Job
     from service.steps.machine.session import BuildSession
 
 _STRETCH: Final = 4  # times the budget, until the first look that can find a difference
@@ -56,72 +52,45 @@ class Measurement:
     relinked: tuple[Launch, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """The end of measuring, if that is not when all is decided or the policy's pairs are used up.
-
-    Up to ``pairs`` pairs, of the undecided benchmarks that ``filter`` chooses; if it ``is_fixed``, of
-    everything, decided or not, no more than the policy's, and no instructions are counted.
-    """
-
-    pairs: int
-    filter: str = "*"
-    is_fixed: bool = False
-    is_asked_for: bool = False
-
-    @staticmethod
-    def longer(wanted: Longer) -> Extent:
-        """As a person asked."""
-        return Extent(wanted.pairs, wanted.filter, is_asked_for=True)
-
-    @staticmethod
-    def fixed(pairs: int, policy: Policy) -> Extent:
-        """So many pairs of everything."""
-        return Extent(min(pairs, policy.max_pairs), is_fixed=True)
-
-
 def measure(
-    session: BuildSession,
-    trees: Mapping[Side, Path],
-    unchanged: Collection[str] = (),
-    extent: Extent | None = None,
+    session: BuildSession, trees: Mapping[Side, Path], unchanged: Collection[str] = ()
 ) -> Measurement:
     """Measure pair after pair; pairs that the build already has are continued, not repeated.
 
-    ``unchanged`` names the suites for which both sides are the same program. ``extent`` says how far to
-    measure if that is not as far as the policy says.
+    A calibration measures a fixed number of pairs of every benchmark, decided or not, and counts no
+    instructions. ``unchanged`` names the suites for which both sides are the same program.
 
     Raises:
         SideFailed: a program of one side cannot be listed or measured.
     """
-    job, clock = session.spec.judged, session.host.clock
-    suites = job.benchmark.suites
+    spec, clock = session.spec, session.host.clock
+    job, suites, most = spec.judged, spec.job.benchmark.suites, spec.job.policy.max_pairs
+    is_calibration = spec.kind is RunKind.CALIBRATION
+    last = min(SESSION_PAIRS, most) if is_calibration else spec.longer.pairs if spec.longer else most
     stored = read_pairs(session.claimed.pairs(), suites)
     launches = [*stored.as_built]
     launcher, listings = _prepare(Launcher(session, trees), unchanged, is_new=not launches)
     failure: SideFailed | None = None
-    extent = extent or Extent(job.policy.max_pairs)
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
-    is_counted = not launches and not extent.is_fixed
+    is_counted = not launches and not is_calibration
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
     begun = clock()
-    most, last = job.policy.max_pairs, extent.pairs
     schedule = looks_of(suites, listings, job.policy, last)
-    family = family_size(suites, listings)
-    choose = _everything if extent.is_fixed else partial(_undecided, extent=extent)
+    decisive = first_decisive_look(job.policy, family_size(suites, listings))
     pair = next_pair(launches)
-    count = _count(launches, most)
+    count = count_pairs(launches, most)
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in schedule if n <= count), default=0)
-    wanted = choose(job, listings, counting_launches(launches, most, looked))
+    wanted = _wanted(spec, listings, counting_launches(launches, most, looked))
     if launches:
         warm_up(launcher, wanted)
     while wanted and count < last:
-        if _is_spent(job, family, count, clock() - begun):
+        # A slow-down that makes launches long must not escape by using up the budget.
+        if clock() - begun > job.policy.machine_time * (1 if count >= decisive else _STRETCH):
             break
         session.progress.say(_place(pair, count, most, last), count / last)
         try:
-            # A pair that is measured again keeps its order: whether it was disturbed may hang on that.
+            # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
             launches.extend(measure_pair(launcher, pair, wanted, count, counts))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
@@ -130,9 +99,9 @@ def measure(
             failure = error
             break
         pair += 1
-        before, count = count, _count(launches, most)
+        before, count = count, count_pairs(launches, most)
         if count > before and count in schedule:
-            wanted = choose(job, listings, counting_launches(launches, most))
+            wanted = _wanted(spec, listings, counting_launches(launches, most))
     counting = tuple(counting_launches(launches, most))
     return Measurement(listings, counting, count, clock() - begun, failure, counts, stored.relinked)
 
@@ -180,46 +149,34 @@ def _launch_pair(
                 yield launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
 
 
-def _count(launches: Sequence[Launch], max_pairs: int) -> int:
-    """The number of pairs so far that count."""
-    return len(counting_pairs(pairs_of(launches), max_pairs))
-
-
 def _place(pair: int, count: int, max_pairs: int, last: int) -> str:
     most = allowance(max(max_pairs, count + 1))
     disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
     return f"pair {count + 1} of at most {last}{disturbed}"
 
 
-def _is_spent(job: Job, family: float, pair: int, seconds: float) -> bool:
-    """Whether the budget is used up; a slow-down that makes launches long must not escape by that."""
-    is_decisive = pair >= first_decisive_look(job.policy, family)
-    return seconds > job.policy.machine_time * (1 if is_decisive else _STRETCH)
-
-
-def _undecided(
-    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], extent: Extent
+def _wanted(
+    spec: BuildSpec, listings: Sequence[Listing], launches: Sequence[Launch]
 ) -> dict[str, tuple[str, ...]]:
     """By suite, the benchmarks that are still to be measured; suites without any are left out.
 
-    Of the same program no more is measured than the policy says, as evidence: its verdict is known.
+    A request to measure longer leaves out suites with the same program on both sides: their verdicts are
+    known, and as evidence the policy's pairs are enough.
     """
+    if spec.kind is RunKind.CALIBRATION:
+        return {listing.suite: listing.common for listing in listings if listing.common}
+    job, longer = spec.judged, spec.longer
     rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
-    chosen = {
+    wanted = {
         listing.suite: tuple(
-            name for name in undecided_benchmarks(rows, listing.suite) if is_chosen(extent.filter, name)
+            name
+            for name in undecided_benchmarks(rows, listing.suite)
+            if longer is None or is_chosen(longer.filter, name)
         )
         for listing in listings
-        if not (listing.is_same_program and extent.is_asked_for)
+        if longer is None or not listing.is_same_program
     }
-    return {suite: names for suite, names in chosen.items() if names}
-
-
-def _everything(
-    _job: Job, listings: Sequence[Listing], _launches: Sequence[Launch]
-) -> dict[str, tuple[str, ...]]:
-    """By suite, all benchmarks, decided or not."""
-    return {listing.suite: listing.common for listing in listings if listing.common}
+    return {suite: names for suite, names in wanted.items() if names}
 
 
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:

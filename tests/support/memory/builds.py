@@ -10,7 +10,7 @@ from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState
 from service.domain.decision.vote import LASTING
 from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_comparison import METRIC as INSTRUCTIONS
+from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.ports.records import BuildRecord
 from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
 from tests.support.build_states import state_after

@@ -19,7 +19,7 @@ from service.domain.calibration.evidence import RECALLED, History, Session
 from service.domain.identity import RunKind, Side
 from service.domain.inference.reasons import RELINKED
 from service.domain.inference.verdict import Verdict
-from service.domain.measuring.instruction_comparison import METRIC as INSTRUCTIONS
+from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
 from service.ports.records import StoredPair
 from service.ports.transaction.builds import Evidence, Pairs, Results

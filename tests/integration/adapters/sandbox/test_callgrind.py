@@ -13,8 +13,7 @@ from service.domain.comparison.suite import Listing
 from service.domain.identity import Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.measuring.instruction_comparison import AGREEMENT
-from service.domain.measuring.instruction_counts import added_share, compare_counts
+from service.domain.measuring.instruction_counts import AGREEMENT, added_share, compare_counts
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind

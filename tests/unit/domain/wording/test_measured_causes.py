@@ -8,7 +8,7 @@ from service.domain.decision.judge_build import Measured, Notes
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instruction_comparison import LAUNCHES, Counted, compare_instructions
+from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
 from service.domain.wording.measured_causes import measured_causes
 
 POLICY = Policy()

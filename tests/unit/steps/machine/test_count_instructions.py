@@ -13,8 +13,8 @@ from service.domain.identity import Side
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.measuring.instruction_counts import added_share, compare_counts, counts_in
-from service.domain.measuring.pair_record import decode
+from service.domain.measuring.instruction_counts import added_share, compare_counts
+from service.domain.measuring.pair_record import counts_in, decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind

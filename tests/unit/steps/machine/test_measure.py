@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import Longer
+from service.domain.calibration.evidence import SESSION_PAIRS
 from service.domain.comparison.suite import compare_suites
 from service.domain.errors import Cancelled
-from service.domain.identity import Side
+from service.domain.identity import RunKind, Side
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.launch_order import side_order
@@ -19,7 +20,7 @@ from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.kinds import JobKind
 from service.steps.machine.launching import SideFailed
-from service.steps.machine.measure import Extent, Measurement, measure
+from service.steps.machine.measure import Measurement, measure
 from tests.support.build_host import (
     CODE,
     MemoryClaimed,
@@ -62,13 +63,14 @@ class Bench:
         self.log = MemoryClaimed()
         self.conditions: dict[str, Any] = {}
 
-    def measure(self, job: Job = JOB, seed: str = "seed", extent: Extent | None = None) -> Measurement:
+    def measure(self, job: Job = JOB, seed: str = "seed", **spec: Any) -> Measurement:  # noqa: ANN401
         host = memory_host(self.source, self.sandbox, self.scratch, **self.conditions)
         self.log.seed = seed
         session = session_of(host, job, self.log)
+        session = replace(session, spec=replace(session.spec, **spec))
         with ExitStack() as stack:
             trees = {side: stack.enter_context(self._tree(side)) for side in Side}
-            return measure(session, trees, extent=extent)
+            return measure(session, trees)
 
     @contextmanager
     def _tree(self, side: Side) -> Iterator[Path]:
@@ -171,26 +173,26 @@ class TestPairs:
         assert len(bench.sandbox.warm_ups) == 2
 
 
-class TestFixedPairs:
+class TestCalibrations:
     def test_every_benchmark_is_measured_in_all_of_them(self, bench: Bench) -> None:
-        found = bench.measure(extent=Extent.fixed(14, JOB.policy))
+        found = bench.measure(kind=RunKind.CALIBRATION)
 
-        assert found.pairs == 14
+        assert found.pairs == SESSION_PAIRS
         assert {pattern for _, pattern in bench.launches} == {"^(BM_same|BM_slow)$"}
 
     def test_they_are_never_more_than_the_policy_allows(self, bench: Bench) -> None:
         job = replace(JOB, policy=Policy(max_pairs=10))
 
-        assert bench.measure(job, extent=Extent.fixed(14, job.policy)).pairs == 10
+        assert bench.measure(job, kind=RunKind.CALIBRATION).pairs == 10
 
     def test_a_killed_worker_measures_what_is_missing(self, bench: Bench) -> None:
         bench.sandbox.before = _kill_at(5)
         with pytest.raises(Killed):
-            bench.measure(extent=Extent.fixed(9, JOB.policy))
+            bench.measure(kind=RunKind.CALIBRATION)
         bench.sandbox.before = lambda _: None
 
-        assert bench.measure(extent=Extent.fixed(9, JOB.policy)).pairs == 9
-        assert [each.pair for each in bench.log.records] == list(range(9))
+        assert bench.measure(kind=RunKind.CALIBRATION).pairs == SESSION_PAIRS
+        assert [each.pair for each in bench.log.records] == list(range(SESSION_PAIRS))
 
 
 class TestLonger:
@@ -200,7 +202,7 @@ class TestLonger:
         self, bench: Bench, tmp_path: Path
     ) -> None:
         brief = bench.measure(self.BRIEF)
-        longer = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 40)))
+        longer = bench.measure(self.BRIEF, longer=Longer("BM_slow", 40))
         (tmp_path / "whole").mkdir()
         whole = Bench(tmp_path / "whole").measure(replace(JOB, policy=Policy(false_alarms=1e-5)))
 
@@ -212,20 +214,20 @@ class TestLonger:
         bench = Bench(tmp_path, code(BM_a=1e-6, BM_b=1e-6), code(BM_a=1.1e-6, BM_b=1.1e-6))
         bench.measure(self.BRIEF)
         bench.sandbox.launches.clear()
-        bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_b", 40)))
+        bench.measure(self.BRIEF, longer=Longer("BM_b", 40))
 
         assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_b)$"}
 
     def test_a_worker_that_takes_over_asks_for_no_more_pairs(self, bench: Bench) -> None:
         bench.measure(self.BRIEF)
-        first = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 16)))
-        again = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 16)))
+        first = bench.measure(self.BRIEF, longer=Longer("BM_slow", 16))
+        again = bench.measure(self.BRIEF, longer=Longer("BM_slow", 16))
 
         assert first.pairs == again.pairs == 16
 
     def test_a_later_check_keeps_what_the_longer_one_decided(self, bench: Bench) -> None:
         bench.measure(self.BRIEF)
-        longer = bench.measure(self.BRIEF, extent=Extent.longer(Longer("BM_slow", 40)))
+        longer = bench.measure(self.BRIEF, longer=Longer("BM_slow", 40))
         bench.sandbox.launches.clear()
         again = bench.measure(self.BRIEF)
 

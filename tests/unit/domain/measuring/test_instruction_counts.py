@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.domain.identity import Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.callgrind import Trial
-from service.domain.measuring.instruction_comparison import (
+from service.domain.measuring.instruction_counts import (
     LAUNCHES,
     LONG,
     Counted,
-    added_instructions,
+    added_share,
     compare_instructions,
 )
 
@@ -29,6 +30,12 @@ def counted(*instructions: int, iterations: int = N) -> Counted:
 
 def compared(base: Counted | None, patch: Counted | None) -> Comparison:
     return compare_instructions("suite", "BM_a", base, patch, FLOOR)
+
+
+def added(base: Counted | None, patch: Counted | None) -> float | None:
+    sides = {Side.BASE: base, Side.PATCH: patch}
+    counts = {("suite", side): {"BM_a": each} for side, each in sides.items() if each is not None}
+    return added_share(counts, "suite", "BM_a")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_a_difference_beyond_the_floor_is_a_verdict(patch: int, verdict: Verdict
     assert (found.verdict, found.reasons) == (verdict, (Reason(ReasonKind.BLIND_COUNTS),))
     assert (found.base, found.patch) == (100_000, patch)
     assert found.ratio == pytest.approx(patch / 100_000)
-    assert added_instructions(base, counted(patch)) == pytest.approx(patch / 100_000 - 1)
+    assert added(base, counted(patch)) == pytest.approx(patch / 100_000 - 1)
 
 
 def test_two_launches_that_differ_by_a_thousandth_agree() -> None:
@@ -69,7 +76,7 @@ def test_launches_that_differ_by_more_are_not_deterministic(base: Counted, patch
     found = compared(base, patch)
     assert found.verdict is Verdict.UNDECIDED
     assert found.reasons == (Reason(ReasonKind.NOT_DETERMINISTIC),)
-    assert added_instructions(base, patch) is None
+    assert added(base, patch) is None
 
 
 def test_the_longest_loop_that_all_launches_made_decides() -> None:
@@ -118,7 +125,7 @@ def test_what_was_not_counted_is_undecided_with_the_reason(
     found = compared(base, patch)
     assert (found.verdict, found.ratio) == (Verdict.UNDECIDED, None)
     assert found.reasons == (Reason(ReasonKind.NOT_COUNTED, facts),)
-    assert added_instructions(base, patch) is None
+    assert added(base, patch) is None
 
 
 def test_nothing_has_no_ratio_to_something() -> None:
