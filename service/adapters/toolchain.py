@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from service.ports.building import Sandbox
 
 PROGRAMS: Final = ("c++", "cc", "cmake", "ld")
+_NAME: Final = re.compile(r'^PRETTY_NAME="?(.*?)"?$', re.MULTILINE)
 VERSION_LIMITS: Final = Limits(wall_seconds=60.0, log_bytes=1 << 16)
 
 
@@ -29,8 +31,12 @@ def toolchain_fingerprint(sandbox: Sandbox, root: Path = Path("/")) -> tuple[str
         root: the root directory of the system.
     """
     versions = {program: _version_of(program, sandbox) for program in PROGRAMS}
-    versions["system"] = _system_of(root / "etc/os-release")
-    versions["packages"] = _digest_of(root / "var/lib/dpkg/status")
+    release, packages = root / "etc/os-release", root / "var/lib/dpkg/status"
+    system = _NAME.search(release.read_text(errors="replace")) if release.exists() else None
+    versions["system"] = system[1] if system else "unknown"
+    versions["packages"] = (
+        hashlib.sha256(packages.read_bytes()).hexdigest() if packages.exists() else "unknown"
+    )
     canonical = json.dumps(versions, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest(), versions
 
@@ -42,17 +48,3 @@ def _version_of(program: str, sandbox: Sandbox) -> str:
     )
     lines = output.getvalue().decode(errors="replace").splitlines()
     return lines[0] if ended.is_success and lines else "absent"
-
-
-def _system_of(path: Path) -> str:
-    if not path.exists():
-        return "unknown"
-    for line in path.read_text(errors="replace").splitlines():
-        name, _, value = line.partition("=")
-        if name == "PRETTY_NAME":
-            return value.strip('"')
-    return "unknown"
-
-
-def _digest_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "unknown"

@@ -6,6 +6,7 @@ A build directory and its archive may be an attacker's work, so the host never p
 from __future__ import annotations
 
 import posixpath
+from importlib import resources
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
@@ -31,88 +32,15 @@ LIMITS: Final = Limits(
     file_bytes=8 << 30,
     log_bytes=1 << 20,
 )
-_MISSING: Final = "missing program "
-_MISSING_CODE: Final = 3  # tar, find and sort exit with 1 or 2
-_TAIL_LINES: Final = 20
-# Without a sandbox, BENCHGATE_BUILD names the directory; inside a sandbox it is unset.
-# Arguments: the number of programs, the programs, the conditions for find. Symbolic links to programs are
-# followed, because their targets may be outside; shared objects and links to them are packed as they are.
-# No name is packed twice: tar would unpack either the link or the file.
-_PACK: Final = f"""\
-set -eu
-out=$PWD/{ARCHIVE}
-cd "${{BENCHGATE_BUILD:-/build}}"
-count=$1
-shift
-i=0
-for program in "$@"; do
-  [ "$i" -lt "$count" ] || break
-  if ! [ -f "$program" ] || ! [ -x "$program" ]; then
-    echo "{_MISSING}$i"
-    exit {_MISSING_CODE}
-  fi
-  i=$((i + 1))
-done
-export LC_ALL=C
-options='--null --no-recursion --verbatim-files-from --mtime=@0 --owner=0 --group=0 --numeric-owner'
-: > "$out.named"
-i=0
-while [ "$i" -lt "$count" ]; do
-  printf '%s\\0' "$1" >> "$out.named"
-  shift
-  i=$((i + 1))
-done
-sort -z -u "$out.named" > "$out.programs"
-find . \\( -type f -o -type l \\) \\( "$@" \\) -print0 | sort -z > "$out.found"
-comm -z -23 "$out.found" "$out.programs" > "$out.kept"
-tar --create $options --file="$out" --files-from="$out.kept"
-tar --append --dereference $options --file="$out" --files-from="$out.programs"
-rm "$out.named" "$out.programs" "$out.found" "$out.kept"
-"""
-_UNPACK: Final = """\
-set -eu
-tar --extract --file="$1" --directory="${BENCHGATE_BUILD:-/build}" --no-same-owner --no-same-permissions
-"""
 MOST_RENEWED: Final = 1 << 30  # bytes of both sides; copying more would take longer than measuring
-_TOO_LARGE_CODE: Final = 4
-# All files are copied before any is removed: pages that one side frees never go to the other side, so only
-# the order decides the place of a copy. A reflink would share blocks on disk, which must be read again. The
-# old file is removed before the rename, because some file systems write to the disk when a rename replaces
-# a file.
-_RENEW: Final = f"""\
-set -eu
-first=${{BENCHGATE_FIRST:-/first}}
-second=${{BENCHGATE_SECOND:-/second}}
-total=0
-for build in "$first" "$second"; do
-  cd "$build"
-  rm -rf .renewed
-  mkdir .renewed .renewed/files
-  find . -path ./.renewed -prune -o -type f \\( -perm -u+x -o -name '*.so' -o -name '*.so.*' \\) \\
-    -print0 > .renewed/names
-  size=$(xargs -0 -r stat --format=%s -- < .renewed/names |
-    awk '{{ sum += $1 }} END {{ print int(sum / 1024) }}')
-  total=$((total + size))
-done
-if [ "$total" -gt {MOST_RENEWED >> 10} ]; then
-  rm -rf "$first/.renewed" "$second/.renewed"
-  exit {_TOO_LARGE_CODE}
-fi
-for build in "$first" "$second"; do
-  cd "$build"
-  xargs -0 -r cp --parents --preserve=mode,timestamps --reflink=never -t .renewed/files -- < .renewed/names
-done
-for build in "$first" "$second"; do
-  cd "$build/.renewed/files"
-  xargs -0 -r sh -c '
-    set -eu
-    for name; do
-      rm -f -- "../../$name"
-      mv -T -- "$name" "../../$name"
-    done' replace < ../names
-  rm -rf "$build/.renewed"
-done
-"""
+# The scripts run inside a sandbox, which sets no BENCHGATE_BUILD; without one, it names the directory.
+_PACK, _UNPACK, _RENEW = (
+    resources.files(__name__).joinpath(f"{name}.sh").read_text() for name in ("pack", "unpack", "renew")
+)
+_MISSING: Final = "missing program "  # of pack.sh
+_MISSING_CODE: Final = 3
+_TOO_LARGE_CODE: Final = 4  # of renew.sh
+_TAIL_LINES: Final = 20
 
 
 def pack(
@@ -152,7 +80,7 @@ def pack(
         Mount(build_dir, "/src/build"),
         Mount(out_dir, "/out", writable=True),
     )
-    argv = ("sh", "-c", _PACK, "pack", str(len(named)), *named, *conditions)
+    argv = ("sh", "-c", _PACK, "pack", ARCHIVE, str(len(named)), *named, *conditions)
     ended, lines = _run(sandbox, Command(argv, mounts, cwd="/out", limits=LIMITS), watch)
     if not ended.is_success:
         if ended.exit_code == _MISSING_CODE and lines and lines[0].startswith(_MISSING):
@@ -204,7 +132,8 @@ def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]
     """
     first, second = builds
     mounts = (Mount(first, "/first", writable=True), Mount(second, "/second", writable=True))
-    ended, lines = _run(sandbox, Command(("sh", "-c", _RENEW), mounts, cwd="/first", limits=LIMITS), watch)
+    argv = ("sh", "-c", _RENEW, "renew", str(MOST_RENEWED >> 10))
+    ended, lines = _run(sandbox, Command(argv, mounts, cwd="/first", limits=LIMITS), watch)
     if ended.exit_code == _TOO_LARGE_CODE:
         return False
     if not ended.is_success:
