@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -23,7 +24,7 @@ from service.wiring.control import Control, build_control
 from workers.app import app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 log = structlog.get_logger()
 
@@ -34,7 +35,32 @@ def control() -> Control:
     return build_control(ControlSettings())
 
 
-def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
+def _reconcile(plane: Control, entity: int) -> None:
+    """Reconcile updated changes; with ID 1, also all open changes."""
+    queued = reconcile(plane.store, plane.server, is_full=entity == 1)
+    if queued is not None:
+        plane.upkeep.beat("reconcile", f"{queued} changes")
+
+
+STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType(
+    {
+        Task.HANDLE_EVENT: lambda plane, event: handle_event(plane.store, plane.server, event),
+        Task.PLAN: lambda plane, run: plan_run(
+            plane.store, plane.server, plane.source, run, plane.links.run(run)
+        ),
+        Task.ANALYSE: lambda plane, build: analyse(plane.store, plane.artifacts, build),
+        Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
+        Task.RUN_COMMENT_COMMANDS: lambda plane, comment: run_comment_commands(
+            plane.store, plane.server, plane.source, plane.links, comment
+        ),
+        Task.DELIVER: lambda plane, _: deliver_reviews(plane.store, plane.upkeep, plane.server),
+        Task.RECONCILE: _reconcile,
+        Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source),
+    }
+)
+
+
+def _run_step(task: Task, entity: int) -> None:
     """Run a step unless it is already running, and store a failure: the database decides about retries."""
     plane = control()
     try:
@@ -42,7 +68,7 @@ def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
         with plane.store.exclusive(f"{task}/{entity}") as is_ours:
             if not is_ours:
                 return
-            work()
+            STEPS[task](plane, entity)
     except Transient as error:
         log.warning("step.postponed", task=task, entity=entity, error=str(error))
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
@@ -53,71 +79,11 @@ def _step(task: Task, entity: int, work: Callable[[], Any]) -> None:
         plane.upkeep.clear_step_failure(task, entity)
 
 
-@app.task(name=Task.HANDLE_EVENT.celery_name)
-def handle_event_task(entity: int) -> None:
-    """Look at the change that an event names."""
-    plane = control()
-    _step(Task.HANDLE_EVENT, entity, lambda: handle_event(plane.store, plane.server, entity))
+def _register(task: Task) -> None:
+    @app.task(name=task.celery_name)
+    def run(entity: int) -> None:
+        _run_step(task, entity)
 
 
-@app.task(name=Task.PLAN.celery_name)
-def plan_task(entity: int) -> None:
-    """Plan a run."""
-    plane = control()
-    _step(
-        Task.PLAN,
-        entity,
-        lambda: plan_run(plane.store, plane.server, plane.source, entity, plane.links.run(entity)),
-    )
-
-
-@app.task(name=Task.ANALYSE.celery_name)
-def analyse_task(entity: int) -> None:
-    """Analyse an executed build."""
-    plane = control()
-    _step(Task.ANALYSE, entity, lambda: analyse(plane.store, plane.artifacts, entity))
-
-
-@app.task(name=Task.VOTE.celery_name)
-def vote_task(entity: int) -> None:
-    """Decide a run."""
-    plane = control()
-    _step(Task.VOTE, entity, lambda: finish_run(plane.store, plane.links, entity))
-
-
-@app.task(name=Task.RUN_COMMENT_COMMANDS.celery_name)
-def run_comment_commands_task(entity: int) -> None:
-    """Run the commands of a comment."""
-    plane = control()
-    _step(
-        Task.RUN_COMMENT_COMMANDS,
-        entity,
-        lambda: run_comment_commands(plane.store, plane.server, plane.source, plane.links, entity),
-    )
-
-
-@app.task(name=Task.DELIVER.celery_name)
-def deliver_task(entity: int) -> None:
-    """Post the reviews that are due."""
-    plane = control()
-    _step(Task.DELIVER, entity, lambda: deliver_reviews(plane.store, plane.upkeep, plane.server))
-
-
-@app.task(name=Task.RECONCILE.celery_name)
-def reconcile_task(entity: int) -> None:
-    """Reconcile updated changes; with ID 1, also all open changes."""
-    plane = control()
-
-    def work() -> None:
-        queued = reconcile(plane.store, plane.server, is_full=entity == 1)
-        if queued is not None:
-            plane.upkeep.beat("reconcile", f"{queued} changes")
-
-    _step(Task.RECONCILE, entity, work)
-
-
-@app.task(name=Task.CALIBRATE.celery_name)
-def calibrate_task(entity: int) -> None:
-    """Start calibrations in idle pools."""
-    plane = control()
-    _step(Task.CALIBRATE, entity, lambda: calibrate(plane.store, plane.upkeep, plane.source))
+for _task in STEPS:
+    _register(_task)

@@ -25,14 +25,16 @@ def read_environment(root: Path = Path("/")) -> MachineEnvironment:
     online = _numbers(_text(root / CPU / "online"))
     is_virtualised = _is_virtualised(root, processor)
     turbo, turbo_switch = _turbo(root)
+    siblings = [_numbers(_topology(root, cpu, "thread_siblings_list")) for cpu in online]
+    governors = {_text(root / CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
     return MachineEnvironment(
         cpu_model=_model(processor),
         cores=_cores(root, online),
-        threads_per_core=_threads_per_core(root, online),
+        threads_per_core=max(map(len, siblings), default=0) or None,
         online_cpus=online,
         caches=_caches(root),
         numa_nodes=len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
-        governor=_governor(root, online),
+        governor=", ".join(sorted(filter(None, governors))) or None,
         turbo=turbo,
         turbo_switch=turbo_switch,
         smt=_smt(root, is_virtualised=is_virtualised),
@@ -114,11 +116,6 @@ def _cores(root: Path, online: tuple[int, ...]) -> int | None:
     return len(cores) if cores and all(None not in core for core in cores) else None
 
 
-def _threads_per_core(root: Path, online: tuple[int, ...]) -> int | None:
-    counts = [len(_numbers(_topology(root, cpu, "thread_siblings_list"))) for cpu in online]
-    return max(counts, default=0) or None
-
-
 def _caches(root: Path) -> tuple[str, ...]:
     caches = []
     for index in sorted((root / CPU / "cpu0/cache").glob("index*")):
@@ -127,11 +124,6 @@ def _caches(root: Path) -> tuple[str, ...]:
         if level and size and kind is not None:
             caches.append(f"L{level}{kind} {size}")
     return tuple(caches)
-
-
-def _governor(root: Path, online: tuple[int, ...]) -> str | None:
-    governors = {_text(root / CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in online}
-    return ", ".join(sorted(filter(None, governors))) or None
 
 
 def _turbo(root: Path) -> tuple[bool | None, str | None]:

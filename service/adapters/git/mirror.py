@@ -241,21 +241,17 @@ def _locked(path: Path, seconds: float) -> Iterator[int]:
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + seconds
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s")
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Transient(f"{path.name} was in use for longer than {seconds:.0f} s") from None
             time.sleep(_LOOK_EVERY_SECONDS)
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _clear_abandoned_lock(answer: Answer, mirror: Path) -> None:

@@ -27,7 +27,7 @@ def named(count: int) -> list[Comparison]:
 
 
 @pytest.mark.parametrize(
-    ("comparisons", "said"),
+    ("comparisons", "printed"),
     [
         ([SAME], ""),
         ([undecided("BM_0"), SAME], f"BM_0 is undecided: {NOISE}\n"),
@@ -44,10 +44,10 @@ def named(count: int) -> list[Comparison]:
     ],
 )
 def test_a_reason_that_several_benchmarks_share_is_printed_once(
-    comparisons: list[Comparison], said: str, capsys: pytest.CaptureFixture[str]
+    comparisons: list[Comparison], printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_reasons(comparisons)
-    assert capsys.readouterr() == ("", said)
+    assert capsys.readouterr() == ("", printed)
 
 
 def test_the_metrics_of_one_benchmark_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +67,7 @@ def test_suites_are_named_if_two_have_a_benchmark_of_one_name(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "printed"),
     [
         (
             (4.0, 6.0, math.inf),
@@ -80,7 +80,7 @@ def test_suites_are_named_if_two_have_a_benchmark_of_one_name(capsys: pytest.Cap
     ],
 )
 def test_of_many_that_more_pairs_would_decide_only_the_worst_are_named(
-    wanted: tuple[float, ...], said: str, capsys: pytest.CaptureFixture[str]
+    wanted: tuple[float, ...], printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def short(number: int, more: float) -> Comparison:
         found = undecided(f"BM_{number}", f"about {more:.0f} more pairs")
@@ -92,5 +92,5 @@ def test_of_many_that_more_pairs_would_decide_only_the_worst_are_named(
         "BM_90 is undecided: about 8 more pairs\n"
         "BM_91 is undecided: about 9 more pairs\n"
         "BM_92 is undecided: about 10 more pairs\n"
-        f"{said}\n"
+        f"{printed}\n"
     )
