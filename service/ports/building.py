@@ -1,4 +1,4 @@
-"""Building and launching programs: sources, a sandbox, artifacts and the binary cache."""
+"""Building and launching programs: sources, a sandbox, artifacts, the binary cache and progress reports."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from service.domain.building.binary_key import BinaryKey
+    from service.domain.building.built_files import BuiltFile
     from service.domain.building.sandbox_command import Command, Completed
 
 
@@ -139,6 +140,13 @@ class Packer(Protocol):
         """Return a file that a program wrote: a regular one of at most that size; raises BadResults."""
 
 
+class Inspector(Protocol):
+    """A reader of built trees, by which two of them can be compared. Raises Transient."""
+
+    def inspect(self, build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
+        """Return every file of a build directory by its relative path; None if they cannot all be read."""
+
+
 class Binaries(Protocol):
     """The cache of built programs."""
 
@@ -147,3 +155,10 @@ class Binaries(Protocol):
 
     def keep(self, key: BinaryKey, artifact: str, manifest: Mapping[str, Any]) -> None:
         """Remember a binary; the first one kept under a key stays."""
+
+
+class Progress(Protocol):
+    """A display of how far a long piece of work is."""
+
+    def say(self, text: str, done: float | None = None) -> None:
+        """Show what is being done now; ``done`` is its share of the whole if that is known."""

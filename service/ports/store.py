@@ -1,16 +1,283 @@
-"""The store of the control plane: units of work."""
+"""The store of the control plane: units of work, each made of narrow Protocols."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
-from service.ports.transaction.decisions import Decisions, Outbox, Overrides
-from service.ports.transaction.intake import Changes, Events, ReviewComments, SyncCursors
-from service.ports.transaction.runs import Reruns, RunHistory, Runs
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from service.domain.building.findings import Finding
+    from service.domain.building.spec import BuildSpec
+    from service.domain.calibration.evidence import History, Session
+    from service.domain.decision.overrides import Override
+    from service.domain.decision.states import RunState
+    from service.domain.decision.vote import Outcome
+    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.identity import ChangeKey, RunKind, SeriesKey
+    from service.ports.queue import Task
+    from service.ports.records import (
+        BuildRecord,
+        ChangeRecord,
+        NewBuild,
+        NewDecision,
+        NewOverride,
+        NewRun,
+        QueuedReview,
+        ReviewComment,
+        RunRecord,
+        StoredComparison,
+        StoredPair,
+        StoredResult,
+        SyncCursor,
+    )
+
+
+class Events(Protocol):
+    """Events of a review server, each a hint that a change moved."""
+
+    def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
+        """Store an event; return its id. A duplicate is counted and is unhandled again."""
+
+    def event_change(self, event_id: int) -> ChangeKey | None:
+        """Return the change an event hints at; None if it concerns none. NotFound without such an event."""
+
+    def mark_handled(self, event_id: int) -> None:
+        """Record that an event needs no more work."""
+
+
+class SyncCursors(Protocol):
+    """The progress of reading each review server."""
+
+    def sync_cursor(self, instance: str) -> SyncCursor | None:
+        """Return how far a server was read; None before the first contact."""
+
+    def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
+        """Record that every change updated before then is stored; a cursor never moves back."""
+
+
+class Changes(Protocol):
+    """Changes and their patch sets, as the review server last showed them."""
+
+    def upsert_change(self, change: Change) -> ChangeRecord:
+        """Store a change and its current patch set unless a newer state is stored; lock the change.
+
+        Newer is the later update; of updates at the same moment, the higher patch set.
+        """
+
+    def open_changes(self, instance: str) -> Sequence[ChangeKey]:
+        """Return the changes of a server that are open as last stored, by number."""
+
+
+class ReviewComments(Protocol):
+    """Messages on changes that may hold commands; each is answered once."""
+
+    def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
+        """Store messages on the current patch set in their order; return the ids of the new ones."""
+
+    def lock_comment(self, comment_id: int) -> ReviewComment:
+        """Return a message; its change is locked until the transaction ends. NotFound without such a one."""
+
+    def pending_until(self, comment_id: int) -> Sequence[ReviewComment]:
+        """Return the unanswered messages of its change up to a message, oldest first."""
+
+    def answer(self, comment_id: int, text: str) -> None:
+        """Record that a message was handled, and the reply; it may be empty."""
+
+
+class Runs(Protocol):
+    """Runs from planning to their end."""
+
+    def add_run(self, run: NewRun) -> int | None:
+        """Store a run in state planning; return its id, None if the same one exists."""
+
+    def lock_run(self, run_id: int) -> RunRecord:
+        """Return a run; its change and itself are locked until the transaction ends. NotFound without it."""
+
+    def start_run(
+        self, run_id: int, *, tree: str, parent: str | None, parent_tree: str | None, label: str
+    ) -> None:
+        """Move a planned run to running. A run in any other state stays as it is."""
+
+    def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
+        """Move a run to an end state; a run that has ended keeps its state."""
+
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+        """Cancel unfinished check runs of a change, except those of one patch set.
+
+        Their builds go on until :meth:`LostBuilds.drop_unwanted_builds` finds that no other run adopted them.
+        """
+
+    def cancel_check(self, run_id: int) -> None:
+        """End an unfinished run because a person asked for it; the service does not start it anew."""
+
+
+class RunHistory(Protocol):
+    """The runs and builds that patch sets, changes and commits had."""
+
+    def runs_of(self, patch_set_id: int) -> Sequence[RunRecord]:
+        """Return the runs of a patch set, oldest first."""
+
+    def newest_check(self, patch_set_id: int) -> RunRecord | None:
+        """Return the last check of a patch set that no person cancelled, locked; None if there is none."""
+
+    def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
+        """Return the last run of a kind for a revision of a change, both locked; None if there is none."""
+
+    def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
+        """Return the states of the checks of a commit on any patch set, and whether each was planned."""
+
+    def builds_of_job(self, run: RunRecord, job: str) -> Sequence[BuildRecord]:
+        """Return a job's builds in all runs of the run's kind and revision, oldest first.
+
+        Builds that were replaced there are among them.
+        """
+
+
+class Reruns(Protocol):
+    """Builds that run again, beside the builds that are kept."""
+
+    def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
+        """Store a running run without builds that follows a finished one of the same revision."""
+
+    def take_build(self, run_id: int, position: int, build_id: int) -> None:
+        """Make a build of an earlier run a part of a run."""
+
+    def repeat_build(self, build: BuildRecord, spec: BuildSpec | None, deadline_seconds: float) -> int:
+        """Store a new build that does the same as another, in no run yet; queued unless it is another CI's.
+
+        ``spec`` is what it does instead, if its job was configured otherwise since.
+        """
+
+    def put_build(self, run_id: int, position: int, job: str, build_id: int, comment_id: int | None) -> None:
+        """Give a job's place in a run to a new build; the build that it replaces is remembered."""
+
+
+class Builds(Protocol):
+    """Numbered executions of jobs."""
+
+    def add_build(self, run_id: int, position: int, build: NewBuild) -> int:
+        """Queue a numbered build as part of a run, or store it as finished; return its id."""
+
+    def adopt_build(
+        self, run: RunRecord, position: int, sequence: str, deadline_seconds: float
+    ) -> BuildRecord | None:
+        """Make the newest build of a sequence that has or will have a result a part of a run too.
+
+        It is of the run's branch, and has at least so much time left from now on. None if there is none.
+        """
+
+    def builds_of(self, run_id: int) -> Sequence[BuildRecord]:
+        """Return the builds of a run in their order."""
+
+    def lock_build(self, build_id: int) -> BuildRecord:
+        """Return a build, locked until the transaction ends. NotFound without such a build."""
+
+    def name_build(self, build_id: int, external_number: int, url: str) -> None:
+        """Store the number and address that another CI gave a build."""
+
+    def finish_build(
+        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
+    ) -> Sequence[int]:
+        """End a build; return the unfinished runs it belongs to. A finished build keeps its outcome.
+
+        ``blamed`` are the benchmarks that made it slower. A machine that holds a lease on it loses it.
+        """
+
+
+class Pairs(Protocol):
+    """The pairs of a sequence that machines stored."""
+
+    def stored_pairs(self, sequence_id: int) -> Sequence[StoredPair]:
+        """Return the pairs of a sequence, in order of variant and number."""
+
+    def listing(self, sequence_id: int) -> Sequence[Mapping[str, Any]]:
+        """Return the listing of a sequence; empty if none is fixed."""
+
+    def disturbed_pairs(self, sequence_id: int) -> Mapping[int, bool]:
+        """Return for each pair of the programs as built whether other work disturbed it."""
+
+
+class Results(Protocol):
+    """Samples, comparisons and findings of builds."""
+
+    def store_results(
+        self,
+        build: BuildRecord,
+        kind: RunKind,
+        series: Mapping[SeriesKey, tuple[str, str]],
+        results: Sequence[StoredResult],
+        comparisons: Sequence[StoredComparison],
+    ) -> None:
+        """Replace the results of a build. ``series`` gives unit and better direction by key.
+
+        Raises:
+            KeyError: a result or comparison of a series that is not in ``series``.
+        """
+
+    def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
+        """Return the benchmarks of a build with an undecided comparison that more pairs may decide.
+
+        A comparison that the link layout leaves undecided is slower as linked, and instructions do not come
+        in pairs: more pairs change neither.
+        """
+
+    def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
+        """Replace what a build reported by file and line."""
+
+
+class Evidence(Protocol):
+    """Sessions in which programs were compared with themselves, per series and machine."""
+
+    def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:
+        """Store the A/A sessions of a build, each of a series whose results are stored already.
+
+        The builds of one sequence share one session per series, of the machine that measured it first.
+        """
+
+    def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
+        """Return the sessions of series on a machine; a series without one is left out."""
+
+
+class Overrides(Protocol):
+    """The log of what people decided about patch sets; entries are only ever added."""
+
+    def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+        """Append an entry; return its id."""
+
+    def overrides(self, patch_set_id: int) -> Sequence[Override]:
+        """Return all entries of a patch set, oldest first, also those that were revoked."""
+
+
+class Decisions(Protocol):
+    """Votes with their messages."""
+
+    def next_decision(self, run: RunRecord) -> int:
+        """Return the number of the run's next decision, counted per patch set, else per run.
+
+        The patch set is locked until the transaction ends, so that no other run gets the same number.
+        """
+
+    def add_decision(self, decision: NewDecision) -> int:
+        """Store a decision; return its number."""
+
+
+class Outbox(Protocol):
+    """Hints and reviews that leave once the transaction is committed."""
+
+    def queue_task(self, task: Task, *entities: int) -> None:
+        """Queue a hint for each entity. NotFound without such a build to execute."""
+
+    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+        """Queue a review for the review server, once for each key."""
+
+    def revive_review(self, patch_set_id: int) -> None:
+        """Queue the review of a patch set's last decision again if it was superseded or is dead."""
+
+    def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
+        """Return path and text of each line comment sent to a change, or queued for this revision."""
 
 
 class Transaction(

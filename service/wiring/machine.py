@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.config import MachineSettings
-    from service.ports.building import Artifacts, Sandbox
-    from service.ports.progress import Progress
+    from service.ports.building import Artifacts, Progress, Sandbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,6 @@ OUTSIDE: Final = frozenset(
 OUTSIDE_CALLS: Final = frozenset({"open", "input", "print", "eval", "exec", "__import__", "breakpoint"})
 CONTROL_ONLY: Final = (
     "service.ports.store",
-    "service.ports.transaction",
     "service.ports.reviewing",
     "service.domain.gerrit",
     "service.adapters.gerrit",

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from service.domain.decision.build_outcome import Withheld
     from service.domain.inference.verdict import ComparedRow, Comparison
     from service.ports.building import Artifacts
-    from service.ports.store import Transaction
-    from service.ports.transaction.builds import Evidence, Results
+    from service.ports.store import Evidence, Results, Transaction
 
 
 def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
-    from service.ports.store import Transaction
-    from service.ports.transaction.decisions import Outbox, Overrides
+    from service.ports.store import Outbox, Overrides, Transaction
 
     _BuildAndOverride = tuple[BuildRecord, Override | None]
 

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
     from service.ports.records import ChangeRecord
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Store, Transaction
-    from service.ports.transaction.intake import SyncCursors
+    from service.ports.store import Store, SyncCursors, Transaction
 
 
 def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:

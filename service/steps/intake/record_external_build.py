@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.external import ExternalBuild, Target
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Store, Transaction
-    from service.ports.transaction.runs import RunHistory
+    from service.ports.store import RunHistory, Store, Transaction
 
 
 def announce_external(store: Store, target: Target, started: ExternalBuild) -> bool:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
-    from service.ports.building import Source
-    from service.ports.progress import Progress
+    from service.ports.building import Progress, Source
     from service.steps.machine.session import BuildHost
 
 TRUST: Final = "local"

@@ -17,8 +17,8 @@ from service.steps.machine.session import BuildSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from service.ports.building import Progress
     from service.ports.machine import Claimed
-    from service.ports.progress import Progress
     from service.steps.machine.session import BuildHost
 
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once

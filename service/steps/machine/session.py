@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
-    from service.ports.building import Artifacts, Packer, Sandbox, Source
-    from service.ports.built_files import Inspector
+    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Source
     from service.ports.machine import Claimed
-    from service.ports.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

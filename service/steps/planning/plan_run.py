@@ -24,8 +24,7 @@ from service.steps.planning.trust import is_allowed, reason_to_hold
 if TYPE_CHECKING:
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Store, Transaction
-    from service.ports.transaction.decisions import Outbox
+    from service.ports.store import Outbox, Store, Transaction
 
 # A person waits for a check; no person waits for the other kinds.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}

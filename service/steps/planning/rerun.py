@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Transaction
-    from service.ports.transaction.decisions import Overrides
+    from service.ports.store import Overrides, Transaction
 
 ELSEWHERE: Final = "only builds of another CI failed; run them again there"
 NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"

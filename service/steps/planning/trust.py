@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import Revision
     from service.ports.records import RunRecord
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Store
-    from service.ports.transaction.decisions import Overrides
+    from service.ports.store import Overrides, Store
 
 
 def reason_to_hold(

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from service.domain.gerrit.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Transaction
-    from service.ports.transaction.builds import Pairs, Results
+    from service.ports.store import Pairs, Results, Transaction
 
 # In a sequence, as in a policy. A change that 1000 pairs cannot show is smaller than effects of code layout.
 MOST_PAIRS: Final = 1000

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.links import Links
     from service.ports.records import BuildRecord, ReviewComment, RunRecord
-    from service.ports.store import Transaction
-    from service.ports.transaction.builds import Builds
+    from service.ports.store import Builds, Transaction
 
 
 def override_builds(

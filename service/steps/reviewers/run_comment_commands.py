@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from service.ports.building import Source
     from service.ports.records import ReviewComment, RunRecord
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Store, Transaction
-    from service.ports.transaction.runs import Runs
+    from service.ports.store import Runs, Store, Transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from service.domain.inference.reasons import RELINKED, has_kind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.ports.records import BuildRecord
-from service.ports.transaction.builds import Builds, Evidence, Pairs, Results
+from service.ports.store import Builds, Evidence, Pairs, Results
 from tests.support.build_states import state_after
 from tests.support.memory.state import InMemory, Waiting, row
 from tests.support.memory.state import Results as StoredResults

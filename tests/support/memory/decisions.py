@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.overrides import Override
 from service.ports.records import Hint, ReviewState, review_key
-from service.ports.transaction.decisions import Decisions, Outbox, Overrides
+from service.ports.store import Decisions, Outbox, Overrides
 from tests.support.memory.state import InMemory, StoredReview, row
 
 if TYPE_CHECKING:

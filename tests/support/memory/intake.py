@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, ReviewComment, SyncCursor
-from service.ports.transaction.intake import Changes, Events, ReviewComments, SyncCursors
+from service.ports.store import Changes, Events, ReviewComments, SyncCursors
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.identity import RunKind
 from service.ports.records import RunRecord
-from service.ports.transaction.runs import Reruns, RunHistory, Runs
+from service.ports.store import Reruns, RunHistory, Runs
 from tests.support.memory.builds import MemorySequences
 from tests.support.memory.state import InMemory, Waiting, row
 

@@ -16,7 +16,7 @@ from service.domain.building.findings import findings_from
 from service.domain.decision.states import UNFINISHED, BuildState
 from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome
 from service.ports.records import BuildRecord
-from service.ports.transaction.builds import Builds
+from service.ports.store import Builds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.domain.decision.overrides import Override, OverrideKind
 from service.ports.records import ReviewState, review_key
-from service.ports.transaction.decisions import Decisions, Outbox, Overrides
+from service.ports.store import Decisions, Outbox, Overrides
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -15,7 +15,7 @@ from service.adapters.postgres.rows import from_row
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentState, ReviewComment, SyncCursor
-from service.ports.transaction.intake import Changes, Events, ReviewComments, SyncCursors
+from service.ports.store import Changes, Events, ReviewComments, SyncCursors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

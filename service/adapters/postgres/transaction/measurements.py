@@ -22,7 +22,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
 from service.ports.records import StoredPair
-from service.ports.transaction.builds import Evidence, Pairs, Results
+from service.ports.store import Evidence, Pairs, Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,7 +16,7 @@ from service.adapters.postgres.transaction.builds import NumberedBuilds, build_r
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import RunRecord
-from service.ports.transaction.runs import Reruns, RunHistory, Runs
+from service.ports.store import Reruns, RunHistory, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

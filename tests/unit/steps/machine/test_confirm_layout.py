@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.judge_build import Measured
     from service.domain.decision.machine_report import MachineReport
-    from service.ports.building import Sandbox
-    from service.ports.progress import Progress
+    from service.ports.building import Progress, Sandbox
 
     Code = dict[str, Any] | None
 
