@@ -42,19 +42,19 @@ class DegradationKind(StrEnum):
     BUILDS_WAIT = auto()  # pool, builds, seconds of the oldest
     NEVER_RAN = auto()  # part
     SILENT = auto()  # part, seconds
-    DISCONNECTED = auto()  # the listener's trouble
+    DISCONNECTED = auto()  # the reason
 
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """One thing that is not as it should be, with the facts that :class:`DegradationKind` lists for it."""
+    """One degradation, with the facts that :class:`DegradationKind` lists for its kind."""
 
     kind: DegradationKind
     facts: tuple[float | str, ...]
 
 
 def degradations(condition: Condition, patience: Patience) -> tuple[Degradation, ...]:
-    """List everything that is not as it should be; empty when all is well."""
+    """List all degradations; none if the service works."""
     return tuple(
         degradation for part in (_backlogs, _queues, _heartbeats) for degradation in part(condition, patience)
     )
@@ -114,7 +114,7 @@ class PoolQueue:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The last sign of life of a part of the service; ``trouble`` is what keeps it from its work."""
+    """The last sign of life of a part of the service, and the ``trouble`` that stops its work."""
 
     part: str
     beat_at: datetime

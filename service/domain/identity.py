@@ -1,4 +1,4 @@
-"""The names by which changes, runs and series are told apart."""
+"""The names that identify changes, builds and series."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Side(StrEnum):
 
 
 class RunKind(StrEnum):
-    """What a round of builds is for."""
+    """The purposes of a run."""
 
     CHECK = "check"
     POST_SUBMIT = "post-submit"
@@ -60,16 +60,16 @@ class SeriesKey:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 over all parts: the unique key, since a benchmark's name may exceed what an index holds."""
+        """SHA-256 over all parts: the unique key, because a benchmark's name may be too long for an index."""
         return bytes.fromhex(_sha256(json.dumps(astuple(self))))
 
 
 def digest_of(mapping: Mapping[str, Any]) -> str:
-    """The SHA-256 of a JSON mapping whatever the order of its keys, as 64 hexadecimal digits."""
+    """Compute the SHA-256 of a JSON mapping in any order of its keys, as 64 hexadecimal digits."""
     return _sha256(json.dumps(mapping, sort_keys=True, separators=(",", ":")))
 
 
 def _sha256(text: str) -> str:
-    import hashlib  # noqa: PLC0415 - loads OpenSSL, which `benchgate compare` has no use for
+    import hashlib  # noqa: PLC0415 - loads OpenSSL, which `benchgate compare` does not need
 
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Text from a patch set made harmless, and numbers made readable."""
+"""Harmless forms of text from a patch set, and readable forms of numbers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
 _NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})
 _LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
-# Beside the control characters proper: the marks that turn the direction of the text after them, so that a
-# name could be shown as another one.
+# Control characters, and marks that reverse the direction of text: a name could look like another.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _BRIEF: Final = 61  # characters, the ellipsis included
 
 
 def clean(text: str) -> str:
-    """One line without control characters, whole: a name to be stored and compared.
+    """Remove control characters from a name that is stored and compared; it is not shortened.
 
     Tabs and line ends become one space, and a lone surrogate becomes U+FFFD. The result can be encoded as
-    UTF-8 and holds no NUL. :func:`plain` is for a text that is only shown.
+    UTF-8 and has no NUL. :func:`plain` is for a text that is only shown.
     """
     if text.isprintable():  # the usual case, and quick
         return text
@@ -31,12 +30,12 @@ def clean(text: str) -> str:
 
 
 def brief(text: str) -> str:
-    """The start of a foreign text in quotes, for a message."""
+    """Quote the beginning of a foreign text for a message."""
     return repr(plain(text, _BRIEF))
 
 
 def plain(text: str, limit: int = 200) -> str:
-    """One line of at most ``limit`` characters: no control, format or surrogate characters."""
+    """Make one line of at most ``limit`` characters without control, format or surrogate characters."""
     is_ascii = text.isascii() and text.isprintable()
     if is_ascii and len(text) <= limit and " " not in text:  # the usual case, and quick
         return text
@@ -48,7 +47,7 @@ def plain(text: str, limit: int = 200) -> str:
 
 
 def padded(text: str, limit: int = 200) -> str:
-    """As :func:`plain`, but with its runs of blanks: other programs pad their lines with them."""
+    """Do the same as :func:`plain`, but keep runs of blanks: other programs align their lines by them."""
     words = text[: 4 * limit].split(" ")
     line = " ".join(plain(word, limit) for word in words).strip()
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
@@ -60,26 +59,26 @@ def _is_plain(character: str) -> bool:
 
 
 def change(ratio: float) -> str:
-    """A ratio as the change it means: ``−12.3 %``, ``+4.2 %``, ``×53.1``."""
+    """Format a ratio as a change: ``−12.3 %``, ``+4.2 %``, ``×53.1``."""
     return factor(ratio) if ratio >= _SHOWN_AS_FACTOR else signed_percent(ratio)
 
 
 def factor(ratio: float) -> str:
-    """``×53.1``, with three digits that mean something."""
+    """Format a ratio as a factor with three digits: ``×53.1``."""
     if ratio >= 1e6:  # noqa: PLR2004 - beyond, digits only confuse
         return f"×{ratio:.1e}"
     return f"×{ratio:.0f}" if ratio >= 100 else f"×{ratio:.3g}"  # noqa: PLR2004 - three digits
 
 
 def signed_percent(ratio: float) -> str:
-    """``−12.3 %`` with a true minus sign."""
+    """Format a ratio as a percentage: ``−12.3 %``, with a true minus sign."""
     percent = (ratio - 1) * 100
     text = f"{percent:+.2f} %" if -1 < percent < 1 else f"{percent:+.1f} %"
     return "±0.00 %" if text in _NO_CHANGE else text.replace("-", "−")
 
 
 def duration(seconds: float) -> str:
-    """``40 s``, ``6 min``, ``2 h``."""
+    """Format seconds: ``40 s``, ``6 min``, ``2 h``."""
     if seconds < 90:  # noqa: PLR2004 - "1 min" would hide half of it
         return f"{seconds:.0f} s"
     minutes = seconds / 60
@@ -87,12 +86,12 @@ def duration(seconds: float) -> str:
 
 
 def share(fraction: float) -> str:
-    """A share of the whole: ``3 %``, ``2.5 %``."""
+    """Format a share of the whole: ``3 %``, ``2.5 %``."""
     return f"{fraction * 100:.3g} %"
 
 
 def interval(low: float, high: float, ratio: float | None = None) -> str:
-    """A ratio's interval, written as :func:`change` writes it: ``[−13.1, −11.4]``, ``[×51.8, ×54.3]``."""
+    """Format a ratio's interval like :func:`change`: ``[−13.1, −11.4]``, ``[×51.8, ×54.3]``."""
     if (low if ratio is None else ratio) >= _SHOWN_AS_FACTOR:
         return f"[{factor(low)}, {factor(high)}]"
     return f"[{signed_percent(low).removesuffix(' %')}, {signed_percent(high).removesuffix(' %')}]"

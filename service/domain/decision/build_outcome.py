@@ -43,8 +43,8 @@ class Group(StrEnum):
 class Judgement:
     """A build's outcome with what led to it.
 
-    ``groups`` hold the comparisons, in each the one to name first; ``rows`` counts all that were judged.
-    ``empty_suites`` names the suites whose patch side measured nothing although the parent's did.
+    ``groups`` hold the comparisons, each group with the one to name first. ``rows`` is the number of all
+    comparisons. ``empty_suites`` are the suites whose patch side measured nothing, but whose base side did.
     """
 
     outcome: Outcome
@@ -55,7 +55,7 @@ class Judgement:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The benchmarks for which it is slower."""
+        """The benchmarks that make the build slower."""
         return tuple(dict.fromkeys(each.row.benchmark for each in self.groups.get(Group.SLOWER, ())))
 
 
@@ -65,7 +65,7 @@ def judge(
     empty_suites: Sequence[str] = (),
     withheld: Withheld = NOTHING_WITHHELD,
 ) -> Judgement:
-    """Judge a benchmark build. A ``slower`` of a row that is ``withheld`` is named and does not vote."""
+    """Judge a benchmark build. A slower row that is ``withheld`` is named and does not vote."""
     groups = _groups(comparisons, policy, withheld)
     return Judgement(_outcome(groups, policy, empty_suites), groups, len(comparisons), empty_suites, withheld)
 
@@ -76,7 +76,7 @@ def _groups(
     by_verdict = {v: [each for each in comparisons if each.verdict is v] for v in Verdict}
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda each: -each.worsening)
     large = [each for each in slower if each.worsening >= policy.vote_at]
-    # What could still be the worst comes first; what has no interval could be anything.
+    # The row that could still be the worst comes first; a row without an interval could be anything.
     undecided = sorted(by_verdict[Verdict.UNDECIDED], key=lambda each: -each.could_worsen_by)
     return {
         Group.BROKEN: by_verdict[Verdict.BROKEN],
@@ -86,7 +86,7 @@ def _groups(
         Group.SLIGHTLY_SLOWER: [each for each in slower if each.worsening < policy.vote_at],
         Group.FASTER: sorted(by_verdict[Verdict.FASTER], key=lambda each: each.worsening),
         Group.UNDECIDED: undecided,
-        # Of the same program the interval may reach as far as it likes.
+        # For the same program, the interval may have any width.
         Group.SAME: [
             each for each in by_verdict[Verdict.SAME] if not has_kind(each.reasons, {ReasonKind.SAME_PROGRAM})
         ],

@@ -1,4 +1,4 @@
-"""Builds of another CI: what it may report, and the meaning of its result words."""
+"""Builds of another CI: the limits of its reports, and the meaning of its result words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison and judgement of the stored pairs of a build, for the service and for a local gate."""
+"""Comparison and judgement of the pairs of a build, for the service and for a local gate."""
 
 from __future__ import annotations
 
@@ -54,10 +54,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The comparisons of a build, what they rest on and what they mean.
-
-    ``launches`` are those of the pairs that count.
-    """
+    """The comparisons of a build, with the launches of the pairs that count, the judgement and the notes."""
 
     comparisons: tuple[Comparison, ...]
     launches: tuple[Launch, ...]
@@ -66,8 +63,8 @@ class Measured:
     listings: tuple[Listing, ...] = ()
 
 
-def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - asked of no row
-    """Withhold no vote: for those who judge without history."""
+def all_may_vote(rows: Sequence[Comparison]) -> Withheld:  # noqa: ARG001 - it needs no row
+    """Withhold no vote; for a judgement without history."""
     return NOTHING_WITHHELD
 
 
@@ -80,10 +77,10 @@ def judge_measured(
     """Compare and judge the pairs of a build.
 
     Args:
-        job: with the build's part of the patch set's false alarms.
+        job: the job, with the build's part of the patch set's false alarms.
         listing: the benchmarks to measure, as fixed before the first launch.
-        records: of every pair.
-        withhold: which of the rows that were measured in pairs may not vote −1, and why.
+        records: the records of all pairs.
+        withhold: returns the rows that may not vote −1, each with its reason.
     """
     listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites)
@@ -112,7 +109,7 @@ def judge_measured(
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
-    """By suite and benchmark, the seconds of its part of the last pair."""
+    """Compute the seconds of each benchmark's part of the last pair, by suite and benchmark."""
     found: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
         for name in launch.values:
@@ -123,7 +120,7 @@ def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], floa
 def suspected_of_layout(
     job: Job, listings: Sequence[Listing], launches: Sequence[Launch], counts: Counts
 ) -> tuple[Comparison, ...]:
-    """The comparisons that :func:`judge_measured` believes only once relinks confirm them.
+    """List the comparisons that count only if relinked programs confirm them.
 
     ``launches`` are those of the programs as built that count.
     """
@@ -154,7 +151,7 @@ def _judge(
     if not any(listing.base for listing in listings):
         return Judgement(Outcome.NO_PARENT)
     empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
-    # What could not be counted is named in the notes; it must not make a decided build undecided.
+    # The notes name the benchmarks without a count; these must not make a decided build undecided.
     is_advisory = job.benchmark.instructions is not Instructions.VOTE
     voting = () if is_advisory else tuple(each for each in counted if each.verdict.is_decided)
     return judge((*rows, *voting), job.policy, empty, withheld)

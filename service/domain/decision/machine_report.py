@@ -27,9 +27,9 @@ class BuildEnd:
 class MachineReport:
     """The end of a machine's work.
 
-    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` says how long each
-    phase took; ``conditions`` what was in force: sandbox, limits, tool chain; ``findings`` what the patch's
-    side named by file and line.
+    ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
+    phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
+    patch's side about a file and a line.
     """
 
     outcome: Outcome | None = None
@@ -40,12 +40,12 @@ class MachineReport:
     findings: tuple[Finding, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """Convert to plain values for JSON."""
         return asdict(self)
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> MachineReport:
-        """Read what :meth:`to_mapping` made, here or in a worker from before there were findings."""
+        """Read the values of :meth:`to_mapping`, also those of a previous version that had no findings."""
         return MachineReport(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,
             causes=tuple(found["causes"]),

@@ -1,4 +1,4 @@
-"""Overrides: failed builds that do not count, because a person decided so about exactly that revision."""
+"""Overrides: decisions of people that failed builds of one revision do not count."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _CAN_BE_UNDONE: Final = frozenset({OverrideKind.OVERRIDE, OverrideKind.ACCEPT})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What one person decided about one revision; an entry of a log that only grows.
+    """A decision of one person about one revision; an entry of a log that only grows.
 
     Args:
         id: grows with every entry, from 1.
-        kind: the decision.
+        kind: the kind of the decision.
         revision: the commit ID; nothing carries over to another.
-        filter: of an accept, as :func:`service.domain.comparison.benchmark_filter.is_chosen` reads it.
+        filter: the benchmarks of an accept, as in :mod:`service.domain.comparison.benchmark_filter`.
         bug: the bug id or URL; may be empty.
-        reason: in the person's words.
+        reason: the person's own words.
         who: the person's display name.
         account: the person's account on the review server.
-        at: when.
-        builds: of an override, the builds that it is about: a later failure needs an override of its own.
+        at: the time of the decision.
+        builds: the builds that an override covers; a later failure needs an override of its own.
     """
 
     id: int
@@ -58,7 +58,7 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class JudgedBuild:
-    """A finished build; ``slower`` names the benchmarks with a slower row that would vote −1."""
+    """A finished build; ``slower`` names the benchmarks that would vote −1."""
 
     id: int
     outcome: Outcome
@@ -66,7 +66,7 @@ class JudgedBuild:
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
-    """The overrides in force on a revision, oldest first, no matter who made or revoked them.
+    """List the overrides in force on a revision, oldest first, no matter who made or revoked them.
 
     A comment command cannot revoke a person's vote on the review server.
     """
@@ -80,7 +80,7 @@ def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Over
 
 
 def revoked(overrides: Sequence[Override], revision: str) -> tuple[Override, ...]:
-    """The overrides and acceptances of a revision that are no longer in force, oldest first."""
+    """List the overrides and acceptances of a revision that are no longer in force, oldest first."""
     in_force = {each.id for each in active_overrides(overrides, revision)}
     made = (each for each in overrides if each.revision == revision and each.kind in _CAN_BE_UNDONE)
     return tuple(sorted((each for each in made if each.id not in in_force), key=lambda each: each.id))
@@ -89,10 +89,10 @@ def revoked(overrides: Sequence[Override], revision: str) -> tuple[Override, ...
 def waived_by(
     builds: Iterable[JudgedBuild], overrides: Iterable[Override], revision: str
 ) -> tuple[Override | None, ...]:
-    """For each build of the revision the override that waives its failure, the newest of several.
+    """Find the override that waives each build's failure, the newest of several.
 
     An override waives the builds that had failed when it was made. A slower build is also waived if accepts,
-    together, choose every benchmark that would vote −1; they also hold for a re-run.
+    together, match every benchmark that would vote −1; they also apply to a rerun.
     """
     newest_first = active_overrides(overrides, revision)[::-1]
     return tuple(_waiver(build, newest_first) for build in builds)

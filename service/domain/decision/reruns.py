@@ -25,10 +25,10 @@ class Place:
 
 
 def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
-    """The places of the run that follows a finished one, in which only ``jobs`` are run again.
+    """Make the places of the run that follows a finished one, in which only ``jobs`` are run again.
 
-    The others keep their order and their builds; the jobs follow in the order given, each once, with
-    builds still to be made. Without jobs all builds are reused.
+    The other jobs keep their order and their builds. ``jobs`` follow in the given order, each once, with
+    builds still to be made. Without jobs, all builds are reused.
 
     Raises:
         ValueError: a job has no place in the run.
@@ -40,9 +40,9 @@ def next_run(places: Sequence[Place], jobs: Sequence[str]) -> tuple[Place, ...]:
 
 
 def rerun_in(places: Sequence[Place], jobs: Collection[str]) -> tuple[Place, ...]:
-    """The places of an unfinished run once ``jobs`` are run again in it: they stay, their builds go.
+    """Replace the builds of ``jobs`` in an unfinished run by builds still to be made; their places stay.
 
-    It does not matter whether a build that goes was made in this run, is still running, or was reused.
+    It does not matter whether a replaced build was made in this run, is still running, or was reused.
 
     Raises:
         ValueError: a job has no place in the run.
@@ -52,7 +52,7 @@ def rerun_in(places: Sequence[Place], jobs: Collection[str]) -> tuple[Place, ...
 
 
 def failed_jobs(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """The jobs that a plain ``recheck`` runs again, in their order: those that keep the run from a +1."""
+    """List the jobs that a plain ``recheck`` runs again, in their order: those that prevent a +1."""
     return tuple(
         job for job, outcome in outcomes.items() if CONSEQUENCES[outcome].counts in _WORTH_ANOTHER_TRY
     )

@@ -1,4 +1,4 @@
-"""The vote: what each outcome of a build counts as, and the vote of a run."""
+"""The vote: the consequence of each outcome of a build, and the vote of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Result(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcomes of builds: more than a result, they say why."""
+    """The outcomes of builds; unlike a result, an outcome has the reason."""
 
     PASSED = "passed"
     FAILED = "failed"  # a test, a compile or a linter
@@ -89,7 +89,7 @@ LASTING: Final = frozenset(Outcome) - {
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A finished build as the vote sees it. ``is_waived``: a person overrode its failure."""
+    """The part of a finished build that the vote depends on. ``is_waived``: a person overrode its failure."""
 
     outcome: Outcome
     is_voting: bool = True
@@ -106,7 +106,7 @@ class Ballot:
 
 
 def vote_of(ballots: Sequence[Ballot], on_nothing_to_build: VoteWhen = VoteWhen.PASS) -> int | None:
-    """The run's vote, +1 or −1, or None for none: the minimum over the builds that count.
+    """Decide the vote of a run, +1 or −1, or None for none: the minimum over the builds that count.
 
     ``on_nothing_to_build`` decides if no voting build had anything to do; without any voting build there is
     no vote.

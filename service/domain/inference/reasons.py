@@ -1,4 +1,4 @@
-"""Typed reasons: what completes a verdict when its numbers alone do not.
+"""Typed reasons, which complete a verdict when its numbers alone do not.
 
 The sentences are in :mod:`service.domain.wording.reasons`.
 """
@@ -6,7 +6,7 @@ The sentences are in :mod:`service.domain.wording.reasons`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,12 +96,12 @@ class Reason:
     facts: tuple[Fact, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {"kind": str(self.kind), "facts": list(self.facts)}
+        """Convert to plain values for JSON."""
+        return asdict(self)
 
     @staticmethod
     def from_mapping(stored: Mapping[str, Any]) -> Reason:
-        """Read what :meth:`to_mapping` made.
+        """Read the values of :meth:`to_mapping`.
 
         Raises:
             ValueError: a kind that this version does not know.

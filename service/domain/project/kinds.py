@@ -1,4 +1,4 @@
-"""The table of job kinds, and what each kind's folder tells of it."""
+"""The table of job kinds, and access to each kind's folder."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ProjectFile:
     commands: Commands = Commands()
 
     def job(self, name: str) -> Job:
-        """The job of that name, or BadProjectFile naming those there are."""
+        """Return the job of that name; BadProjectFile if there is none, with the names of all jobs."""
         for job in self.jobs:
             if job.name == name:
                 return job
@@ -78,7 +78,7 @@ class VotingPolicy(Record):
     on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
 
     def whole(self) -> Policy:
-        """The policy with the defaults for what it cannot say."""
+        """Return the whole policy, with the defaults of all other keys."""
         return Policy(on_nothing_to_build=self.on_nothing_to_build)
 
 

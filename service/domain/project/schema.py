@@ -1,4 +1,4 @@
-"""Reads mappings of the project file into dataclasses by pydantic, and words their errors."""
+"""The reader of the project file's mappings by pydantic, and the wording of its errors."""
 
 from __future__ import annotations
 
@@ -84,13 +84,16 @@ def json_schemas(records: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
-    """Leave out what tells an editor nothing: the name of a key as its title, and defaults that are null."""
+    """Leave out titles, which only repeat the key, and defaults that are null."""
     if isinstance(node, list):
         return [_tidy(each) for each in node]
     if not isinstance(node, dict):
         return node
-    told = {key: value for key, value in node.items() if key != "title" and (key, value) != ("default", None)}
-    return {key: _tidy(value) for key, value in told.items()}
+    return {
+        key: _tidy(value)
+        for key, value in node.items()
+        if key != "title" and (key, value) != ("default", None)
+    }
 
 
 @cache

@@ -30,7 +30,7 @@ def unresponsive(attempts: int) -> str:
 
 
 def attempts_failed(attempts: int, error: Exception) -> str:
-    """The cause of a build that met a transient fault in its last attempt, too."""
+    """The cause of a build whose last attempt also met a transient fault."""
     return plain(f"{attempts} attempts failed, the last one with: {error}", _MAX_CAUSE)
 
 
@@ -40,19 +40,19 @@ def unfit(error: Exception) -> str:
 
 
 def program_missing(program: str) -> str:
-    """The cause of a build of which neither side makes a program."""
+    """The cause of a build that makes a program on neither side."""
     return f"neither the patch nor its parent makes {plain(program)}: check benchgate.yaml, or rebase"
 
 
 def build_failed(side: Side, error: Exception) -> str:
-    """The cause of a build of which a side does not build."""
+    """The cause of a build with a side that does not build."""
     if side is Side.BASE:
         return f"nothing to compare with: the parent does not build ({plain(str(error))})"
     return plain(str(error), _MAX_CAUSE)
 
 
 def side_failed(side: Side, failure: str, *, is_same_program: bool) -> str:
-    """The cause of a build of which a side cannot be measured."""
+    """The cause of a build with a side that cannot be measured."""
     text = plain(failure, _MAX_CAUSE)
     if is_same_program:
         return f"nothing to compare with: {SAME_PROGRAM}, which does not run ({text})"

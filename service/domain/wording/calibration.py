@@ -1,4 +1,4 @@
-"""Sentence of a calibration: how many false alarms its comparisons of a program with itself raised."""
+"""Sentence of a calibration: the false alarms of its comparisons of a program with itself."""
 
 from __future__ import annotations
 

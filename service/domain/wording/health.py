@@ -17,7 +17,7 @@ _PARTS: Final = MappingProxyType({"reconcile": "reconciliation", LISTEN: "listen
 
 
 def degradation_sentences(condition: Condition, patience: Patience) -> tuple[str, ...]:
-    """Return one sentence for everything that is not as it should be; empty when all is well."""
+    """Return one sentence for each degradation; none if the service works."""
     return tuple(_SENTENCES[each.kind](*each.facts) for each in degradations(condition, patience))
 
 

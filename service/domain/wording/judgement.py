@@ -32,7 +32,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
 
 
 def judgement_causes(judgement: Judgement, policy: Policy, machine: str) -> tuple[str, ...]:
-    """The sentences that say why a build has its outcome; ``machine`` is where it was measured."""
+    """Return the sentences with the reasons for a build's outcome; ``machine`` measured it."""
     return (
         *(
             f"suite {plain(name)} measured nothing: the patch lists no benchmark"

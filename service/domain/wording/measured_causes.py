@@ -1,4 +1,4 @@
-"""Sentences of a measured build: its judgement, and the notes that a reader should know."""
+"""Sentences of a measured build: its judgement and its notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN: Final = 3  # warnings of the reader that a message repeats
 
 
 def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[str, ...]:
-    """The sentences of a build that was measured; ``machine`` is where."""
+    """Return the sentences of a build that ``machine`` measured."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
     return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured.notes, policy))

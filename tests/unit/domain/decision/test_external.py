@@ -1,4 +1,4 @@
-"""What another CI tells is checked before it is believed."""
+"""The checks of another CI's reports."""
 
 from __future__ import annotations
 

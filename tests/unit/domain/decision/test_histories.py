@@ -1,4 +1,4 @@
-"""What readers of the Build Bot saw for years comes out again, text by text."""
+"""Recorded histories of changes: Benchgate makes the votes and messages of the Build Bot again."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Replay:
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
-        """How the jobs of the last round came out."""
+        """The outcomes of the jobs of the last run."""
         return {place.job: OUTCOMES[self.builds[place.build_id].result] for place in self.places}
 
     def _placed(self, ended: Round) -> tuple[Place, ...]:
@@ -77,7 +77,7 @@ class Replay:
         return f"Patch Set {self.patch_set}:{shown}\n\n{compose(header, reports, LINK)}"
 
     def _cast(self, vote: int | None) -> str:
-        """What Gerrit writes of the bot's vote: nothing where it stays as it was."""
+        """Cast the bot's vote, and return Gerrit's words; empty if the vote stays the same."""
         votes = self.votes.setdefault(LABEL, {})
         if vote is None or votes.get(BOT) == vote:
             return ""
@@ -91,7 +91,7 @@ def replay_of(history: RecordedHistory) -> Replay:
 
 @each_history
 def test_every_result_comment_comes_out_as_recorded(history: RecordedHistory) -> None:
-    """But for the link as last line, and the apostrophe that the old bot left where it cast no vote."""
+    """Except the link in the last line, and the apostrophe of the old bot in a message without a vote."""
     replay = replay_of(history)
     for comment in history.story:
         replay.record_comments(comment)

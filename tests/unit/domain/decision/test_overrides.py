@@ -51,7 +51,7 @@ def excuse(build: JudgedBuild, *overrides: Override) -> Override | None:
 
 
 class TestStanding:
-    def test_rulings_stand_in_the_order_in_which_they_were_made(self) -> None:
+    def test_overrides_are_listed_in_the_order_in_which_they_were_made(self) -> None:
         first, second = OVERRIDE, replace(ACCEPT, id=2)
 
         assert active_overrides([second, first], REVISION) == (first, second)
@@ -106,7 +106,7 @@ class TestTakenBack:
     def test_without_an_undo_nothing_is(self) -> None:
         assert revoked([OVERRIDE, replace(ACCEPT, id=2)], REVISION) == ()
 
-    def test_what_was_made_on_another_revision_is_not_told(self) -> None:
+    def test_an_override_of_another_revision_is_not_listed(self) -> None:
         assert revoked([replace(OVERRIDE, revision=OTHER), UNDO], REVISION) == ()
 
 
@@ -132,7 +132,7 @@ class TestOverride:
     def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
         assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, UNDO) is None
 
-    def test_of_several_the_newest_is_told(self) -> None:
+    def test_of_several_the_newest_counts(self) -> None:
         second = replace(OVERRIDE, id=2)
 
         assert excuse(JudgedBuild(1, Outcome.FAILED), OVERRIDE, second) == second
@@ -147,7 +147,7 @@ class TestAccept:
     def test_does_not_excuse_one_with_another_slower_benchmark(self) -> None:
         assert excuse(slower("HTB/Insert", "DcpBench/Send"), ACCEPT) is None
 
-    def test_several_excuse_together_and_the_newest_that_is_needed_is_told(self) -> None:
+    def test_several_excuse_together_and_the_newest_that_is_needed_counts(self) -> None:
         made = [
             replace(ACCEPT, filter="HTB/*"),
             replace(ACCEPT, id=2, filter="Dcp"),
