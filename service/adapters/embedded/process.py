@@ -149,7 +149,7 @@ def guarded(
 
 
 def wait_for(handles: list[int], seconds: float) -> list[int]:
-    """Return the handles whose process has ended; wait up to ``seconds`` for the first."""
+    """Return the handles that can be read (their process has ended); wait up to ``seconds`` for the first."""
     poller = select.poll()
     for handle in handles:
         poller.register(handle, select.POLLIN)

@@ -18,15 +18,8 @@ def resolve_revision(repository: Path, revision: str) -> str:
     Raises:
         BadInput: there is no repository, or no such revision.
     """
-    words = [
-        "git",
-        "-C",
-        str(repository),
-        "rev-parse",
-        "--verify",
-        "--end-of-options",
-        f"{revision}^{{commit}}",
-    ]
+    words = ["git", "-C", str(repository), "rev-parse", "--verify"]
+    words += ["--end-of-options", f"{revision}^{{commit}}"]
     english = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603 - git

@@ -21,13 +21,9 @@ def install(directory: Path) -> Path:
     """
     directory.mkdir(parents=True, exist_ok=True)
     for name, source in _PARTS.items():
-        _write(directory / name, resources.files(__name__).joinpath(source).read_bytes())
+        with tempfile.NamedTemporaryFile(dir=directory, delete=False) as file:
+            file.write(resources.files(__name__).joinpath(source).read_bytes())
+        written = Path(file.name)
+        written.chmod(0o755)
+        written.replace(directory / name)
     return directory
-
-
-def _write(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    written = Path(file.name)
-    written.chmod(0o755)
-    written.replace(path)

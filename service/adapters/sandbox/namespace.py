@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import time
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
+from service.adapters.embedded.process import wait_for
 from service.adapters.sandbox.launcher import resident_bytes
 from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Tree
 from service.domain.errors import Transient
@@ -53,7 +53,7 @@ class Namespace(Tree):
             return
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-        if not _await_readable(self._handle, END_WITHIN_SECONDS):
+        if not wait_for([self._handle], END_WITHIN_SECONDS):
             raise Transient(f"process {self._first} of the sandbox cannot be ended")
 
     @override
@@ -81,7 +81,7 @@ class Namespace(Tree):
         deadline = time.monotonic() + START_WITHIN_SECONDS
         while b"\n" not in self._report:
             left = deadline - time.monotonic()
-            if left <= 0 or not _await_readable(self._status, left) or not self._read():
+            if left <= 0 or not wait_for([self._status], left) or not self._read():
                 return None
         first = json.loads(self._report.split(b"\n", 1)[0]).get("child-pid")
         return first if isinstance(first, int) else None
@@ -93,9 +93,3 @@ class Namespace(Tree):
                 self._report += chunk
             return False
         return True
-
-
-def _await_readable(descriptor: int, seconds: float) -> bool:
-    poller = select.poll()
-    poller.register(descriptor, select.POLLIN)
-    return bool(poller.poll(int(seconds * 1000)))

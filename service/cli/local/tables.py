@@ -46,20 +46,20 @@ def print_comparisons(comparisons: Sequence[Comparison]) -> None:
     lines = [(line % row).rstrip() for row in rows]
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         lines[0] = click.style(lines[0], bold=True)
-        for k, each in enumerate(comparisons, start=1):
-            if style := _STYLE.get(each.verdict):
+        for k, comparison in enumerate(comparisons, start=1):
+            if style := _STYLE.get(comparison.verdict):
                 lines[k] = click.style(lines[k][: widths[0]], **style) + lines[k][widths[0] :]
     click.echo("\n".join(lines))
 
 
-def _cells(each: Comparison) -> tuple[str, ...]:
+def _cells(comparison: Comparison) -> tuple[str, ...]:
     return (
-        each.verdict,
-        change(each.ratio) if each.ratio is not None else "",
-        interval(*each.interval, each.ratio) if each.interval and each.ratio else "",
-        str(each.pairs) if each.pairs else "",
-        _shown(each.row.metric.label),
-        plain(each.row.benchmark),
+        comparison.verdict,
+        change(comparison.ratio) if comparison.ratio is not None else "",
+        interval(*comparison.interval, comparison.ratio) if comparison.interval and comparison.ratio else "",
+        str(comparison.pairs) if comparison.pairs else "",
+        _shown(comparison.row.metric.label),
+        plain(comparison.row.benchmark),
     )
 
 
@@ -68,40 +68,39 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
 
     Of the benchmarks that more pairs would decide, only the worst are printed one by one.
     """
-    short = [each for each in comparisons if each.more_pairs is not None]
-    worst = sorted(short, key=lambda each: each.worsening, reverse=True)[:_NAMED]
-    unlisted = {id(each) for each in short}.difference(id(each) for each in worst)
+    short = [comparison for comparison in comparisons if comparison.more_pairs is not None]
+    worst = sorted(short, key=lambda comparison: comparison.worsening, reverse=True)[:_NAMED]
+    unlisted = {id(comparison) for comparison in short}.difference(id(comparison) for comparison in worst)
     # By identity first: thousands of rows may share the tuple of their reasons, which is slow to hash.
     sharing: defaultdict[tuple[Verdict, int], list[Comparison]] = defaultdict(list)
-    for each in comparisons:
-        if each.reasons and id(each) not in unlisted:
-            sharing[each.verdict, id(each.reasons)].append(each)
+    for comparison in comparisons:
+        if comparison.reasons and id(comparison) not in unlisted:
+            sharing[comparison.verdict, id(comparison.reasons)].append(comparison)
     alike: defaultdict[tuple[Verdict, tuple[Reason, ...]], list[Comparison]] = defaultdict(list)
     for found in sharing.values():
         alike[found[0].verdict, found[0].reasons] += found
-    rows = Counter([each.row.benchmark for each in comparisons])
+    rows = Counter([comparison.row.benchmark for comparison in comparisons])
     for (verdict, reasons), found in alike.items():
         click.echo(f"{_subject(found, rows)} {verdict}: {plain(text_of(reasons))}", err=True)
-    if rest := [each for each in short if id(each) in unlisted]:
+    if rest := [comparison for comparison in short if id(comparison) in unlisted]:
         are = "is" if len(rest) == 1 else "are"
         click.echo(f"{len(rest)} more {are} undecided: {_missing_pairs(rest)}", err=True)
 
 
 def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
     them = "it" if len(comparisons) == 1 else "them"
-    wanted = sorted(
-        each.more_pairs for each in comparisons if each.more_pairs and not math.isinf(each.more_pairs)
-    )
-    if not wanted:
+    pairs = [comparison.more_pairs for comparison in comparisons if comparison.more_pairs]
+    finite = sorted(number for number in pairs if not math.isinf(number))
+    if not finite:
         return f"no reasonable number of pairs would decide {them}"
-    least, most = f"{wanted[0]:.0f}", f"{wanted[-1]:.0f}"
-    hopeless = len(comparisons) - len(wanted)
-    whom = f"all but {hopeless} of them" if hopeless else them
-    return f"about {least if least == most else f'{least} to {most}'} more pairs would decide {whom}"
+    least, most = f"{finite[0]:.0f}", f"{finite[-1]:.0f}"
+    hopeless = len(comparisons) - len(finite)
+    decided = f"all but {hopeless} of them" if hopeless else them
+    return f"about {least if least == most else f'{least} to {most}'} more pairs would decide {decided}"
 
 
 def _subject(found: Sequence[Comparison], rows: Counter[str]) -> str:
-    names = [_name_of(each, rows) for each in found[:_NAMED]]
+    names = [_name_of(comparison, rows) for comparison in found[:_NAMED]]
     if len(found) == 1:
         return f"{names[0]} is"
     if len(found) == rows.total():
@@ -111,39 +110,38 @@ def _subject(found: Sequence[Comparison], rows: Counter[str]) -> str:
     return f"{', '.join(names[: _NAMED - 1])} and {len(found) - _NAMED + 1} others are"
 
 
-def _name_of(each: Comparison, rows: Counter[str]) -> str:
-    """The name of a row, with suite and metric if its benchmark has several rows."""
-    name = plain(each.row.benchmark)
-    if rows[each.row.benchmark] == 1:
-        return name
-    return f"{name} ({', '.join(filter(None, (plain(each.row.suite), plain(each.row.metric.label))))})"
+def _name_of(comparison: Comparison, rows: Counter[str]) -> str:
+    """Name a row, with suite and metric if its benchmark has several rows."""
+    row = comparison.row
+    name, more = plain(row.benchmark), filter(None, (plain(row.suite), plain(row.metric.label)))
+    return name if rows[row.benchmark] == 1 else f"{name} ({', '.join(more)})"
 
 
 def to_json(comparisons: Sequence[Comparison], **more: object) -> str:
-    """The stable JSON: ``{"benchmarks": [{name, metric, verdict, ratio, interval, pairs, …}], …}``.
+    """Make the stable JSON: ``{"benchmarks": [{name, metric, verdict, ratio, interval, pairs, …}], …}``.
 
-    A row is a line: indenting what is inside would take longer than comparing.
+    Each row is one line, because indenting its content would take longer than comparing.
     """
-    rows = ",\n".join(f"  {json.dumps(_row(each))}" for each in comparisons)
+    rows = ",\n".join(f"  {json.dumps(_row(comparison))}" for comparison in comparisons)
     rest = "".join(f",\n {json.dumps(key)}: {json.dumps(value)}" for key, value in more.items())
     return f'{{"benchmarks": [\n{rows}\n ]{rest}}}'
 
 
-def _row(each: Comparison) -> dict[str, Any]:
+def _row(comparison: Comparison) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "name": each.row.benchmark,
-        "metric": each.row.metric.name,
-        "verdict": str(each.verdict),
-        "ratio": each.ratio,
-        "interval": list(each.interval) if each.interval else None,
-        "pairs": each.pairs,
-        "unit": each.row.metric.unit,
-        "better": str(each.row.metric.better),
-        "base": each.base,
-        "patch": each.patch,
+        "name": comparison.row.benchmark,
+        "metric": comparison.row.metric.name,
+        "verdict": str(comparison.verdict),
+        "ratio": comparison.ratio,
+        "interval": list(comparison.interval) if comparison.interval else None,
+        "pairs": comparison.pairs,
+        "unit": comparison.row.metric.unit,
+        "better": str(comparison.row.metric.better),
+        "base": comparison.base,
+        "patch": comparison.patch,
     }
-    if each.row.suite:
-        found["suite"] = each.row.suite
-    if each.reasons:
-        found["reason"] = text_of(each.reasons)
+    if comparison.row.suite:
+        found["suite"] = comparison.row.suite
+    if comparison.reasons:
+        found["reason"] = text_of(comparison.reasons)
     return found

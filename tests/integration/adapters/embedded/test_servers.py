@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -25,9 +24,10 @@ from service.adapters.embedded.children import State, Supervisor
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.domain.errors import Permanent, Unfit
+from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.integration
 
@@ -57,15 +57,6 @@ with Supervisor() as supervisor:
     print(json.dumps([status.pid for status in supervisor.statuses()]), flush=True)
     supervisor.run(lambda: False)
 """
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline, pause = time.monotonic() + seconds, threading.Event()
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        pause.wait(0.02)
-    return True
 
 
 def connect(address: str, password: str | None = None) -> psycopg.Connection[Any]:

@@ -5,32 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from service.adapters.embedded.children import State, Status, Supervisor
 from service.adapters.embedded.process import Child
 from service.domain.errors import Permanent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
 FOREVER = (sys.executable, "-c", "import signal; signal.pause()")
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
-    deadline, pause = time.monotonic() + seconds, threading.Event()
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        pause.wait(0.02)
-    return True
 
 
 def is_gone(process: int) -> bool:

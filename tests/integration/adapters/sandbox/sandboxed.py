@@ -6,19 +6,18 @@ import ctypes
 import io
 import os
 import sys
-import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from service.domain.building.sandbox_command import Command, Limits, Mount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Completed
+    from service.ports.building import Sandbox
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
@@ -26,20 +25,7 @@ SET_DUMPABLE = 4
 QUICK = Limits(wall_seconds=60.0, memory_bytes=1 << 30, processes=256)
 
 
-class Runner(Protocol):
-    """The interface of both runners."""
-
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed: ...
-
-
-def run(runner: Runner, *argv: str, **given: object) -> tuple[Completed, str]:
+def run(runner: Sandbox, *argv: str, **given: object) -> tuple[Completed, str]:
     """Run a program, and return its end and its output."""
     log = io.BytesIO()
     command = Command(argv=argv, **{"limits": QUICK, **given})  # type: ignore[arg-type]
@@ -60,16 +46,6 @@ def processes_named(token: str) -> list[int]:
             if token.encode() in arguments and int(directory.name) != os.getpid():
                 found.append(int(directory.name))
     return found
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Whether ``holds`` becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def in_child(act: Callable[[], None]) -> int:

@@ -23,9 +23,9 @@ from tests.integration.adapters.sandbox.sandboxed import (
     in_child,
     processes_named,
     run,
-    wait_until,
     writable,
 )
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -180,11 +180,11 @@ def test_all_processes_die_with_the_worker_and_the_next_worker_cleans_up(tmp_pat
         BubblewrapSandbox().run(command, log=io.BytesIO(), watch=lambda: None)
 
     worker = in_child(work)
-    assert wait_until(lambda: {path.name for path in build.iterdir()} == MEMBERS)
+    assert eventually(lambda: {path.name for path in build.iterdir()} == MEMBERS)
     os.kill(worker, signal.SIGKILL)
     os.waitpid(worker, 0)
 
-    assert wait_until(lambda: processes_named(token) == [])
+    assert eventually(lambda: processes_named(token) == [])
     BubblewrapSandbox()
     left = [path for found in find_hierarchies() for path in found.parent.glob(f"{PREFIX}-*-{worker}-*")]
     assert left == []

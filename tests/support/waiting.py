@@ -1,0 +1,20 @@
+"""Waiting for the effect of another process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether ``holds`` becomes true in time."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        pause.wait(0.02)
+    return True
