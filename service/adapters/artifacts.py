@@ -33,8 +33,8 @@ _KEY: Final = re.compile(r"[0-9a-f]{64}")
 class DirectoryArtifacts(Artifacts):
     """Artifacts in a directory that any number of processes may share.
 
-    Each read checks the bytes against their key. Every file under a key is
-    complete, even if processes were killed while they wrote.
+    Each read checks the bytes against their key. Every file under a key is complete, even if processes were
+    killed while they wrote.
 
     Args:
         root: the directory, which belongs to this program; created if it is missing.

@@ -20,12 +20,7 @@ __all__ = ["inspect"]
 
 MAX_FILES: Final = 10_000
 MAX_BYTES: Final = 8 << 30  # of all files together: the limit of an archive of built programs
-_CHUNK: Final = 1 << 20
 _MAX_NAMES: Final = 100_000  # files and directories
-
-
-class _NotKnownError(Exception):
-    """The directory has too many entries."""
 
 
 def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:
@@ -50,7 +45,7 @@ def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] |
             if left < 0 or len(files) == MAX_FILES:
                 return None
             files[str(path.relative_to(build))] = _inspect_file(path, about)
-    except (_NotKnownError, BadResults, OSError):
+    except (BadResults, OSError):
         return None
     return files
 
@@ -64,7 +59,7 @@ def _files(top: Path) -> Iterator[tuple[Path, os.stat_result]]:
             for entry in entries:
                 left -= 1
                 if not left:
-                    raise _NotKnownError
+                    raise BadResults("has too many entries", top.name)
                 if entry.is_dir(follow_symlinks=False):
                     directories.append(Path(entry.path))
                 else:
@@ -79,7 +74,4 @@ def _inspect_file(path: Path, about: os.stat_result) -> BuiltFile:
         if (loaded := loaded_digest(file)) is not None:
             return BuiltFile(f"{rights} {loaded}", is_native=True)
         file.seek(0)
-        digest = hashlib.sha256()
-        for chunk in iter(lambda: file.read(_CHUNK), b""):
-            digest.update(chunk)
-    return BuiltFile(f"{rights} {digest.hexdigest()}")
+        return BuiltFile(f"{rights} {hashlib.file_digest(file, 'sha256').hexdigest()}")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from service.domain.errors import BadResults, Transient
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from pathlib import Path
-    from typing import BinaryIO
 
 
-def open_output(path: Path) -> BinaryIO:
+def open_output(path: Path) -> BufferedReader:
     """Open a regular file for reading, in a directory that the program could not replace.
 
     Raises:
