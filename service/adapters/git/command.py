@@ -19,22 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTPUT_BYTES: Final = 64 << 20  # the paths of a change that touches half a million files
+LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
 ERROR_BYTES: Final = 8192
-# A file named by the environment: git also passes that to the other side of a local fetch, but not `-c`.
-SETTINGS: Final = Path(__file__).with_name("settings")
 # Programs find credentials in their usual places: ~/.netrc, ~/.ssh, an agent.
-_PASSED_ON: Final = (
-    "PATH",
-    "HOME",
-    "SSH_AUTH_SOCK",
-    "https_proxy",
-    "http_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-)
+PASSED_ON: Final = ("PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE")
 _ENVIRONMENT: Final = {
     "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": str(SETTINGS),
+    # The environment, because git does not pass `-c` on to the other side of a local fetch.
+    "GIT_CONFIG_GLOBAL": str(Path(__file__).with_name("settings")),
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1",
@@ -63,16 +55,18 @@ class Answer:
         """Decode the output as one line of text."""
         return self.output.decode(errors="replace").strip()
 
-    def failure(self, what: str) -> NotFound | Transient:
-        """Make the error to raise: NotFound if git reports so, else Transient."""
+    def checked(self, what: str) -> Answer:
+        """Return the answer if git succeeded; else raise NotFound if git reports so, or Transient."""
+        if self.code == 0:
+            return self
         lines = [line for line in self.errors.splitlines() if line.startswith(("fatal:", "error:"))]
         reason = lines[0] if lines else self.errors.strip()[:300] or f"exit code {self.code}"
         kind = NotFound if _MISSING.search(self.errors) else Transient
-        return kind(f"{what}: {reason}")
+        raise kind(f"{what}: {reason}")
 
 
 def run_git(
-    directory: Path, arguments: Sequence[str], *, seconds: float, inherit: tuple[int, ...] = ()
+    directory: Path, arguments: Sequence[str], *, seconds: float = LOCAL_SECONDS, inherit: Sequence[int] = ()
 ) -> Answer:
     """Run the installed git, with Benchgate's settings only, in a repository to its end.
 
@@ -93,7 +87,7 @@ def run_git(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _ENVIRONMENT,
+                env={name: os.environ[name] for name in PASSED_ON if name in os.environ} | _ENVIRONMENT,
                 pass_fds=inherit,
                 start_new_session=True,  # no terminal for a password prompt, and one group to kill
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.git.command import Answer, run_git
+from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
 from service.adapters.sandbox.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 from service.ports.building import Source
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
-LOCAL_SECONDS: Final = 300.0  # a checkout of a large project on a slow disk
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
 _LOOK_EVERY_SECONDS: Final = 0.05
 
@@ -71,14 +70,12 @@ class GitSource(Source):
         if remote.startswith("-"):
             raise NotFound(f"the remote of {project} cannot be fetched from: {remote!r}")
         with _locked(mirror, self._fetch_seconds) as lock:
-            self._create(mirror)
+            if not (mirror / "HEAD").exists():
+                _create(mirror)
             specs = [f"+{ref}:{_kept_as(ref)}" for ref in wanted]
             options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
             arguments = ("fetch", *options, "--end-of-options", remote, *specs)
-            answer = run_git(mirror, arguments, seconds=self._fetch_seconds, inherit=(lock,))
-            if answer.code:
-                _clear_abandoned_lock(answer, mirror)
-                raise answer.failure(f"fetch of {project}")
+            _run_locked(mirror, arguments, lock, f"fetch of {project}", seconds=self._fetch_seconds)
             # Without it, packs accumulate; a failure does no harm.
             with suppress(Transient):
                 run_git(mirror, ("gc", "--auto", "--quiet"), seconds=self._fetch_seconds, inherit=(lock,))
@@ -103,7 +100,7 @@ class GitSource(Source):
         commit = self._resolve(project, revision, "commit")
         tip = self._resolve(project, f"refs/heads/{branch}", "commit")
         arguments = ("merge-base", "--is-ancestor", commit, tip)
-        return run_git(self._path_of(project), arguments, seconds=LOCAL_SECONDS).code == 0
+        return run_git(self._path_of(project), arguments).code == 0
 
     @override
     def read(self, project: str, revision: str, path: str) -> str | None:
@@ -140,10 +137,7 @@ class GitSource(Source):
             with _locked(mirror, LOCAL_SECONDS) as lock:
                 _forget_removed_worktrees(mirror)
                 arguments = ("worktree", "add", "--detach", "--force", "--quiet", str(place), commit)
-                answer = run_git(mirror, arguments, seconds=LOCAL_SECONDS, inherit=(lock,))
-                if answer.code:
-                    _clear_abandoned_lock(answer, mirror)
-                    raise answer.failure(f"checkout of {project} at {commit}")
+                _run_locked(mirror, arguments, lock, f"checkout of {project} at {commit}")
                 # The file shows a path of the host.
                 (place / ".git").unlink()
             yield place
@@ -154,39 +148,24 @@ class GitSource(Source):
         digest = hashlib.sha256(project.encode()).hexdigest()[:16]
         return self._mirrors.absolute() / f"{digest}-{_UNUSUAL.sub('_', project)[:60]}.git"
 
-    def _create(self, mirror: Path) -> None:
-        if (mirror / "HEAD").exists():
-            return
-        unfinished = mirror.with_suffix(".new")
-        remove_tree(unfinished)
-        unfinished.mkdir()
-        arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
-        answer = run_git(unfinished, arguments, seconds=LOCAL_SECONDS)
-        if answer.code:
-            raise answer.failure(f"making the mirror {mirror.name}")
-        unfinished.rename(mirror)
-
     def _has_commit(self, mirror: Path, ref: str) -> bool:
         if not _COMMIT.fullmatch(ref) or not mirror.exists():
             return False
         arguments = ("cat-file", "-e", f"{ref}^{{commit}}")
-        return run_git(mirror, arguments, seconds=LOCAL_SECONDS).code == 0
+        return run_git(mirror, arguments).code == 0
 
     def _resolve(self, project: str, revision: str, kind: str) -> str:
         mirror = self._path_of(project)
         name = _kept_as(_checked(revision)) if not _COMMIT.fullmatch(revision) else revision
         if mirror.exists():
             arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}")
-            answer = run_git(mirror, arguments, seconds=LOCAL_SECONDS)
+            answer = run_git(mirror, arguments)
             if answer.code == 0:
                 return answer.line()
         raise NotFound(f"the mirror of {project} has no revision {revision}")
 
     def _ask(self, project: str, *arguments: str) -> Answer:
-        answer = run_git(self._path_of(project), arguments, seconds=LOCAL_SECONDS)
-        if answer.code:
-            raise answer.failure(f"git {arguments[0]} in {project}")
-        return answer
+        return run_git(self._path_of(project), arguments).checked(f"git {arguments[0]} in {project}")
 
     @contextmanager
     def _worktree_directory(self) -> Iterator[Path]:
@@ -254,12 +233,26 @@ def _locked(path: Path, seconds: float) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _clear_abandoned_lock(answer: Answer, mirror: Path) -> None:
-    """Remove a lock file of a killed git. The caller holds the mirror's lock, so no git uses the file."""
-    for name in _LOCKED.findall(answer.errors):
-        path = Path(name) if Path(name).is_absolute() else mirror / name
-        if path.is_relative_to(mirror):
-            path.unlink(missing_ok=True)
+def _create(mirror: Path) -> None:
+    unfinished = mirror.with_suffix(".new")
+    remove_tree(unfinished)
+    unfinished.mkdir()
+    arguments = ("init", "--bare", "--quiet", "--template=", "--initial-branch=none")
+    run_git(unfinished, arguments).checked(f"making the mirror {mirror.name}")
+    unfinished.rename(mirror)
+
+
+def _run_locked(
+    mirror: Path, arguments: Sequence[str], lock: int, what: str, *, seconds: float = LOCAL_SECONDS
+) -> None:
+    """Run git while the caller holds the mirror's lock; remove a lock file that a killed git left."""
+    answer = run_git(mirror, arguments, seconds=seconds, inherit=(lock,))
+    if answer.code:
+        for name in _LOCKED.findall(answer.errors):
+            path = Path(name) if Path(name).is_absolute() else mirror / name
+            if path.is_relative_to(mirror):
+                path.unlink(missing_ok=True)
+    answer.checked(what)
 
 
 def _forget_removed_worktrees(mirror: Path) -> None:
