@@ -235,8 +235,8 @@ class BuildDetail:
 
     build: Build
     runs: tuple[Run, ...]
-    log: str | None
-    environment_id: int | None
+    log: str | None = field(metadata=_PAGES_ONLY)
+    environment_id: int | None = field(metadata=_PAGES_ONLY)
     fingerprint: str
     environment: Mapping[str, Any]
 

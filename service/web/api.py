@@ -74,7 +74,9 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
             overrides=detail.overrides,
             runs=detail.runs,
             builds=tuple(
-                schemas.BuildWithComparisons.of(build, reading.comparisons(build.id, build.created_at))
+                schemas.with_comparisons(
+                    schemas.BuildWithComparisons, build, reading.comparisons(build.id, build.created_at)
+                )
                 for build in detail.builds
             ),
         )
@@ -91,13 +93,7 @@ def _add_builds(router: APIRouter, reading: Reading) -> None:
         """A build with its environment and comparisons."""
         detail = reading.build(job, number)
         rows = reading.comparisons(detail.build.id, detail.build.created_at)
-        return schemas.BuildWithEnvironment(
-            build=detail.build,
-            runs=detail.runs,
-            fingerprint=detail.fingerprint,
-            environment=detail.environment,
-            comparisons=tuple(rows),
-        )
+        return schemas.with_comparisons(schemas.BuildWithEnvironment, detail, rows)
 
     @router.get("/builds/{job}/{number}/samples", operation_id="getSamples", tags=["builds"])
     def get_samples(
@@ -143,17 +139,9 @@ def _add_machines(router: APIRouter, reading: Reading) -> None:
         """Each series on each machine: noise, false alarms, and whether it may vote."""
         begin = _last_id(cursor)
         statuses = reading.voting_statuses(limit + 1, begin)
-        items = tuple(
-            schemas.SeriesVotingStatus(
-                status.machine,
-                status.series,
-                status.measured_at,
-                schemas.VotingStatus.model_validate(status.voting_status),
-            )
-            for status in statuses[:limit]
-        )
-        more = len(statuses) > limit
-        return schemas.VotingStatusPage(items=items, next=str(begin + limit) if more else None)
+        end = str(begin + limit) if len(statuses) > limit else None
+        page = {"items": statuses[:limit], "next": end}
+        return schemas.VotingStatusPage.model_validate(page, from_attributes=True)
 
 
 def _series_named(rows: Sequence[views.Comparison], wanted: tuple[str, str, str]) -> int:

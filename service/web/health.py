@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
+from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -69,28 +71,13 @@ def create_health(
 
 
 def _facts(condition: Condition, reading: MachineReading) -> dict[str, Any]:
-    return {
-        "now": _text(condition.now),
-        "oldest_unhandled_event_at": _text(condition.oldest_unhandled_event_at),
-        "unsent_reviews": condition.unsent_reviews,
-        "oldest_unsent_review_at": _text(condition.oldest_unsent_review_at),
-        "abandoned_steps": condition.abandoned_steps,
-        "queues": [
-            {
-                "pool": queue.pool,
-                "waiting": queue.waiting,
-                "oldest_at": _text(queue.oldest_at),
-                "machine_seen_at": _text(queue.machine_seen_at),
-            }
-            for queue in condition.queues
-        ],
-        "heartbeats": {heartbeat.part: _text(heartbeat.beat_at) for heartbeat in condition.heartbeats},
-        "machines": {machine.name: _text(machine.last_seen_at) for machine in reading.machines()},
+    facts = {
+        **asdict(condition),
+        "heartbeats": {heartbeat.part: heartbeat.beat_at for heartbeat in condition.heartbeats},
+        "machines": {machine.name: machine.last_seen_at for machine in reading.machines()},
     }
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+    encoded: dict[str, Any] = jsonable_encoder(facts, exclude={"why_unsent"})
+    return encoded
 
 
 class _Facts(Collector):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotation
 from dataclasses import dataclass, field, fields
-from datetime import datetime  # noqa: TC003 - ditto
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from datetime import datetime  # noqa: TC003 - pydantic reads the annotation
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from service.domain.wording.reasons import sentence
 from service.ports import views
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
 _NEXT: Final = {"description": "the cursor of the next page; null on the last page"}
 _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
 
@@ -46,8 +48,6 @@ class SeriesPage:
 class VotingStatus(BaseModel):
     """The noise and false alarms of a series, from comparisons of programs with themselves (A/A)."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     sessions: int
     pairs: int
     alarms: Annotated[int, Field(description="sessions in which the rule saw a difference")]
@@ -62,8 +62,7 @@ class VotingStatus(BaseModel):
     why_not: Annotated[str, BeforeValidator(lambda reason: sentence(reason) if reason else "")]
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesVotingStatus:
+class SeriesVotingStatus(BaseModel):
     """A series on a machine with its voting status."""
 
     machine: str
@@ -72,12 +71,11 @@ class SeriesVotingStatus:
     voting_status: VotingStatus
 
 
-@dataclass(frozen=True, slots=True)
-class VotingStatusPage:
+class VotingStatusPage(BaseModel):
     """A page of voting statuses."""
 
     items: tuple[SeriesVotingStatus, ...]
-    next: str | None = field(metadata=_NEXT)
+    next: Annotated[str | None, Field(description=_NEXT["description"])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +83,6 @@ class BuildWithComparisons(views.BuildOfRun):
     """A build of a patch set with all its comparisons."""
 
     comparisons: tuple[views.Comparison, ...]
-
-    @classmethod
-    def of(cls, build: views.BuildOfRun, rows: Sequence[views.Comparison]) -> BuildWithComparisons:
-        """Add comparisons to a build."""
-        values: dict[str, Any] = {item.name: getattr(build, item.name) for item in fields(build)}
-        return cls(**values, comparisons=tuple(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +99,16 @@ class PatchSetWithBuilds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildWithEnvironment:
+class BuildWithEnvironment(views.BuildDetail):
     """A build with the environment it ran in and its comparisons."""
 
-    build: views.Build
-    runs: tuple[views.Run, ...]
-    fingerprint: str
-    environment: Mapping[str, Any]
     comparisons: tuple[views.Comparison, ...]
+
+
+def with_comparisons(kind: Callable[..., T], view: DataclassInstance, rows: Iterable[views.Comparison]) -> T:
+    """Make an answer that has the fields of a view, and comparisons."""
+    values = {item.name: getattr(view, item.name) for item in fields(view)}
+    return kind(**values, comparisons=tuple(rows))
 
 
 class Problem(BaseModel):
