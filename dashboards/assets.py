@@ -33,12 +33,12 @@ class Asset:
 
 
 def create_assets() -> APIRouter:
-    """The route of all files under ``/static``."""
+    """Create the route of all files under ``/static``."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/static/{name}")
     def get_asset(name: str, request: Request) -> Response:
-        asset = _assets().get(name) or (_plotly() if name == _plotly_name() else None)
+        asset = dict(_files().values()).get(name) or (_plotly() if name == _plotly_name() else None)
         if asset is None:
             raise HTTPException(404, "there is no such file")
         headers = {"Cache-Control": _FOR_EVER, "Vary": "Accept-Encoding"}
@@ -51,12 +51,12 @@ def create_assets() -> APIRouter:
 
 
 def asset_path(name: str) -> str:
-    """The path of a file, with its content's digest in the name."""
-    return f"/static/{_names()[name]}"
+    """Return the path of a file, with its content's digest in the name."""
+    return f"/static/{_files()[name][0]}"
 
 
 def plotly_path() -> str:
-    """The path of the chart library."""
+    """Return the path of the chart library."""
     return f"/static/{_plotly_name()}"
 
 
@@ -66,30 +66,21 @@ def _plotly_name() -> str:
 
 @cache
 def _plotly() -> Asset:
-    # Asked for as a file of the package: its offline module would import half of the package.
+    # Read as a file of the package, because its offline module would import half of the package.
     data = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
     return _asset(data, "js")
 
 
 @cache
-def _names() -> Mapping[str, str]:
-    return {plain: hashed for hashed, (plain, _) in _files().items()}
-
-
-@cache
-def _assets() -> Mapping[str, Asset]:
-    return {hashed: asset for hashed, (_, asset) in _files().items()}
-
-
-@cache
 def _files() -> Mapping[str, tuple[str, Asset]]:
+    """Return each file and the name under which it is served, by its own name."""
     found = {}
     for file in resources.files("dashboards").joinpath("static").iterdir():
         stem, _, kind = file.name.rpartition(".")
         if kind in _TYPES:
             data = file.read_bytes()
             digest = hashlib.sha256(data).hexdigest()[:12]
-            found[f"{stem}-{digest}.{kind}"] = (file.name, _asset(data, kind))
+            found[file.name] = (f"{stem}-{digest}.{kind}", _asset(data, kind))
     return found
 
 

@@ -21,7 +21,7 @@ NOTHING: Final = "–"
 # Of bytes too, since the axes of the figures know no others.
 _LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
-_PER_SECOND: Final = "1/s"
+_SCALES: Final = {"s": (_SMALL, "s"), "1/s": (_LARGE, "/s"), "B": (_LARGE, "B"), "B/s": (_LARGE, "B/s")}
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
 
 
@@ -29,15 +29,10 @@ def quantity(value: float | None, unit: str) -> str:
     """Write a value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
     if value is None or not math.isfinite(value):
         return NOTHING
-    if unit == "s":
-        return _scaled(value, _SMALL, "s")
-    if unit == _PER_SECOND:
-        return _scaled(value, _LARGE, "/s")
-    if unit in {"B", "B/s"}:
-        return _scaled(value, _LARGE, unit)
-    return (
-        f"{_digits(value)} {unit}".rstrip() if abs(value) < _LARGE[0][0] else f"{value:.3e} {unit}".rstrip()
-    )
+    if unit in _SCALES:
+        return _scaled(value, *_SCALES[unit])
+    shown = _digits(value) if abs(value) < _LARGE[0][0] else f"{value:.3e}"
+    return f"{shown} {unit}".rstrip()
 
 
 def moment(value: datetime | None) -> str:

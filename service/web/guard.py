@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 
 from service.web.problems import problem
 
@@ -49,7 +49,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
+        given_id = Headers(scope=scope).get("x-request-id", "")
+        request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
         headers = self._headers(scope["path"], request_id)
         is_head = scope["method"] == "HEAD"
@@ -84,10 +85,3 @@ class Guard:
             "Content-Security-Policy": _POLICY.format(style=style),
             "X-Request-Id": request_id,
         }
-
-
-def _request_id(scope: Scope) -> str:
-    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"").decode(
-        "latin-1"
-    )
-    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex

@@ -55,7 +55,7 @@ _FUNCTIONS: Final = {
 
 
 def call(engine: Engine, function: str, **values: object) -> Sequence[Row[Any]]:
-    """The rows of one function, in a transaction of its own.
+    """Return the rows of one function, called in a transaction of its own.
 
     Raises:
         LeaseLost: the token is not the build's any more.
@@ -66,7 +66,7 @@ def call(engine: Engine, function: str, **values: object) -> Sequence[Row[Any]]:
 
 
 def call_on(connection: Connection, function: str, **values: object) -> Sequence[Row[Any]]:
-    """The rows of one function on an open connection; raises as ``call`` does, except Transient."""
+    """Return the rows of one function on an open connection; raises as ``call`` does, except Transient."""
     try:
         return connection.execute(_FUNCTIONS[function], values).all()
     except DBAPIError as error:

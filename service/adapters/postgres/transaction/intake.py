@@ -12,6 +12,7 @@ from typing_extensions import override
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentState, ReviewComment, SyncCursor
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.gerrit.change import Change, PostedMessage
-
-_LARGEST_INTEGER: Final = 2**31 - 1
 
 # Built once: bursts of events come in, and building it takes longer than its execution.
 _ADD_EVENT: Final = (
@@ -52,7 +51,7 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
     @override
     def add_event(self, instance: str, digest: bytes, kind: str, change: int | None, body: bytes) -> int:
         # The number comes from outside: one that no server gives is no hint, and must not stop the rest.
-        hinted = change if change is not None and 0 < change <= _LARGEST_INTEGER else None
+        hinted = change if change is not None and 0 < change <= LARGEST_INTEGER else None
         event = {"instance": instance, "digest": digest, "type": kind, "change": hinted, "body": body}
         return int(self._execute(_ADD_EVENT, event).scalar_one())
 
