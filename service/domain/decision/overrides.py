@@ -101,13 +101,9 @@ def waived_by(
 def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | None:
     if CONSEQUENCES[build.outcome].counts is not Counts.FAIL:
         return None
-    overrides = (
-        each for each in newest_first if each.kind is OverrideKind.OVERRIDE and build.id in each.builds
-    )
-    return next(overrides, None) or _acceptance(build, newest_first)
-
-
-def _acceptance(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | None:
+    for each in newest_first:
+        if each.kind is OverrideKind.OVERRIDE and build.id in each.builds:
+            return each
     if build.outcome is not Outcome.SLOWER:
         return None
     accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]

@@ -1,7 +1,9 @@
 """Comment commands: the grammar of the commands that people write in messages on a change.
 
 A command is a line of its own. Every other line is prose and gets no reply, because people often write about
-rechecking, overriding and accepting. An ambiguous line is a command only if it can hardly be a sentence.
+rechecking, overriding and accepting. An ambiguous line is a command only if it can hardly be a sentence. The
+``word`` of a command is its name in replies, ``right`` the key of `commands` in benchgate.yaml that names the
+group which may use it.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ _INDENTED: Final = re.compile(r" {4}| {0,3}\t")  # Markdown's other form of a co
 class RecheckCommand:
     """Run builds again: all of them, those of the named jobs, or (by default) those that failed."""
 
+    word, right = "recheck", "rerun"
     jobs: tuple[str, ...] = ()
     is_all: bool = False
 
@@ -47,6 +50,7 @@ class RecheckCommand:
 class MorePairsCommand:
     """Measure ``count`` more pairs of the benchmarks that match the filter; None: Benchgate chooses."""
 
+    word, right = "benchmark", "rerun"
     filter: str
     count: int | None = None
 
@@ -55,11 +59,14 @@ class MorePairsCommand:
 class CancelCommand:
     """Stop the run."""
 
+    word, right = "cancel", "rerun"
+
 
 @dataclass(frozen=True, slots=True)
 class OverrideCommand:
     """Ignore the failed builds of a job; without a job, those of all jobs."""
 
+    word, right = "override", "override"
     bug: str
     reason: str
     job: str = ""
@@ -69,11 +76,14 @@ class OverrideCommand:
 class UndoOverrideCommand:
     """Revoke all overrides and acceptances."""
 
+    word, right = "override undo", "override"
+
 
 @dataclass(frozen=True, slots=True)
 class AcceptCommand:
     """Accept that the benchmarks which match the filter are slower."""
 
+    word, right = "accept", "override"
     filter: str
     reason: str
 
@@ -81,6 +91,8 @@ class AcceptCommand:
 @dataclass(frozen=True, slots=True)
 class OkToTestCommand:
     """Allow the code of this revision to run."""
+
+    word, right = "ok-to-test", "trusted"
 
 
 @dataclass(frozen=True, slots=True)

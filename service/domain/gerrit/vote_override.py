@@ -100,41 +100,33 @@ class _VoteHistory:
 
     def add(self, place: int, message: PostedMessage) -> None:
         """Read the next message on the patch set."""
-        vote = _vote_in(message, self.label)
-        if _is_same(message.author, self.bot):
+        vote, author = _vote_in(message, self.label), message.author
+        if _is_same(author, self.bot):
             if vote:  # the removal of an earlier vote does not cover this one
                 self.bot_voted = place
                 self.removals.clear()
             return
         for value, whose in _removals_in(message, self.label):
-            self._remove(place, message.author, value, whose)
-        if vote is not None:
-            self._vote(place, message.author, vote)
-
-    def _remove(self, place: int, remover: Person, value: int, whose: str) -> None:
-        if not _is_named(whose, self.bot):
-            for account in [account for account, (_, p) in self.votes.items() if _is_named(whose, p)]:
-                self._revoke(account)
-        elif value < 0:
-            self.removals[remover.account] = place
-            self._complete(remover.account)
-
-    def _vote(self, place: int, voter: Person, value: int) -> None:
-        if value > 0:
-            self.votes[voter.account] = (place, voter)
-            self._complete(voter.account)
-        else:
-            self._revoke(voter.account)
+            if not _is_named(whose, self.bot):
+                for account in [
+                    account for account, (_, voter) in self.votes.items() if _is_named(whose, voter)
+                ]:
+                    self._revoke(account)
+            elif value < 0:
+                self.removals[author.account] = place
+        if vote is not None and vote > 0:
+            self.votes[author.account] = (place, author)
+        elif vote is not None:
+            self._revoke(author.account)
+        # Only an account proves that removal and vote are by the same person.
+        if author.account and author.account in self.votes and author.account in self.removals:
+            voted, _ = self.votes[author.account]
+            places = _OverridePlaces(self.removals[author.account], voted, self.bot_voted)
+            self.overrides[author.account] = places
 
     def _revoke(self, account: str) -> None:
         self.votes.pop(account, None)
         self.overrides.pop(account, None)
-
-    def _complete(self, account: str) -> None:
-        # Only an account proves that removal and vote are by the same person.
-        if account and account in self.votes and account in self.removals:
-            places = _OverridePlaces(self.removals[account], self.votes[account][0], self.bot_voted)
-            self.overrides[account] = places
 
 
 def _override(places: _OverridePlaces, messages: Sequence[PostedMessage]) -> PersonOverride:

@@ -138,7 +138,19 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
         adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    build_id = tx.add_build(run.id, position, _build(spec, ended))
+    new = NewBuild(
+        job=spec.job.name,
+        kind=spec.job.kind,
+        pool=spec.job.pool,
+        priority=_PRIORITY[spec.kind],
+        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
+        spec=spec.to_mapping(),
+        sequence="" if spec.job.kind.is_external or spec.job.problem else spec.sequence,
+        deadline_seconds=DEADLINE,
+        outcome=ended.outcome if ended else None,
+        causes=ended.causes if ended else (),
+    )
+    build_id = tx.add_build(run.id, position, new)
     if is_ours:
         tx.queue_task(Task.EXECUTE, build_id)
     return ended is None
@@ -151,21 +163,6 @@ def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
     if any(build.is_needed for build in plan.builds):
         started = f"{Header.STARTED} {run_url}"
         tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
-
-
-def _build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
-    return NewBuild(
-        job=spec.job.name,
-        kind=spec.job.kind,
-        pool=spec.job.pool,
-        priority=_PRIORITY[spec.kind],
-        is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
-        spec=spec.to_mapping(),
-        sequence="" if spec.job.kind.is_external or spec.job.problem else spec.sequence,
-        deadline_seconds=DEADLINE,
-        outcome=ended.outcome if ended else None,
-        causes=ended.causes if ended else (),
-    )
 
 
 def _refuse(

@@ -9,7 +9,7 @@ from service.domain.building.spec import BuildSpec, Longer
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import counting_pairs
 from service.domain.decision.overrides import OverrideKind
-from service.domain.decision.states import BuildState
+from service.domain.decision.states import BuildState, RunState
 from service.domain.inference.interim_looks import look_from
 from service.domain.text import plain
 from service.steps.deciding.decide_run import overrides_on
@@ -30,12 +30,14 @@ NO_PAIRS_NEEDED: Final = (
 OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 
 
-def measure_longer(tx: Transaction, run: RunRecord, wanted: MorePairsCommand, comment_id: int) -> str:
+def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsCommand, comment_id: int) -> str:
     """Measure more pairs of undecided benchmarks in a running or finished run, beyond the policy's limit.
 
     Returns:
         The reply; empty if new builds were started for all of them.
     """
+    if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
+        return "no benchmark has been measured yet"
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     undecided = [build for build in finished if _is_undecided(tx, build, wanted)]

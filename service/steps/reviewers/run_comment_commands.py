@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
@@ -29,8 +28,6 @@ from service.steps.reviewers.measure_longer import measure_longer
 from service.steps.reviewers.overrides import accept_slower, override_builds, undo_overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from service.domain.gerrit.change import Change
     from service.domain.gerrit.comment_commands import ReviewCommand
     from service.domain.links import Links
@@ -39,27 +36,6 @@ if TYPE_CHECKING:
     from service.ports.records import ReviewComment, RunRecord
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Runs, Store, Transaction
-
-
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A command's name in replies, and the key of `commands` that names the group which may use it."""
-
-    word: str
-    right: str
-
-
-_USES: Final[Mapping[type, _Use]] = MappingProxyType(
-    {
-        RecheckCommand: _Use("recheck", "rerun"),
-        CancelCommand: _Use("cancel", "rerun"),
-        MorePairsCommand: _Use("benchmark", "rerun"),
-        OverrideCommand: _Use("override", "override"),
-        UndoOverrideCommand: _Use("override undo", "override"),
-        AcceptCommand: _Use("accept", "override"),
-        OkToTestCommand: _Use("ok-to-test", "trusted"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +80,13 @@ def _run_commands(
         answer(store, comment, change.current.revision, links, str(error))
         return
     request = CommandRequest(comment, change, project_file, links)
-    commands = commands_in(comment.text, [job.name for job in project_file.jobs])
-    refusals = [_refusal(server, project_file, comment, command) for command in commands]
+    commands = [
+        (command, _refusal(server, project_file, comment, command))
+        for command in commands_in(comment.text, [job.name for job in project_file.jobs])
+    ]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
-            replies = [
-                refusal or _run(tx, request, command)
-                for command, refusal in zip(commands, refusals, strict=True)
-            ]
+            replies = [refusal or _run(tx, request, command) for command, refusal in commands]
             _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, replies)))
 
 
@@ -136,30 +111,25 @@ def _refusal(
     """Return the reason to refuse a command; empty if its author has permission."""
     if isinstance(command, Misspelt):
         return f"{command.line}: {command.expected}"
-    use = _USES[type(command)]
-    group: str | None = getattr(project_file.commands, use.right)
+    word = command.word
+    group: str | None = getattr(project_file.commands, command.right)
     if group is None:
-        return f"`{use.word}`: not enabled: set `commands: {{{use.right}: GROUP}}` in benchgate.yaml"
+        return f"`{word}`: not enabled: set `commands: {{{command.right}: GROUP}}` in benchgate.yaml"
     try:
         is_member = server.is_member(comment.account, group)
     except Permanent as error:
-        return f"`{use.word}`: refused: {error}"
-    return "" if is_member else f"`{use.word}`: refused: {plain(comment.person)} is not a member of {group}"
+        return f"`{word}`: refused: {error}"
+    return "" if is_member else f"`{word}`: refused: {plain(comment.person)} is not a member of {group}"
 
 
 def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt) -> str:
     """Run one command and return the reply; empty if its effect is visible on the change anyway."""
-    change, comment, word = request.change, request.comment, _USES[type(command)].word
+    change, comment, links = request.change, request.comment, request.links
+    if isinstance(command, Misspelt):
+        return command.expected
     if change.current.number != comment.patch_set or not change.is_open:
-        return f"`{word}`: patch set {comment.patch_set} is outdated or its change is closed"
-    reply = _dispatch(tx, request, command, tx.newest_check(comment.patch_set_id))
-    return f"`{word}`: {reply}" if reply else ""
-
-
-def _dispatch(
-    tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt, run: RunRecord | None
-) -> str:
-    comment, links = request.comment, request.links
+        return f"`{command.word}`: patch set {comment.patch_set} is outdated or its change is closed"
+    run = tx.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
             reply = override_builds(tx, run, comment, command, links)
@@ -174,10 +144,8 @@ def _dispatch(
         case OkToTestCommand():
             reply = _allow(tx, request, run)
         case MorePairsCommand():
-            reply = _measure_longer(tx, request, run, command)
-        case Misspelt():
-            reply = command.expected
-    return reply
+            reply = measure_longer(tx, run, command, comment.id)
+    return f"`{command.word}`: {reply}" if reply else ""
 
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:
@@ -187,14 +155,6 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
     if run.state is RunState.PLANNING:
         return ""  # all of its builds are about to start
     return recheck(tx, run, command, request.comment.id, request.project_file)
-
-
-def _measure_longer(
-    tx: Transaction, request: CommandRequest, run: RunRecord | None, command: MorePairsCommand
-) -> str:
-    if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
-        return "no benchmark has been measured yet"
-    return measure_longer(tx, run, command, request.comment.id)
 
 
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
