@@ -122,17 +122,16 @@ class Connection:
             Transient: no response, an overlong one (Overlong), or one that is not from Gerrit.
         """
         url = f"{self._root}{path}?{query}" if query else self._root + path
-        return _parsed(self._answer("GET", url, None)[1])
+        return self._answer("GET", url, None)[1]
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as above
         """Send a document; raises like ``get``. After Transient, Gerrit may have applied it or not."""
         # JSON escapes make it ASCII: a lone surrogate cannot be encoded in UTF-8.
-        return _parsed(self._answer("POST", self._root + path, json.dumps(body).encode())[1])
+        return self._answer("POST", self._root + path, json.dumps(body).encode())[1]
 
     def now(self) -> datetime:
         """Read the server's clock from the headers of a response; raises like ``get``."""
-        headers, body = self._answer("GET", self._root + "accounts/self", None)
-        _parsed(body)  # proves that the response is from Gerrit
+        headers, _ = self._answer("GET", self._root + "accounts/self", None)
         moment = _moment(headers.get("Date", ""))
         if moment is None:
             raise Transient("Gerrit's response has no date")
@@ -145,22 +144,20 @@ class Connection:
             opened[1].close()
 
     def _client(self) -> httpx.Client:
-        opened = self._open
+        opened, wait = self._open, self._timeouts
         if opened is None or opened[0] != os.getpid():
             # An inherited client is not closed: its connections belong to the parent process.
-            opened = self._open = (os.getpid(), self._new_client())
+            client = httpx.Client(
+                headers={"Authorization": self._authorization, "Accept": "application/json"},
+                timeout=httpx.Timeout(wait.silence, connect=wait.connect),
+                transport=self._transport,
+                follow_redirects=False,
+            )
+            opened = self._open = (os.getpid(), client)
         return opened[1]
 
-    def _new_client(self) -> httpx.Client:
-        wait = self._timeouts
-        return httpx.Client(
-            headers={"Authorization": self._authorization, "Accept": "application/json"},
-            timeout=httpx.Timeout(wait.silence, connect=wait.connect),
-            transport=self._transport,
-            follow_redirects=False,
-        )
-
-    def _answer(self, method: str, url: str, body: bytes | None) -> tuple[httpx.Headers, bytes]:
+    def _answer(self, method: str, url: str, body: bytes | None) -> tuple[httpx.Headers, Any]:
+        """Send a request, and return the headers and the JSON of Gerrit's response."""
         ends = time.monotonic() + self._timeouts.whole
         headers = {} if body is None else {"Content-Type": "application/json; charset=utf-8"}
         try:
@@ -173,7 +170,12 @@ class Connection:
             raise Transient(f"Gerrit cannot be reached: {reason}") from error
         if not response.is_success:
             raise _fault(response, data)
-        return response.headers, data
+        if not data.startswith(_GUARD):
+            raise Transient("the response is not from Gerrit; check Gerrit's address, and proxies in between")
+        try:
+            return response.headers, json.loads(data[len(_GUARD) :])
+        except (ValueError, RecursionError) as error:
+            raise Transient("Gerrit's response is not readable JSON") from error
 
 
 def _checked(url: str) -> str:
@@ -240,12 +242,3 @@ def _moment(value: str) -> datetime | None:
         return None
     # An HTTP date without a time zone is in UTC.
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _parsed(data: bytes) -> Any:  # noqa: ANN401 - any JSON
-    if not data.startswith(_GUARD):
-        raise Transient("the response is not from Gerrit; check Gerrit's address, and proxies in between")
-    try:
-        return json.loads(data[len(_GUARD) :])
-    except (ValueError, RecursionError) as error:
-        raise Transient("Gerrit's response is not readable JSON") from error

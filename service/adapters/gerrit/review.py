@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -80,19 +81,16 @@ class GerritReview(ReviewServer):
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
         self._scope = _scope(projects)
-        self._account = ""
 
     @property
     @override
     def instance(self) -> str:
         return self._instance
 
-    @property
+    @cached_property
     @override
     def account(self) -> str:
-        if not self._account:
-            self._account = account_from(self._connection.get("accounts/self"))
-        return self._account
+        return account_from(self._connection.get("accounts/self"))
 
     @override
     def now(self) -> datetime:

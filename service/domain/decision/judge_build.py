@@ -99,13 +99,14 @@ def judge_measured(
         row._replace(reasons=(*row.reasons, withheld[row.row])) if row.row in withheld else row
         for row in rows
     )
-    return Measured(
-        (*explained, *counted),
-        launches,
-        _judge(job, listings, rows, counted, withheld),
-        _notes(job, listings, pairs.as_built, launches, counted),
-        listings,
-    )
+    notes = _notes(job, listings, pairs.as_built, launches, counted)
+    # The notes name the benchmarks without a count; these must not make a decided build undecided.
+    voting = () if notes.is_counting_advisory else (each for each in counted if each.verdict.is_decided)
+    judgement = Judgement(Outcome.NO_PARENT)
+    if any(listing.base for listing in listings):
+        empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
+        judgement = judge((*rows, *voting), job.policy, empty, withheld)
+    return Measured((*explained, *counted), launches, judgement, notes, listings)
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
@@ -139,22 +140,6 @@ def _same_program(listings: Sequence[Listing]) -> list[str]:
 
 def _added(counts: Counts) -> Added:
     return lambda row: added_share(counts, row.suite, row.benchmark)
-
-
-def _judge(
-    job: Job,
-    listings: Sequence[Listing],
-    rows: Sequence[Comparison],
-    counted: Sequence[Comparison],
-    withheld: Withheld,
-) -> Judgement:
-    if not any(listing.base for listing in listings):
-        return Judgement(Outcome.NO_PARENT)
-    empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
-    # The notes name the benchmarks without a count; these must not make a decided build undecided.
-    is_advisory = job.benchmark.instructions is not Instructions.VOTE
-    voting = () if is_advisory else tuple(each for each in counted if each.verdict.is_decided)
-    return judge((*rows, *voting), job.policy, empty, withheld)
 
 
 def _notes(

@@ -1,22 +1,24 @@
-"""Sentences of a measured build: its judgement and its notes."""
+"""Sentences of a measured build: its judgement and its notes, or the false alarms of a calibration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import Outcome
+from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.verdict import Verdict
 from service.domain.text import plain, signed_percent
-from service.domain.wording.judgement import judgement_causes
+from service.domain.wording.judgement import describe, judgement_causes
 from service.domain.wording.reasons import BLIND_COUNTS, SAME_PROGRAM, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from service.domain.calibration.evidence import Session
     from service.domain.comparison.counting_pairs import DisturbedPairs
     from service.domain.decision.judge_build import Measured, Notes
     from service.domain.inference.policy import Policy
-    from service.domain.inference.verdict import Comparison
+    from service.domain.inference.verdict import ComparedRow, Comparison
 
 WITHOUT_HISTORY: Final = "judged without history: the rate of false alarms on this machine is not known"
 _SHOWN: Final = 3  # warnings of the reader that a message repeats
@@ -27,6 +29,21 @@ def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[s
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
     return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured.notes, policy))
+
+
+def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
+    """The result of a calibration's sessions, in one sentence."""
+    if not sessions:
+        return f"no benchmark has the {MIN_PAIRS} pairs that a comparison needs"
+    alarms = [row for row in rows if row.row in sessions and sessions[row.row].is_alarm]
+    pairs = max(len(session.logs) for session in sessions.values())
+    comparisons = "1 comparison" if len(sessions) == 1 else f"{len(sessions)} comparisons"
+    of = f"{comparisons} of {pairs} pairs of a program with itself"
+    if not alarms:
+        return f"no false alarm in {of}"
+    worst = max(alarms, key=lambda row: abs(row.worsening))
+    word = "alarms" if len(alarms) > 1 else "alarm"
+    return f"{len(alarms)} false {word} in {of}; worst: {describe(worst)}"
 
 
 def _notes(notes: Notes, policy: Policy) -> Iterator[str]:

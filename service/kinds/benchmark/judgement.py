@@ -15,8 +15,7 @@ from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.wording.build_causes import NO_MEASUREMENTS
-from service.domain.wording.calibration import calibration_cause
-from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
+from service.domain.wording.measured_causes import WITHOUT_HISTORY, calibration_cause, measured_causes
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from service.domain.errors import BadEvent
@@ -10,7 +11,7 @@ from service.domain.gerrit.events import parse_event
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.gerrit.events import Event
     from service.ports.store import Store
@@ -22,31 +23,26 @@ def receive_event(store: Store, instance: str, body: bytes) -> int:
     Raises:
         BadEvent: the body is not a Gerrit event; nothing is stored.
     """
-    return _keep(store, instance, [(body, parse_event(body))])[0]
+    return _store(store, instance, {0: (body, parse_event(body))})[0]
 
 
 def receive_events(store: Store, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
     """Store events in one transaction, and return their IDs; None for a body that is not a Gerrit event."""
-    events = [_event_of(body) for body in bodies]
-    readable = [(body, event) for body, event in zip(bodies, events, strict=True) if event is not None]
-    numbers = iter(_keep(store, instance, readable))
-    return [None if event is None else next(numbers) for event in events]
+    events = {}
+    for place, body in enumerate(bodies):
+        with suppress(BadEvent):
+            events[place] = (body, parse_event(body))
+    numbers = _store(store, instance, events)
+    return [numbers.get(place) for place in range(len(bodies))]
 
 
-def _event_of(body: bytes) -> Event | None:
-    try:
-        return parse_event(body)
-    except BadEvent:
-        return None
-
-
-def _keep(store: Store, instance: str, events: Sequence[tuple[bytes, Event]]) -> list[int]:
-    digests = [hashlib.sha256(body).digest() for body, _ in events]
-    numbers = [0] * len(events)
+def _store(store: Store, instance: str, events: Mapping[int, tuple[bytes, Event]]) -> dict[int, int]:
+    digests = {place: hashlib.sha256(body).digest() for place, (body, _) in events.items()}
+    numbers: dict[int, int] = {}
     to_look_at: list[int] = []
     with store.transaction() as tx:
         # In the order of their digests, so that two transactions with the same events cannot deadlock.
-        for place in sorted(range(len(events)), key=digests.__getitem__):
+        for place in sorted(events, key=digests.__getitem__):
             body, event = events[place]
             change = event.change if event.is_about_change else None
             numbers[place] = tx.add_event(instance, digests[place], event.type, change, body)

@@ -73,11 +73,9 @@ def _run_commands(
     try:
         source.fetch(change.project, f"refs/heads/{change.branch}")
         project_file = read_project_file(source, change.project, change.branch)
-    except NoProjectFile:
-        answer(store, comment, change.current.revision, links, "")
-        return
     except BadInput as error:
-        answer(store, comment, change.current.revision, links, str(error))
+        text = "" if isinstance(error, NoProjectFile) else str(error)
+        answer(store, comment, change.current.revision, links, text)
         return
     request = CommandRequest(comment, change, project_file, links)
     commands = [

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.calibration.evidence import Session
-from service.domain.wording.calibration import calibration_cause
+from service.domain.wording.measured_causes import calibration_cause
 from tests.unit.domain.comparisons import FASTER, SAME, slower
 
 if TYPE_CHECKING:
