@@ -48,7 +48,7 @@ def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> 
         values: _T = _adapter(record).validate_python(value)
     except ValidationError as problems:
         error = min(problems.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
-        path, problem = _explain(error["type"], error, json_schema(record))
+        path, problem = _explain(error["type"], error, _adapter(record).json_schema())
         raise places.error((*at, *path), problem) from None
     return values
 
@@ -97,13 +97,7 @@ def _tidy(node: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
 
 
 @cache
-def json_schema(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a type of Record
-    """Build the JSON Schema of a mapping."""
-    return _adapter(record).json_schema()
-
-
-@cache
-def _adapter(record: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - ditto
+def _adapter(record: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type of Record
     return TypeAdapter(record)
 
 
