@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _UNKNOWN: Final = "unexpected_keyword_argument"
-# A key that is unknown explains one that is missing: it is misspelt.
+# An unknown key explains a missing one: it is misspelt.
 _URGENCY: Final = {_UNKNOWN: 0, "missing": 2, "too_short": 2}
 _SHOWN: Final[dict[type, str]] = {dict: "a mapping", list: "a list", type(None): "nothing"}
 _MESSAGES: Final = {
@@ -42,7 +42,7 @@ def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> 
     """Read the mapping at a path of the file.
 
     Raises:
-        BadProjectFile: the first of its problems, with line, key and what is allowed.
+        BadProjectFile: the first problem, with line, key and the allowed values.
     """
     try:
         values: _T = _adapter(record).validate_python(value)
