@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -56,7 +57,9 @@ class Pages:
         return self._warnings
 
 
+@cache
 def _environment() -> Environment:
+    """Create the environment, whose compiled templates serve every application of the process."""
     environment = Environment(
         loader=PackageLoader("dashboards"),
         autoescape=True,

@@ -80,9 +80,14 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
 def imports(tree: ast.AST) -> Iterator[str]:
     """The modules that are imported, with the names taken from them: ``a.b`` and ``a.b.name``."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,7 +105,7 @@ def ways_outside(tree: ast.AST) -> Iterator[str]:
         is_path = is_below(module, "pathlib") and module not in {"pathlib", "pathlib.PurePath"}
         if is_below(module, *OUTSIDE) or is_path or is_below(module, "numpy.random"):
             yield module
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OUTSIDE_CALLS:
             yield node.func.id
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -188,7 +193,7 @@ def test_files_and_functions_can_be_read_at_one_go(package: str) -> None:
     functions = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
         for path in modules(package)
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
     ]
@@ -294,7 +299,7 @@ def test_no_function_takes_more_parameters_than_a_reader_keeps_apart(package: st
     many = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
         for path in modules(package)
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not any(
             "command" in (text := ast.unparse(each)) or "router." in text for each in node.decorator_list

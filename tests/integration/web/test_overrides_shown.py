@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html import unescape
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,8 +22,11 @@ from tests.support.reading.sample_project import (
     REGRESSION,
     sample_project,
 )
-from tests.support.reading.views import build_view, change_view, override_view
+from tests.support.reading.views import NOW, build_view, change_view, override_view
 from tests.support.web import build_app, build_pages, call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 APP = build_app(sample_project())
 OVERRIDE = "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)"
@@ -104,19 +108,28 @@ def test_a_bug_of_another_kind_is_text(bug: str) -> None:
     assert words(row).endswith(bug)
 
 
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
-@pytest.mark.parametrize("kind", OverrideKind)
-def test_hostile_overrides_stay_text(name: str, kind: OverrideKind) -> None:
-    reading = FakeReading()
-    override = override_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
-    build = build_view(1, 10, outcome=Outcome.FAILED, result=Result.FAILURE, waived_by=name)
-    change = change_view(1, "x", run_id=1, run_state=RunState.FINISHED)
-    revoked = replace(override, is_active=False)
-    add_patch_set(reading, change, [(build, [])], overrides=[override, revoked])
+HOSTILE_OVERRIDES = list(product(OverrideKind, HOSTILE_NAMES))
 
-    app = build_pages(reading)
-    for path in ("/changes/1", "/runs/1"):
-        text = call(app, "GET", path).text
+
+@pytest.fixture(scope="module")
+def hostile_pages() -> FastAPI:
+    """Pages of one change for each of the hostile overrides, numbered from 1."""
+    reading = FakeReading()
+    for number, (kind, name) in enumerate(HOSTILE_OVERRIDES, 1):
+        override = override_view(kind, name, reason=name, bug=name, filter=name, sentence=name)
+        build = build_view(number, 10, outcome=Outcome.FAILED, result=Result.FAILURE, waived_by=name)
+        change = change_view(number, "x", run_id=number, run_state=RunState.FINISHED, updated_at=NOW)
+        revoked = replace(override, is_active=False)
+        add_patch_set(reading, change, [(build, [])], overrides=[override, revoked])
+    return build_pages(reading)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(number, name) for number, (_, name) in enumerate(HOSTILE_OVERRIDES, 1)]
+)
+def test_hostile_overrides_stay_text(hostile_pages: FastAPI, number: int, name: str) -> None:
+    for path in (f"/changes/{number}", f"/runs/{number}"):
+        text = call(hostile_pages, "GET", path).text
         assert not re.search(r"<img src=x|<a href=.https://evil|\u202e|\b49\b", text)
         assert words(name.replace("\u202e", "")[:60].replace("<", "&lt;")) in words(text)
 

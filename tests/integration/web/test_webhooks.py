@@ -11,7 +11,7 @@ from service.steps.intake.receive_event import receive_events
 from service.web.webhooks import create_webhooks
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading
-from tests.support.web import SECRETS, build_app, call
+from tests.support.web import SECRETS, build_app, build_webhooks, call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -35,7 +35,7 @@ class Inbox:
 @pytest.mark.parametrize("secret", SECRETS)
 def test_an_event_with_either_secret_is_stored_unchanged(secret: str) -> None:
     inbox = Inbox()
-    app = build_app(FakeReading(), receive=inbox.receive)
+    app = build_webhooks(inbox.receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
     assert (answer.status_code, answer.content, inbox.bodies) == (204, b"", [EVENT])
 
@@ -45,14 +45,14 @@ def test_an_event_with_either_secret_is_stored_unchanged(secret: str) -> None:
 )
 def test_a_wrong_secret_finds_nothing(secret: str) -> None:
     inbox = Inbox()
-    app = build_app(FakeReading(), receive=inbox.receive)
+    app = build_webhooks(inbox.receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
     assert (answer.status_code, inbox.bodies) == (404, [])
     assert secret not in answer.text
 
 
 def test_without_a_configured_secret_the_route_is_closed() -> None:
-    app = build_app(FakeReading(), secrets=())
+    app = build_webhooks(Inbox().receive, secrets=())
     assert call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT).status_code == 404
 
 
@@ -64,7 +64,7 @@ def test_a_secret_that_could_be_guessed_is_refused() -> None:
 @pytest.mark.parametrize("body", [b"", b"not json", b"[1]", b"{}", b"[" * 100_000, b'{"type": 1}'])
 def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(body: bytes) -> None:
     inbox = Inbox()
-    app = build_app(FakeReading(), receive=inbox.receive)
+    app = build_webhooks(inbox.receive)
     with structlog.testing.capture_logs() as logs:
         answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=body)
     assert (answer.status_code, inbox.bodies) == (204, [])
@@ -75,7 +75,7 @@ def test_an_unreadable_event_is_accepted_counted_and_logged_without_the_secret(b
 
 
 def test_an_event_that_cannot_be_stored_now_is_answered_503() -> None:
-    app = build_app(FakeReading(), receive=Inbox(Transient("away")).receive)
+    app = build_webhooks(Inbox(Transient("away")).receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=EVENT)
     assert answer.status_code == 503
     assert SECRETS[0] not in answer.text
@@ -91,7 +91,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole() -> None:
             yield b"x" * (1 << 16)
 
     inbox = Inbox()
-    app = build_app(FakeReading(), receive=inbox.receive)
+    app = build_webhooks(inbox.receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{SECRETS[0]}", content=endless())
     assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
     assert sent <= 1 << 20

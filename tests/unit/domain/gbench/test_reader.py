@@ -152,11 +152,11 @@ class TestVersions:
 
 
 def test_ten_megabytes_are_read_whole() -> None:
-    rows = [row(f"BM_{i}/64", label="vector", items_per_second=6.4e8, padding=1.0) for i in range(30_000)]
-    data = json.dumps({"context": {"a": 1}, "benchmarks": rows}, indent=2).encode()
+    rows = [row(f"BM_{i}/64", label="vector" * 150, items_per_second=6.4e8) for i in range(9_500)]
+    data = json.dumps({"context": {"a": 1}, "benchmarks": rows}).encode()
 
     assert len(data) > 10_000_000
-    assert len(read(data).rows) == 30_000
+    assert len(read(data).rows) == 9_500
 
 
 FLOATS = st.floats(min_value=1e-3, max_value=1e15)

@@ -137,12 +137,12 @@ class TestBadRows:
     )
     @pytest.mark.parametrize("end", ["", '{"name": "a'])
     def test_many_bad_rows_take_linear_time(self, bad: str, end: str) -> None:
-        data = whole(*[bad] * 20_000, row("BM_last"), end)
+        data = whole(*[bad] * 10_000, row("BM_last"), end)
 
         started = perf_counter()
         read(data)
 
-        assert perf_counter() - started < 5  # quadratic time would be minutes
+        assert perf_counter() - started < 2.5  # quadratic time would be half a minute
 
 
 class TestTexts:
