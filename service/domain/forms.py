@@ -22,7 +22,7 @@ Core = dict[str, Any]  # a core schema of pydantic
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """An annotation of a key: ``wrap`` adds to what is checked, ``editor`` to the JSON Schema."""
+    """An annotation of a key: ``wrap`` adds a check, ``editor`` adds to the JSON Schema."""
 
     wrap: Callable[[Core], Core]
     editor: dict[str, Any] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Record:
     def __get_pydantic_core_schema__(cls: Any, source: object, handler: Callable[[object], Core]) -> Core:
         known = {each.name for each in fields(cls)}
 
-        def given(value: Any) -> Any:  # noqa: ANN401 - pydantic refuses what is no mapping
+        def given(value: Any) -> Any:  # noqa: ANN401 - pydantic refuses other values
             if not isinstance(value, dict):
                 return value
             return {key: item for key, item in value.items() if item is not None or key not in known}
@@ -55,7 +55,7 @@ class Record:
 
 
 def about(description: str, **editor: object) -> Form:
-    """Describe a key to editors, and to the people who use them."""
+    """Describe a key in the JSON Schema; editors show the description."""
     return Form(lambda core: core, {"description": description, **editor})
 
 
@@ -65,12 +65,12 @@ def limit(**limits: object) -> Form:
 
 
 def before(function: Callable[[Any], Any], **editor: object) -> Form:
-    """Have a function read the value first; it raises ValueError."""
+    """Call a function on the value before the other checks; it may raise ValueError."""
     return Form(lambda core: _call("function-before", function, core), editor)
 
 
 def after(function: Callable[[Any], Any]) -> Form:
-    """Have a function check or change the value; it raises ValueError."""
+    """Call a function on the checked value, which it may change; it may raise ValueError."""
     return Form(lambda core: _call("function-after", function, core))
 
 
@@ -108,7 +108,7 @@ def share_from(value: object) -> float:
         share = float(match[1]) / 100
         if share <= 1:
             return share
-    # Anybody who writes 1 means 1 %, and would get 100 %.
+    # A user who writes 1 means 1 %, but would get 100 %.
     elif isinstance(value, int | float) and not isinstance(value, bool) and (value == 0 or 0 < value < 1):
         return float(value)
     raise ValueError(f"{str(value)[:100]!r} is not a share; allowed are 0% to 100%, or 0.01 for 1%")

@@ -13,6 +13,7 @@ _LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 # Control characters, and marks that reverse the direction of text: a name could look like another.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co"})  # categories of characters
 _BRIEF: Final = 61  # characters, the ellipsis included
 
 
@@ -41,7 +42,8 @@ def plain(text: str, limit: int = 200) -> str:
         return text
     kept = text[: 4 * limit]
     if not is_ascii:
-        kept = "".join(c for c in kept if _is_plain(c))
+        # Cf holds the bidirectional overrides that make a text read as another.
+        kept = "".join(c for c in kept if c in " \t\n" or unicodedata.category(c) not in _UNSAFE)
     line = " ".join(kept.split())
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
@@ -51,11 +53,6 @@ def padded(text: str, limit: int = 200) -> str:
     words = text[: 4 * limit].split(" ")
     line = " ".join(plain(word, limit) for word in words).strip()
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
-
-
-def _is_plain(character: str) -> bool:
-    # Cf holds the bidirectional overrides that make a text read as another.
-    return character in " \t\n" or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co"}
 
 
 def change(ratio: float) -> str:

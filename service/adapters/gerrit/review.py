@@ -207,8 +207,13 @@ class GerritReview(ReviewServer):
                 yield change
 
     def _post(self, where: str, review: Review) -> Posted:
-        answer = self._connection.post(f"{where}/review", self._input(review))
-        return Posted(labels_from(answer), review.comments)
+        body: dict[str, Any] = {"message": review.message, "tag": TAG, "omit_duplicate_comments": True}
+        if review.labels:
+            body["labels"] = dict(review.labels)
+        for comment in review.comments:
+            entry = {"line": comment.line, "message": comment.text, "unresolved": True}
+            body.setdefault("comments", {}).setdefault(comment.path, []).append(entry)
+        return Posted(labels_from(self._connection.post(f"{where}/review", body)), review.comments)
 
     def _post_without_refused(self, where: str, review: Review) -> Posted:
         """Post with the comments on files that Gerrit lists as changed, or with none."""
@@ -220,15 +225,6 @@ class GerritReview(ReviewServer):
             with suppress(Permanent):
                 return self._post(where, replace(review, comments=kept))
         return self._post(where, replace(review, comments=()))
-
-    def _input(self, review: Review) -> dict[str, Any]:
-        comments: dict[str, list[dict[str, Any]]] = {}
-        for comment in review.comments:
-            entry = {"line": comment.line, "message": comment.text, "unresolved": True}
-            comments.setdefault(comment.path, []).append(entry)
-        message = {"message": review.message, "tag": TAG, "omit_duplicate_comments": True}
-        labels = {"labels": dict(review.labels)} if review.labels else {}
-        return message | labels | ({"comments": comments} if comments else {})
 
 
 def _condition(moment: datetime | None) -> str:

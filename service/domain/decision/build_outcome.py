@@ -1,4 +1,4 @@
-"""The meaning of a build's comparisons together: its outcome, and which of them a message names.
+"""The outcome of a build, and the comparisons that a message names.
 
 The sentences are in :mod:`service.domain.wording.judgement`.
 """
@@ -41,7 +41,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A build's outcome with what led to it.
+    """A build's outcome with its reasons.
 
     ``groups`` hold the comparisons, each group with the one to name first. ``rows`` is the number of all
     comparisons. ``empty_suites`` are the suites whose patch side measured nothing, but whose base side did.

@@ -66,7 +66,7 @@ class JudgedBuild:
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
-    """List the overrides in force on a revision, oldest first, no matter who made or revoked them.
+    """List the overrides in force on a revision, oldest first; it does not matter who made them.
 
     A comment command cannot revoke a person's vote on the review server.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MAX_ATTEMPTS: Final = 3  # a machine may crash once by accident, and once more; then the build is at fault
+MAX_ATTEMPTS: Final = 3  # two crashes of a machine may be accidents; after the third, the build is the cause
 
 
 class BuildState(StrEnum):
@@ -29,7 +29,7 @@ class RunState(StrEnum):
 
     PLANNING = "planning"  # known, its builds are not
     RUNNING = "running"
-    FINISHED = "finished"  # all builds are in and a decision is made
+    FINISHED = "finished"  # all builds are finished, and the vote is decided
     CANCELLED = "cancelled"  # by a newer patch set, an abandoned change or a person
     REFUSED = "refused"  # there is no usable project file; nothing is run
 
@@ -41,7 +41,7 @@ class BuildEvent(StrEnum):
     """The events that move a build."""
 
     CLAIMED = "claimed"
-    RELEASED = "released"  # handed back unharmed, by a worker that was asked to stop
+    RELEASED = "released"  # returned to the queue by a worker that must stop
     LEASE_EXPIRED = "lease expired"
     EXECUTED = "executed"
     GIVEN_UP = "given up"  # attempts used up or deadline passed

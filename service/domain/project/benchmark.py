@@ -36,7 +36,7 @@ class BuildCommands(Record):
 
 @dataclass(frozen=True, slots=True)
 class Suite(Record):
-    """One benchmark program of a job, with what is measured of it."""
+    """One benchmark program of a job, with the options of its measurement."""
 
     name: Annotated[Name, about("unique in the job")]
     program: Annotated[_Path, about("path in the source tree, such as build/measure/x")]

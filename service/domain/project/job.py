@@ -74,10 +74,10 @@ class Job:
 
     @property
     def config_hash(self) -> str:
-        """Equal exactly when the job is configured alike; part of what makes results reusable."""
+        """A digest of the configuration; results are reused only if it is equal."""
         return digest_of({"job": self.name, "config": self.source})
 
     @property
     def build_hash(self) -> str:
-        """Equal exactly when the build commands are alike; part of a binary's key."""
+        """A digest of the build commands; part of a binary's key."""
         return digest_of({"build": self.source.get("build", {}), "programs": [*self.configuration.programs]})

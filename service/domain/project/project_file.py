@@ -1,6 +1,6 @@
 """``benchgate.yaml``: the jobs of a project, read from the target branch.
 
-Every key is known or refused; an error names line, key and what is allowed.
+An unknown key is an error; each error names line, key and the allowed values.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def parse_project_file(text: str, *, where: str = "benchgate.yaml") -> ProjectFi
     """Read a project file.
 
     Raises:
-        BadProjectFile: with line, key and what is allowed.
+        BadProjectFile: the message has line, key and the allowed values.
     """
     if len(text) > MAX_BYTES:
         raise BadProjectFile(f"larger than {MAX_BYTES >> 10} KiB", where)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _UNKNOWN: Final = "unexpected_keyword_argument"
-# A key that is unknown explains one that is missing: it is misspelt.
+# An unknown key explains a missing one: it is misspelt.
 _URGENCY: Final = {_UNKNOWN: 0, "missing": 2, "too_short": 2}
 _SHOWN: Final[dict[type, str]] = {dict: "a mapping", list: "a list", type(None): "nothing"}
 _MESSAGES: Final = {
@@ -42,13 +42,13 @@ def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> 
     """Read the mapping at a path of the file.
 
     Raises:
-        BadProjectFile: the first of its problems, with line, key and what is allowed.
+        BadProjectFile: the first problem, with line, key and the allowed values.
     """
     try:
         values: _T = _adapter(record).validate_python(value)
     except ValidationError as problems:
         error = min(problems.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
-        path, problem = _explain(error["type"], error, json_schema(record))
+        path, problem = _explain(error["type"], error, _adapter(record).json_schema())
         raise places.error((*at, *path), problem) from None
     return values
 
@@ -97,13 +97,7 @@ def _tidy(node: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
 
 
 @cache
-def json_schema(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a type of Record
-    """Build the JSON Schema of a mapping."""
-    return _adapter(record).json_schema()
-
-
-@cache
-def _adapter(record: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - ditto
+def _adapter(record: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - a type of Record
     return TypeAdapter(record)
 
 

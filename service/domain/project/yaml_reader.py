@@ -91,6 +91,6 @@ def _scalar(tree: yaml.ScalarNode, path: Path, loader: yaml.SafeLoader, places: 
 
 
 def _problem(error: Exception) -> str:
-    """Put what is wrong on one line."""
+    """Describe an error on one line."""
     parts = [getattr(error, name, None) for name in ("context", "problem", "reason")]
     return ", ".join(str(part) for part in parts if part)[:300] or str(error)[:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""Sentences of degradations: a part of the service, what is wrong with it, and for how long."""
+"""Sentences of degradations: the part of the service, its problem, and the duration."""
 
 from __future__ import annotations
 

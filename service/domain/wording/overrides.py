@@ -1,4 +1,4 @@
-"""Sentences of overrides: who decided what, and why."""
+"""Sentences of overrides: the person, the decision and the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
 
 
 def override_sentence(override: Override) -> str:
-    """The line of a message that says who decided what and why."""
+    """Return the line of a message with the person, the decision and the reason."""
     who, benchmarks = plain(override.who) or "somebody", plain(override.filter)
     decided = _FORMS[override.kind].format(who=who, filter=benchmarks)
     reason, bug = plain(override.reason, MAX_REASON), plain(override.bug)

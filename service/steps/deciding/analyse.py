@@ -1,4 +1,4 @@
-"""The end of a build: from what a machine executed, or because no machine can finish it."""
+"""The end of a build: by the analysis of its execution, or because no machine can finish it."""
 
 from __future__ import annotations
 

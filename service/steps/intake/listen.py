@@ -195,7 +195,12 @@ class StreamState:
             self._store_heartbeat()
         # Without the database a reconciliation would fail, and its request might be lost.
         if self._is_due and self._is_stored and now >= self._request_at:
-            self._request()
+            try:
+                self._actions.request_reconciliation()
+                self._is_due = False
+            except Transient as error:
+                _LOG.warning("reconciliation.not_requested", error=str(error))
+            self._request_at = self._clock() + REQUEST_EVERY
 
     def _store(self, body: bytes) -> None:
         # Without the database, each attempt may take its full timeout, and the server would drop events.
@@ -232,11 +237,3 @@ class StreamState:
                 _LOG.warning("stream.beat_failed", error=str(error))
             self._is_stored = False
         self._beat_at = self._clock() + (BEAT_EVERY if self._is_stored else PROBE_EVERY)
-
-    def _request(self) -> None:
-        try:
-            self._actions.request_reconciliation()
-            self._is_due = False
-        except Transient as error:
-            _LOG.warning("reconciliation.not_requested", error=str(error))
-        self._request_at = self._clock() + REQUEST_EVERY

@@ -1,4 +1,4 @@
-"""The receipt of events: each is stored, and a look at its change is queued."""
+"""The receipt of events: Benchgate stores each event, and queues a look at its change."""
 
 from __future__ import annotations
 

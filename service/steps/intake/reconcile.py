@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
 
     from service.domain.identity import ChangeKey
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Store, Transaction
+    from service.ports.store import Store
 
 # By the server's clock. If a change appears in the server's lists even later, the next full reconciliation
 # finds it.
@@ -43,15 +42,11 @@ def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | Non
         with store.transaction() as tx:
             if is_full or since is None:
                 listed = dict.fromkeys(tx.open_changes(server.instance), now) | listed
-            _queue(tx, listed)
+            for key, moment in listed.items():
+                # The same state of a change is one event, which is handled again.
+                digest = hashlib.sha256(f"{KIND} {key.number} {moment.isoformat()}".encode()).digest()
+                event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
+                tx.queue_task(Task.HANDLE_EVENT, event_id)
             # Only the query by time is complete up to its newest change.
             tx.move_sync_cursor(server.instance, max(updated.values(), default=now) if cursor else now)
     return len(listed)
-
-
-def _queue(tx: Transaction, listed: Mapping[ChangeKey, datetime]) -> None:
-    for key, updated in listed.items():
-        # The same state of a change is one event, which is handled again.
-        digest = hashlib.sha256(f"{KIND} {key.number} {updated.isoformat()}".encode()).digest()
-        event_id = tx.add_event(key.instance, digest, KIND, key.number, b"")
-        tx.queue_task(Task.HANDLE_EVENT, event_id)

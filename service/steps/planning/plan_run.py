@@ -22,6 +22,7 @@ from service.steps.planning.read_project_file import NoProjectFile, read_project
 from service.steps.planning.trust import is_allowed, reason_to_hold
 
 if TYPE_CHECKING:
+    from service.domain.project.project_file import ProjectFile
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Outbox, Store, Transaction
@@ -47,8 +48,8 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
     except BadInput as error:  # also a project file that is not text, or far too large
         _refuse(store, run, str(error), run_url)
         return
-    is_gated = plan.trusted != "" and run.kind is RunKind.CHECK
-    if is_gated and (reason := reason_to_hold(store, server, run, plan.base, plan.trusted)):
+    trusted = plan.project_file.commands.trusted if run.kind is RunKind.CHECK else None
+    if trusted and (reason := reason_to_hold(store, server, run, plan.base, trusted)):
         _refuse(store, run, reason, run_url, is_held=True)
         return
     with store.transaction() as tx:
@@ -61,8 +62,7 @@ def plan_run(store: Store, server: ReviewServer, source: Source, run_id: int, ru
 class _Plan:
     """The revisions that a run compares, and its builds."""
 
-    label: str
-    trusted: str  # the group whose code may run at once; empty: any code may
+    project_file: ProjectFile
     base: Revision | None
     patch: Revision
     builds: tuple[PlannedBuild, ...]
@@ -77,14 +77,13 @@ class _Plan:
 
 def _plan(source: Source, run: RunRecord) -> _Plan:
     project_file = read_project_file(source, run.project, run.branch)
-    trusted = project_file.commands.trusted or ""
     base, patch = _revisions(source, run)
     if run.kind is RunKind.CALIBRATION:
-        planned = plan_builds(project_file, None)
-        calibrated = tuple(build for build in planned if is_calibrated(build.job, run.pool))
-        return _Plan(project_file.label, trusted, base, patch, calibrated)
-    paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
-    return _Plan(project_file.label, trusted, base, patch, plan_builds(project_file, paths))
+        builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
+    else:
+        paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
+        builds = plan_builds(project_file, paths)
+    return _Plan(project_file, base, patch, builds)
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -112,7 +111,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         tree=plan.patch.tree,
         parent=base.commit if base else None,
         parent_tree=base.tree if base else None,
-        label=plan.label,
+        label=plan.project_file.label,
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
     waits = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from service.domain.gerrit.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Pairs, Results, Transaction
+    from service.ports.store import Pairs, Transaction
 
 # In a sequence, as in a policy. A change that 1000 pairs cannot show is smaller than effects of code layout.
 MOST_PAIRS: Final = 1000
@@ -40,7 +40,11 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         return "no benchmark has been measured yet"
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
-    undecided = [build for build in finished if _is_undecided(tx, build, wanted)]
+    undecided = [
+        build
+        for build in finished
+        if any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
+    ]
     if not undecided:
         return _why_not_longer(tx, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
@@ -56,10 +60,6 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
     if specs:
         run_again(tx, run, specs, comment_id)
     return "; ".join(refused)
-
-
-def _is_undecided(tx: Results, build: BuildRecord, wanted: MorePairsCommand) -> bool:
-    return any(is_chosen(wanted.filter, name) for name in tx.unresolved_benchmarks(build.id))
 
 
 def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:

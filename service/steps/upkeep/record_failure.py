@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DEFECT_ATTEMPTS: Final = 8
 # A wait is at most 300 s, so about 16 hours: a night in which no operator restarts the review server.
 TRANSIENT_ATTEMPTS: Final = 200
+_COMMAND_FAILED: Final = "this command failed; the operators have been notified"
 
 
 def record_failure(
@@ -35,7 +36,10 @@ def record_failure(
     if task is Task.ANALYSE:
         give_up(store, entity, NOT_ANALYSED)
     if task is Task.RUN_COMMENT_COMMANDS:
-        _answer_failed_command(store, links, entity)
+        with store.transaction() as tx:
+            comment = tx.lock_comment(entity)
+        # On the comment's own revision: if that is outdated by now, no person waits for the reply.
+        answer(store, comment, comment.revision, links, _COMMAND_FAILED)
     if task is Task.PLAN:
         with store.transaction() as tx:
             run = tx.lock_run(entity)
@@ -43,11 +47,3 @@ def record_failure(
                 reason = f"the run could not be planned: {text}"
                 refuse(tx, run, reason, links.run(run.id), header=Header.ABORTED)
     return True
-
-
-def _answer_failed_command(store: Store, links: Links, comment_id: int) -> None:
-    with store.transaction() as tx:
-        comment = tx.lock_comment(comment_id)
-    # On the comment's own revision: if that is outdated by now, no person waits for the reply.
-    text = "this command failed; the operators have been notified"
-    answer(store, comment, comment.revision, links, text)

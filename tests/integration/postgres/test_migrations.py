@@ -17,7 +17,6 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.schema import metadata
 from service.domain.errors import Transient
-from service.domain.inference.reasons import Reason, ReasonKind
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database, Server
@@ -82,9 +81,8 @@ def test_reasons_of_relinks_are_typed_and_the_others_stay_text(database: Databas
             reason=reason,
         )
     migrate(database.owner_url)
-    typed = Reason(ReasonKind.LAYOUT_AS_TEXT, (layout,)).to_mapping()
     assert database.rows("SELECT reason, reasons FROM comparison ORDER BY position") == [
-        (layout, [typed]),
+        (layout, [{"kind": "layout as text", "facts": [layout]}]),
         (other, None),
     ]
 

@@ -70,7 +70,7 @@ WHERE id = :id AND state = 'pending'
 """).bindparams(bindparam("error", type_=CleanText))
 
 
-class PostgresWaiting(ShortTransactions, Hints, DueReviews):
+class PostgresOutbox(ShortTransactions, Hints, DueReviews):
     """Rows of the table ``outbox``."""
 
     @override

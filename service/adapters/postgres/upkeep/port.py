@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from service.adapters.postgres.upkeep.outbox import PostgresWaiting
+from service.adapters.postgres.upkeep.outbox import PostgresOutbox
 from service.adapters.postgres.upkeep.pools import PostgresPools
 from service.adapters.postgres.upkeep.stalled_work import PostgresStalledWork
 from service.ports.upkeep import Upkeep
 
 
-class PostgresUpkeep(PostgresWaiting, PostgresStalledWork, PostgresPools, Upkeep):
+class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, Upkeep):
     """All of the upkeep; each call is a transaction of its own.
 
     Args:

@@ -101,7 +101,7 @@ def test_results_are_stored_with_their_series(store: PostgresStore, database: Da
     ]
     found = "SELECT kind, verdict, pairs, ratio, low, high, base, patch, reason, reasons FROM comparison"
     assert database.rows(found) == [
-        (1, "undecided", 8, 1.0, 0.99, 1.01, 2e-6, None, "why", [WHY.to_mapping()])
+        (1, "undecided", 8, 1.0, 0.99, 1.01, 2e-6, None, "why", [{"kind": "fails", "facts": ["why"]}])
     ]
     assert database.rows("SELECT benchmark, unit, better FROM series") == [("BM_a", "s", "lower")]
 
