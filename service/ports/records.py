@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,7 @@ from service.domain.building.findings import Finding
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import InlineComment
+from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason
 from service.domain.inference.verdict import Verdict
@@ -178,25 +178,13 @@ class ReviewState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class QueuedReview:
-    """A review to be posted, and the link that identifies it among the posted messages."""
-
-    change: ChangeKey
-    revision: str
-    message: str
-    marker: str
-    labels: Mapping[str, int] = field(default_factory=dict)
-    comments: tuple[InlineComment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class DueReview:
     """A review to be posted now."""
 
     outbox_id: int
     attempts: int
     missing_seconds: float  # since the server first did not show its change; 0: it did at the last attempt
-    review: QueuedReview
+    review: Review
     failed_posts: int = 0  # attempts that the server received and did not confirm
 
 

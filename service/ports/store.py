@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from service.domain.decision.overrides import Override
     from service.domain.decision.states import RunState
     from service.domain.decision.vote import Outcome
-    from service.domain.gerrit.change import Change, PostedMessage
+    from service.domain.gerrit.change import Change, PostedMessage, Review
     from service.domain.identity import ChangeKey, RunKind, SeriesKey
     from service.ports.queue import Task
     from service.ports.records import (
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         NewDecision,
         NewOverride,
         NewRun,
-        QueuedReview,
         ReviewComment,
         RunRecord,
         StoredComparison,
@@ -270,7 +269,7 @@ class Outbox(Protocol):
     def queue_task(self, task: Task, *entities: int) -> None:
         """Queue a hint for each entity. NotFound without such a build to execute."""
 
-    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+    def queue_review(self, dedup_key: str, review: Review) -> None:
         """Queue a review for the review server, once for each key."""
 
     def revive_review(self, patch_set_id: int) -> None:

@@ -130,6 +130,11 @@ class Review:
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     comments: tuple[InlineComment, ...] = ()
 
+    @property
+    def marker(self) -> str:
+        """The last line of the message: a link that identifies it among the posted messages."""
+        return self.message.rpartition("\n")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Posted:

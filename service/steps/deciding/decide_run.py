@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from service.domain.building.spec import BuildSpec
 from service.domain.decision.overrides import JudgedBuild, Override, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
+from service.domain.gerrit.change import Review
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
 from service.domain.wording.message import BuildReport, compose, header_of
 from service.domain.wording.overrides import override_sentence
-from service.ports.records import BuildRecord, NewDecision, QueuedReview, RunRecord, review_key
+from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,14 +42,13 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
-    marker = links.decision(run.id, number)
     reports = [_report(build, override, links.build) for build, override in reported]
-    message = compose(header, reports, marker)
+    message = compose(header, reports, links.decision(run.id, number))
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     if run.change is not None and run.kind is not RunKind.CALIBRATION:
         labels = {} if vote is None else {run.label: vote}
         comments = _remarks(tx, run.change, run.revision, judged)
-        review = QueuedReview(run.change, run.revision, message, marker, labels, comments)
+        review = Review(run.change, run.revision, message, labels, comments)
         tx.queue_review(review_key(run.id, number), review)
 
 

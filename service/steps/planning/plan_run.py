@@ -11,13 +11,14 @@ from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
+from service.domain.gerrit.change import Review
 from service.domain.identity import RunKind
 from service.domain.project.plan import PlannedBuild, plan_builds
 from service.domain.text import plain
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
-from service.ports.records import NewBuild, QueuedReview, RunRecord
+from service.ports.records import NewBuild, RunRecord
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.trust import is_allowed, reason_to_hold
 
@@ -161,7 +162,7 @@ def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
         return
     if any(build.is_needed for build in plan.builds):
         started = f"{Header.STARTED} {run_url}"
-        tx.queue_review(f"run/{run.id}/started", QueuedReview(run.change, run.revision, started, started))
+        tx.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
 
 
 def _refuse(
@@ -184,4 +185,4 @@ def refuse(
     tx.end_run(run.id, RunState.REFUSED, reason)
     if is_posted and run.change is not None and run.kind is RunKind.CHECK:
         message = compose(header, (), f"{plain(reason, 2000)}\n\n{run_url}")
-        tx.queue_review(f"run/{run.id}/refused", QueuedReview(run.change, run.revision, message, run_url))
+        tx.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

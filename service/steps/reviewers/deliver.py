@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Change, PostedMessage, Review, person_of
 from service.domain.gerrit.vote_override import is_vote_removed
-from service.ports.records import QueuedReview, ReviewState
+from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,9 +68,8 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         labels = _votes_to_cast(change, messages, review.labels, server.account)
         # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
-        sent = Review(review.change, review.revision, review.message, labels, comments)
         try:
-            posted = server.post(sent)
+            posted = server.post(replace(review, labels=labels, comments=comments))
         except Transient:
             upkeep.note_failed_post(due.outbox_id)
             raise
@@ -121,7 +121,7 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
         f"Benchgate's account has no permission to use it.\n\n{marker}"
     )
     with store.transaction() as tx:
-        tx.queue_review(marker, QueuedReview(review.change, review.revision, text, marker))
+        tx.queue_review(marker, Review(review.change, review.revision, text))
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.errors import BadInput, Permanent
+from service.domain.gerrit.change import Review
 from service.domain.gerrit.comment_commands import (
     AcceptCommand,
     CancelCommand,
@@ -20,7 +21,7 @@ from service.domain.gerrit.comment_commands import (
     commands_in,
 )
 from service.domain.text import plain
-from service.ports.records import NewOverride, QueuedReview
+from service.ports.records import NewOverride
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
@@ -98,9 +99,8 @@ def answer(store: Store, comment: ReviewComment, revision: str, links: Links, te
 def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
     tx.answer(comment.id, text)
     if text:
-        marker = links.reply(comment.change.number, comment.id)
-        review = QueuedReview(comment.change, revision, f"{text}\n\n{marker}", marker)
-        tx.queue_review(f"reply/{comment.id}", review)
+        message = f"{text}\n\n{links.reply(comment.change.number, comment.id)}"
+        tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
 
 
 def _refusal(

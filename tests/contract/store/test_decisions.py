@@ -10,10 +10,10 @@ import pytest
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.errors import NotFound
-from service.domain.gerrit.change import InlineComment
+from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task
-from service.ports.records import NewDecision, NewOverride, QueuedReview, ReviewState, review_key
+from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ OTHER: Final = InlineComment("lib/b.cc", 7, "perf: fatal error: y")
 ENDS: Final = [ReviewState.SENT, ReviewState.SUPERSEDED, ReviewState.REFUSED, ReviewState.DEAD]
 
 
-def review(number: int = 7, message: str = "Build Failed", *comments: InlineComment) -> QueuedReview:
+def review(number: int = 7, message: str = "Build Failed", *comments: InlineComment) -> Review:
     key = ChangeKey("review", number)
-    return QueuedReview(key, FIRST, message, "/runs/1#v1", {"Verified": -1}, comments)
+    return Review(key, FIRST, message, {"Verified": -1}, comments)
 
 
-def send(store: Store, key: str, queued: QueuedReview) -> None:
+def send(store: Store, key: str, queued: Review) -> None:
     with store.transaction() as tx:
         tx.queue_review(key, queued)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import NotFound
+from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task
-from service.ports.records import QueuedReview
 from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class TestStore:
                 tx.store_findings(build, [])
                 tx.name_build(build, 5, "http://ci")
                 tx.queue_task(Task.PLAN, 1)
-                tx.queue_review("1", QueuedReview(ChangeKey("review", 8), "1" * 40, "m", "/runs/1#v1"))
+                tx.queue_review("1", Review(ChangeKey("review", 8), "1" * 40, "m"))
                 raise RuntimeError("no")
 
         with pytest.raises(RuntimeError, match="no"):

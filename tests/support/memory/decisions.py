@@ -13,9 +13,10 @@ from tests.support.memory.state import InMemory, StoredReview, row
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from service.domain.gerrit.change import Review
     from service.domain.identity import ChangeKey
     from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, QueuedReview, RunRecord
+    from service.ports.records import NewDecision, NewOverride, RunRecord
 
 _UNPOSTED: Final = {ReviewState.SUPERSEDED, ReviewState.DEAD}
 
@@ -70,7 +71,7 @@ class MemoryOutbox(InMemory, Outbox):
             self._m.sent += 1
             self._m.outbox[self._m.sent] = Hint(self._m.sent, task, entity, pool)
 
-    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+    def queue_review(self, dedup_key: str, review: Review) -> None:
         self._m.reviews.setdefault(dedup_key, StoredReview(review, next_at=self._m.clock))
 
     def revive_review(self, patch_set_id: int) -> None:

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from service.domain.calibration.evidence import Session
     from service.domain.calibration.schedule import IdleJob
     from service.domain.decision.overrides import Override
-    from service.domain.gerrit.change import Change
+    from service.domain.gerrit.change import Change, Review
     from service.domain.identity import ChangeKey, SeriesKey
     from service.ports.queue import Task
     from service.ports.records import (
         BuildRecord,
         Hint,
         NewDecision,
-        QueuedReview,
         ReviewComment,
         RunRecord,
         StoredComparison,
@@ -87,7 +86,7 @@ class Failures:
 
 @dataclass(frozen=True)
 class StoredReview:
-    review: QueuedReview
+    review: Review
     state: ReviewState = ReviewState.PENDING
     note: str = ""
     attempts: int = 0

@@ -18,9 +18,10 @@ from service.ports.store import Decisions, Outbox, Overrides
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from service.domain.gerrit.change import Review
     from service.domain.identity import ChangeKey
     from service.ports.queue import Task
-    from service.ports.records import NewDecision, NewOverride, QueuedReview, RunRecord
+    from service.ports.records import NewDecision, NewOverride, RunRecord
 
 CONTROL_POOL: Final = "control"
 
@@ -99,7 +100,7 @@ class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
         return str(self._one(build, f"build {entity}")["pool"])
 
     @override
-    def queue_review(self, dedup_key: str, review: QueuedReview) -> None:
+    def queue_review(self, dedup_key: str, review: Review) -> None:
         payload: dict[str, Any] = {
             "instance": review.change.instance,
             "number": review.change.number,

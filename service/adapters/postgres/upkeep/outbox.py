@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanJson, CleanText
-from service.domain.gerrit.change import InlineComment
+from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task
-from service.ports.records import DueReview, Hint, QueuedReview
+from service.ports.records import DueReview, Hint
 from service.ports.upkeep import DueReviews, Hints
 
 if TYPE_CHECKING:
@@ -115,11 +115,10 @@ def _due(row: Row[Any]) -> DueReview:
         attempts=row.attempts,
         missing_seconds=row.missing_seconds,
         failed_posts=payload.get("failed_posts", 0),
-        review=QueuedReview(
+        review=Review(
             change=ChangeKey(payload["instance"], payload["number"]),
             revision=payload["revision"],
             message=payload["message"],
-            marker=payload["marker"],
             labels=payload["labels"],
             comments=tuple(InlineComment(**comment) for comment in payload.get("comments", ())),
         ),

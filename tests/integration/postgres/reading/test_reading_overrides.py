@@ -13,8 +13,9 @@ from service.adapters.postgres.reading.port import PostgresReading
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import Review
 from service.domain.identity import BuildName
-from service.ports.records import NewDecision, NewOverride, QueuedReview, ReviewState, review_key
+from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class TestReviewNotes:
             run = tx.lock_run(run_id)
             number = tx.next_decision(run)
             tx.add_decision(NewDecision(run_id, run.patch_set_id, number, -1, "Build Failed", "text"))
-            review = QueuedReview(shown.key, shown.current.revision, "text", "marker", {"Performance": -1})
+            review = Review(shown.key, shown.current.revision, "text", {"Performance": -1})
             tx.queue_review(review_key(run_id, number), review)
         return run_id
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.findings import Finding
-from service.domain.gerrit.change import InlineComment
+from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
-from service.ports.records import QueuedReview
 from tests.support.store_samples import queue
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ REMARK = InlineComment("lib/a.cc", 3, "perf: error: ‘x’")
 SAID = {("lib/a.cc", "perf: error: ‘x’")}
 
 
-def send(store: PostgresStore, key: str, *comments: InlineComment, change: ChangeKey = KEY) -> QueuedReview:
+def send(store: PostgresStore, key: str, *comments: InlineComment, change: ChangeKey = KEY) -> Review:
     """A review that waits to be posted on the first revision."""
-    review = QueuedReview(change, FIRST, "Build Failed", f"/runs/{key}", {"Verified": -1}, comments)
+    review = Review(change, FIRST, f"Build Failed\n\n/runs/{key}", {"Verified": -1}, comments)
     with store.transaction() as tx:
         tx.queue_review(key, review)
     return review

@@ -8,10 +8,11 @@ import pytest
 
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.queue import Task
-from service.ports.records import QueuedReview, ReviewState
+from service.ports.records import ReviewState
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.store_samples import named, queue
 
@@ -34,8 +35,8 @@ def lose(database: Database, name: str = "perf-01") -> int:
     return int(database.value("SELECT build_id FROM lease ORDER BY token DESC LIMIT 1"))
 
 
-def review(number: int = 7, message: str = "Build Failed") -> QueuedReview:
-    return QueuedReview(ChangeKey("review", number), "1" * 40, message, "/runs/1#v1", {"Verified": -1})
+def review(number: int = 7, message: str = "Build Failed") -> Review:
+    return Review(ChangeKey("review", number), "1" * 40, message, {"Verified": -1})
 
 
 def test_a_settled_review_is_kept(store: PostgresStore, upkeep: PostgresUpkeep, database: Database) -> None:

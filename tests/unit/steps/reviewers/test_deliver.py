@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import NotFound, Permanent, Transient
-from service.domain.gerrit.change import ChangeStatus, InlineComment
+from service.domain.gerrit.change import ChangeStatus, InlineComment, Review
 from service.domain.identity import ChangeKey
-from service.ports.records import QueuedReview
 from service.steps.reviewers.deliver import deliver_reviews
 from tests.support.changes import KEY, change_at
 from tests.support.fakes import FakeReviewServer
@@ -17,7 +16,7 @@ from tests.support.memory.store import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.domain.gerrit.change import Change, Posted, Review
+    from service.domain.gerrit.change import Change, Posted
 
 MARKER = "https://bench.example.com/runs/5#v1"
 MESSAGE = f"Build Successful \n\nhttps://bench.example.com/job/perf/1/ : SUCCESS\n\n{MARKER}"
@@ -58,7 +57,7 @@ class Delivery:
     ) -> None:
         message = MESSAGE.replace(MARKER, marker)
         asked = {"Verified": 1} if labels is None else labels
-        review = QueuedReview(change, "patch1", message, marker, asked)
+        review = Review(change, "patch1", message, asked)
         with self.store.transaction() as tx:
             tx.queue_review(marker, review)
 
@@ -102,7 +101,7 @@ def test_inline_comments_are_posted_with_the_message() -> None:
     delivery = Delivery()
     remarks = (InlineComment("lib/a.cc", 3, "perf: error: no"),)
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {}, remarks))
+        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, remarks))
 
     assert delivery.deliver() == 1
     assert delivery.server.reviews[-1].comments == remarks
@@ -113,7 +112,7 @@ def test_only_inline_comments_that_the_server_accepted_are_recorded() -> None:
     delivery.server.unshown = {"lib/b.cc"}
     taken, refused = (InlineComment(path, 3, "perf: error: no") for path in ("lib/a.cc", "lib/b.cc"))
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {}, (taken, refused)))
+        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {}, (taken, refused)))
     delivery.deliver()
 
     with delivery.store.transaction() as tx:
@@ -128,7 +127,7 @@ def remarking() -> Delivery:
     """A review with a vote and an inline comment."""
     delivery = Delivery()
     with delivery.store.transaction() as tx:
-        tx.queue_review(MARKER, QueuedReview(KEY, "patch1", MESSAGE, MARKER, {"Verified": -1}, REMARKS))
+        tx.queue_review(MARKER, Review(KEY, "patch1", MESSAGE, {"Verified": -1}, REMARKS))
     return delivery
 
 
@@ -263,7 +262,7 @@ class TestRemovedVotes:
         delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
         delivery.server.put(change_at(2))
         with delivery.store.transaction() as tx:
-            tx.queue_review("new", QueuedReview(KEY, "patch2", "Build Failed", "new", {"Verified": -1}))
+            tx.queue_review("new", Review(KEY, "patch2", "Build Failed\n\nnew", {"Verified": -1}))
 
         assert delivery.deliver() + delivery.deliver() == 1
         assert delivery.server.reviews[-1].labels == {"Verified": -1}
