@@ -11,7 +11,7 @@ from service.domain.decision.judge_build import judge_measured
 from service.domain.inference.policy import Layout, Policy
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.wording.measured_causes import measured_causes
 from service.steps.machine.measure import measure
 from service.wiring.machine import make_build_host

@@ -16,7 +16,7 @@ from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey, RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason
 from service.domain.inference.verdict import Verdict
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.queue import Task
 
 

@@ -20,7 +20,7 @@ from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.text import change, interval
 from service.ports.records import ReviewState
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.records import NewBuild, NewRun
 
 if TYPE_CHECKING:

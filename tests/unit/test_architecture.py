@@ -226,7 +226,7 @@ def test_a_machine_worker_loads_nothing_of_the_control_plane() -> None:
     """Celery imports its tasks by name, which no import contract sees."""
     script = (
         "import sys, workers.app, workers.machine\n"
-        "from service.domain.project.kinds import KINDS, JobKind\n"
+        "from service.domain.project.job_kinds import KINDS, JobKind\n"
         "for kind in map(JobKind, KINDS):\n"
         "    if not kind.is_external: kind.part('runner')\n"
         "print(*sys.modules, sep='\\n')"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
 from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
-from service.domain.project.kinds import Configuration
+from service.domain.project.job_kinds import Configuration
 
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"
 _SUITES: Final = limit(min_length=1)

@@ -12,7 +12,7 @@ from service.domain.forms import Flag, Name, about, after, text
 from service.domain.identity import digest_of
 from service.domain.inference.policy import Policy
 from service.domain.project.benchmark import BenchmarkConfiguration
-from service.domain.project.kinds import (
+from service.domain.project.job_kinds import (
     Configuration,
     JobKind,
     UnknownKind,

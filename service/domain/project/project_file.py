@@ -13,7 +13,7 @@ from service.domain.errors import BadProjectFile
 from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.job import Job, Paths
-from service.domain.project.kinds import KINDS, JobKind, UnknownKind
+from service.domain.project.job_kinds import KINDS, JobKind, UnknownKind
 from service.domain.project.schema import json_schemas, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from service.domain.project.kinds import Configuration
+from service.domain.project.job_kinds import Configuration
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from service.ports.records import NewOverride
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
+from service.steps.reviewers.apply_override import accept_slower, override_builds, undo_overrides
 from service.steps.reviewers.measure_longer import measure_longer
-from service.steps.reviewers.overrides import accept_slower, override_builds, undo_overrides
 
 if TYPE_CHECKING:
     from service.domain.gerrit.change import Change

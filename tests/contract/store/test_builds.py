@@ -16,7 +16,7 @@ from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.records import StoredComparison, StoredPair, StoredResult
 from tests.support.store_samples import BUILD, change, check_run, named, post_submit_run, queue, start
 

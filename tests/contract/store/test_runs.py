@@ -12,7 +12,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.ports.queue import Task
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start

@@ -10,7 +10,7 @@ from service.domain.calibration.schedule import ASKED_WITHIN
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Person, PostedMessage
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.queue import Task
 from tests.contract.store.sites import IDLE_JOB
 from tests.support.store_samples import NOON, change, check_run, named, post_submit_run, queue, start

@@ -20,7 +20,7 @@ from service.domain.decision.states import (
 )
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.steps.deciding.analyse import analyse, give_up
 from service.steps.intake.record_external_build import record_external_build

@@ -11,7 +11,7 @@ from service.domain.identity import RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
 from service.domain.links import Links
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks

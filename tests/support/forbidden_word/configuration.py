@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from service.domain.forms import Text, about
-from service.domain.project.kinds import Configuration
+from service.domain.project.job_kinds import Configuration
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.views import Machine, Series, SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (

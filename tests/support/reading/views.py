@@ -15,7 +15,7 @@ from service.domain.health import Condition, Heartbeat, PoolQueue
 from service.domain.identity import RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.ports.views import (
     BuildOfRun,
     Change,

@@ -10,7 +10,7 @@ from service.domain.building.spec import BuildSpec
 from service.domain.calibration.schedule import is_calibrated
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadProjectFile
-from service.domain.project.kinds import KINDS
+from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import editor_schema, parse_project_file
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import MemoryClaimed, MemorySandbox, Silence, memory_host

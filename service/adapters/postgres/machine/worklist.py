@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typing_extensions import override
 
 from service.adapters.postgres.machine.calls import call
-from service.adapters.postgres.machine.renewal import RETRY_SECONDS, Renewal
+from service.adapters.postgres.machine.lease_renewal import RETRY_SECONDS, Renewal
 from service.domain.errors import Transient
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.machine import Claimed, Worklist

@@ -10,7 +10,7 @@ from typing_extensions import override
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
-from service.domain.project.kinds import measured_kinds
+from service.domain.project.job_kinds import measured_kinds
 from service.ports.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.instruction_counts import AGREEMENT, added_share, compare_counts
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.wording.build_causes import SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher

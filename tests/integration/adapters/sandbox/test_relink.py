@@ -18,7 +18,7 @@ from service.domain.comparison.link_layout import VARIANTS
 from service.domain.errors import CommandFailed
 from service.domain.project.benchmark import BenchmarkConfiguration, BuildCommands, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.steps.machine.build_sides import built_tree
 from service.wiring.machine import make_build_host
 from tests.integration.adapters.git.git_repository import Repository

@@ -14,7 +14,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import NO_RESULT
 from service.steps.deciding.finish_run import finish_run

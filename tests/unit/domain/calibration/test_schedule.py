@@ -16,7 +16,7 @@ from service.domain.calibration.schedule import (
 )
 from service.domain.inference.policy import Policy
 from service.domain.project.job import Job
-from service.domain.project.kinds import Configuration, JobKind
+from service.domain.project.job_kinds import Configuration, JobKind
 from service.domain.project.project_file import ProjectFile, parse_job
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")

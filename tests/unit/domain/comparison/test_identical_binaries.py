@@ -14,7 +14,7 @@ from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, UNMEASURED, slower
 from tests.unit.domain.gbench_files import row, whole
 

@@ -6,7 +6,7 @@ import pytest
 
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job, parse_project_file
 from service.kinds.external.configuration import ExternalConfiguration
 

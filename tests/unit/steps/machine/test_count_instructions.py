@@ -17,7 +17,7 @@ from service.domain.measuring.instruction_counts import added_share, compare_cou
 from service.domain.measuring.pair_record import counts_in, decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Instructions, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher

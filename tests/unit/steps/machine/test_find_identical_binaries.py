@@ -12,7 +12,7 @@ from service.domain.errors import BadInput, Transient
 from service.domain.identity import RunKind, Side
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.steps.machine.execute import execute_build
 from service.steps.machine.find_identical_binaries import find_identical_binaries
 from service.steps.machine.session import BuildSession

@@ -18,7 +18,7 @@ from service.domain.measuring.launch_order import side_order
 from service.domain.measuring.pair_record import decode
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
-from service.domain.project.kinds import JobKind
+from service.domain.project.job_kinds import JobKind
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.measure import Measurement, measure
 from tests.support.build_host import (
