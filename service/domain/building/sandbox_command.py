@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,23 +33,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with its whole environment; it gets nothing else of the host.
+    """A program with its whole environment; it gets nothing else of the host."""
 
-    Args:
-        argv: program and arguments; Benchgate passes them to no shell.
-        mounts: directories in addition to the read-only system; later ones cover earlier ones.
-        cwd: working directory inside the sandbox.
-        env: the environment in addition to ``PATH``, ``HOME`` and ``LANG``.
-        cpus: CPUs to pin the program to; None: all.
-        aslr: False turns address space randomisation off for the program and its children.
-    """
-
-    argv: tuple[str, ...]
-    mounts: tuple[Mount, ...] = ()
-    cwd: str = "/"
-    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    cpus: tuple[int, ...] | None = None
-    aslr: bool = True
+    argv: tuple[str, ...]  # program and arguments; Benchgate passes them to no shell
+    mounts: tuple[Mount, ...] = ()  # besides the read-only system; later ones cover earlier ones
+    cwd: str = "/"  # working directory inside the sandbox
+    env: Mapping[str, str] = field(default_factory=dict)  # besides ``PATH``, ``HOME`` and ``LANG``
+    cpus: tuple[int, ...] | None = None  # CPUs to pin the program to; None: all
+    aslr: bool = True  # False turns address space randomisation off for the program and its children
     limits: Limits = field(default_factory=Limits)
 
 

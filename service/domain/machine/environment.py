@@ -30,43 +30,24 @@ FAST_CLOCKS: Final = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page
 
 @dataclass(frozen=True, slots=True)
 class MachineEnvironment:
-    """The properties of a machine; None if the machine does not show one. Nothing is guessed.
+    """The properties of a machine; None if the machine does not show one. Nothing is guessed."""
 
-    Args:
-        cpu_model: the name that the processor reports.
-        cores: physical cores that are online.
-        threads_per_core: hardware threads of a core.
-        online_cpus: CPU numbers, in order.
-        caches: of one CPU: ``L1d 32K``.
-        numa_nodes: memory nodes.
-        governor: of all online CPUs; several are joined by a comma.
-        turbo: whether the clock may exceed its nominal rate.
-        turbo_switch: the file that turns it off.
-        smt: whether several threads share a core; a guest cannot know it for its host.
-        aslr: ``kernel.randomize_va_space``.
-        thp: transparent huge pages: ``always``, ``madvise`` or ``never``.
-        kernel: release.
-        clocksource: the kernel's source of time.
-        is_virtualised: whether a hypervisor runs the machine.
-        memory_bytes: total memory.
-    """
-
-    cpu_model: str | None
-    cores: int | None
-    threads_per_core: int | None
-    online_cpus: tuple[int, ...]
-    caches: tuple[str, ...]
-    numa_nodes: int | None
-    governor: str | None
-    turbo: bool | None
-    turbo_switch: str | None
-    smt: bool | None
-    aslr: int | None
-    thp: str | None
-    kernel: str | None
-    clocksource: str | None
-    is_virtualised: bool | None
-    memory_bytes: int | None
+    cpu_model: str | None  # the name that the processor reports
+    cores: int | None  # physical cores that are online
+    threads_per_core: int | None  # hardware threads of a core
+    online_cpus: tuple[int, ...]  # CPU numbers, in order
+    caches: tuple[str, ...]  # of one CPU: ``L1d 32K``
+    numa_nodes: int | None  # memory nodes
+    governor: str | None  # of all online CPUs; several are joined by a comma
+    turbo: bool | None  # whether the clock may exceed its nominal rate
+    turbo_switch: str | None  # the file that turns it off
+    smt: bool | None  # whether several threads share a core; a guest cannot know it for its host
+    aslr: int | None  # ``kernel.randomize_va_space``
+    thp: str | None  # transparent huge pages: ``always``, ``madvise`` or ``never``
+    kernel: str | None  # release
+    clocksource: str | None  # the kernel's source of time
+    is_virtualised: bool | None  # whether a hypervisor runs the machine
+    memory_bytes: int | None  # total memory
 
     def to_mapping(self) -> dict[str, object]:
         """Convert it to plain values for JSON; ``unknown`` for a property that the machine does not show."""
@@ -87,31 +68,18 @@ class MachineEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load of a machine at one moment.
+    """The load of a machine at one moment."""
 
-    Args:
-        at: seconds of a monotonic clock.
-        load1: the kernel's one-minute average of runnable tasks.
-        running: tasks that are runnable now, including the reader of this value.
-        busy_ticks: per CPU, ticks of work since boot, without waiting and steal.
-        idle_ticks: per CPU, ticks without work.
-        steal_ticks: per CPU, ticks that the hypervisor gave to other guests.
-        ticks_per_second: the kernel's unit of CPU time.
-        available_bytes: memory that programs can still allocate; None: not shown.
-        swapped_bytes: memory in swap; None: not shown.
-        throttles: number of times since boot that a CPU was slowed down to cool; None: not shown.
-    """
-
-    at: float
-    load1: float
-    running: int
-    busy_ticks: Mapping[int, int]
-    idle_ticks: Mapping[int, int]
-    steal_ticks: Mapping[int, int]
-    ticks_per_second: int
-    available_bytes: int | None = None
-    swapped_bytes: int | None = None
-    throttles: int | None = None
+    at: float  # seconds of a monotonic clock
+    load1: float  # the kernel's one-minute average of runnable tasks
+    running: int  # tasks that are runnable now, including the reader of this value
+    busy_ticks: Mapping[int, int]  # per CPU, ticks of work since boot, without waiting and steal
+    idle_ticks: Mapping[int, int]  # per CPU, ticks without work
+    steal_ticks: Mapping[int, int]  # per CPU, ticks that the hypervisor gave to other guests
+    ticks_per_second: int  # the kernel's unit of CPU time
+    available_bytes: int | None = None  # memory that programs can still allocate; None: not shown
+    swapped_bytes: int | None = None  # memory in swap; None: not shown
+    throttles: int | None = None  # times since boot that a CPU was slowed down to cool; None: not shown
 
     @property
     def steal_share(self) -> float | None:
@@ -123,20 +91,12 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Activity on some CPUs besides the program that was measured there.
+    """Activity on some CPUs besides the program that was measured there."""
 
-    Args:
-        steal_share: share of the CPUs' time that the hypervisor stole, 0 to 1.
-        foreign_share: share of their time spent on other work, 0 to 1; None: the program's own share
-            is unknown.
-        throttles: number of times that a CPU was slowed down to cool; None: not shown.
-        elsewhere_share: share of the time that the machine's other CPUs spent on any work, 0 to 1.
-    """
-
-    steal_share: float
-    foreign_share: float | None
-    throttles: int | None = None
-    elsewhere_share: float = 0.0
+    steal_share: float  # of the CPUs' time that the hypervisor stole, 0 to 1
+    foreign_share: float | None  # of their time spent on other work; None: the program's own is unknown
+    throttles: int | None = None  # times that a CPU was slowed down to cool; None: not shown
+    elsewhere_share: float = 0.0  # of the time of the machine's other CPUs spent on any work
 
 
 def load_between(

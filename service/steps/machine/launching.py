@@ -78,19 +78,12 @@ class _Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The programs of both sides, ready to run.
+    """The programs of both sides, ready to run."""
 
-    Args:
-        session: the build that measures them.
-        trees: the built tree of each side.
-        long: by suite, the benchmarks that get few and long repetitions.
-        variant: of the programs in the trees: 0 as the project links them, else a relink.
-    """
-
-    session: BuildSession
-    trees: Mapping[Side, Path]
-    long: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    variant: int = 0
+    session: BuildSession  # the build that measures them
+    trees: Mapping[Side, Path]  # the built tree of each side
+    long: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by suite, those of long repetitions
+    variant: int = 0  # 0 as the project links them, else a relink
 
     @property
     def suites(self) -> dict[str, Suite]:
