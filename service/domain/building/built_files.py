@@ -38,14 +38,10 @@ def unchanged_suites(
     return frozenset(
         suite.name
         for suite in suites
-        if (own := patch.get(_path_of(suite.program))) is not None
-        and not different - _unused(_path_of(suite.program), own, programs)
+        if (own := patch.get(path := _path_of(suite.program))) is not None
+        # A suite does not use the programs of other suites, unless its own is a script or link.
+        and not different - (programs - {path} if own.is_native else set())
     )
-
-
-def _unused(path: str, program: BuiltFile, programs: frozenset[str]) -> frozenset[str]:
-    """List the files that a suite does not use: the other suites' programs, unless it is a script or link."""
-    return programs - {path} if program.is_native else frozenset()
 
 
 def _path_of(program: str) -> str:

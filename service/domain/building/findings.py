@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -47,15 +46,10 @@ def finding_at(path: str, line: int, text: str) -> Finding | None:
 
 def findings_from(stored: object) -> tuple[Finding, ...]:
     """Parse a list of values from :meth:`Finding.to_mapping`; skip everything else."""
-    rows = stored if isinstance(stored, list | tuple) else []
-    parsed = filter(None, map(_finding_from, rows))
-    return tuple(islice(dict.fromkeys(parsed), MOST))
-
-
-def _finding_from(row: object) -> Finding | None:
-    if not isinstance(row, Mapping):
-        return None
-    path, line, text = (row.get(key) for key in ("path", "line", "text"))
-    if isinstance(path, str) and type(line) is int and isinstance(text, str):
-        return finding_at(path, line, text)
-    return None
+    parsed: dict[Finding, None] = {}
+    for row in stored if isinstance(stored, list | tuple) else ():
+        match row:
+            case {"path": str(path), "line": int(line), "text": str(text)} if not isinstance(line, bool):
+                if finding := finding_at(path, line, text):
+                    parsed[finding] = None
+    return tuple(islice(parsed, MOST))

@@ -93,13 +93,10 @@ def withheld(found: Comparison, *, launches: int, in_blocks: bool) -> Comparison
 
     A counter that repeated exactly stays decided, because it needs no spread.
     """
-    if found.pairs == 0 or _is_exact(found) or not (launches == 1 or in_blocks):
+    is_point = found.interval is not None and found.interval[0] == found.interval[1]
+    is_exact = is_point and found.verdict.is_decided and not found.row.metric.is_speed
+    if found.pairs == 0 or is_exact or not (launches == 1 or in_blocks):
         return found
     one = ReasonKind.ONE_LAUNCH if found.row.metric.is_speed else ReasonKind.ONE_COUNT
     reason = Reason(ReasonKind.BLOCKS if in_blocks else one)
     return found._replace(verdict=Verdict.UNDECIDED, interval=None, reasons=(reason,))
-
-
-def _is_exact(found: Comparison) -> bool:
-    is_point = found.interval is not None and found.interval[0] == found.interval[1]
-    return is_point and found.verdict.is_decided and not found.row.metric.is_speed

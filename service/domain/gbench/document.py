@@ -104,9 +104,9 @@ def _first_wins(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return first
 
 
-def _whole_number(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _MAX_DIGITS else float(digits)
-
-
 _DECODER: Final = json.JSONDecoder(strict=False, object_pairs_hook=_first_wins)
-_CAREFUL: Final = json.JSONDecoder(strict=False, object_pairs_hook=_first_wins, parse_int=_whole_number)
+_CAREFUL: Final = json.JSONDecoder(
+    strict=False,
+    object_pairs_hook=_first_wins,
+    parse_int=lambda digits: int(digits) if len(digits) <= _MAX_DIGITS else float(digits),
+)

@@ -47,9 +47,7 @@ class ReadLimits:
     """The bounds of what is read of a file. Each has its reason beside it."""
 
     max_bytes: int = 512 << 20  # a million rows of the usual 400 bytes
-    characters_at_once: int = (
-        32 << 20
-    )  # decoded, 35 times as much memory at worst; longer texts go row by row
+    characters_at_once: int = 32 << 20  # decoded, up to 35 times the memory; longer texts go row by row
     rows: int = 1_000_000  # more than any suite has; the rest is left unread
     name_characters: int = 1024  # a longer name is an attack, and would not fit an index either
     text_characters: int = 1024  # messages are cut here

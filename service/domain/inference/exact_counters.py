@@ -62,7 +62,8 @@ def compare_exactly(
             return None
         base, patch = first[0]
         verdict = _decide(row, base, patch, policy)
-        if verdict is Verdict.SAME or (verdict.is_decided and _is_proof(n, policy, family)):
+        is_proof = 2.0 * 4.0**-n <= _error(policy, family) and 2.0**-n <= _error(policy, 1)
+        if verdict is Verdict.SAME or (verdict.is_decided and is_proof):
             ratio = 1.0 if base == patch else patch / base
             return Comparison(row, verdict, n, ratio, (ratio, ratio), base, patch)
     return None
@@ -77,11 +78,6 @@ def _decide(row: ComparedRow, base: float, patch: float, policy: Policy) -> Verd
     if abs(moved) <= math.log1p(policy.floor):
         return Verdict.SAME
     return Verdict.SLOWER if (moved > 0) == (row.metric.better is Better.LOWER) else Verdict.FASTER
-
-
-def _is_proof(pairs: int, policy: Policy, family: float) -> bool:
-    is_unlike_chance = 2.0 * 4.0**-pairs <= _error(policy, family)
-    return is_unlike_chance and 2.0**-pairs <= _error(policy, 1)
 
 
 def _error(policy: Policy, family: float) -> float:

@@ -33,11 +33,11 @@ def _false_alarms(share: float) -> float:
     return share
 
 
-def _pairs_or_off(value: object) -> object:
-    return 0 if value is False or value == "off" else value
-
-
-_PROBATION: Final = before(_pairs_or_off, type=["integer", "string"], pattern="^off$")
+_PROBATION: Final = before(
+    lambda value: 0 if value is False or value == "off" else value,
+    type=["integer", "string"],
+    pattern="^off$",
+)
 
 
 @dataclass(frozen=True, slots=True)

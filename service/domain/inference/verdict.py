@@ -192,13 +192,10 @@ def _decide(
 def _is_same(estimated: Estimate, policy: Policy, error: float) -> bool:
     if error == 0 or (estimated.pairs < _MANY and abs(estimated.centre) > _NEAR):
         return False
-    low, high = estimated.bounds(error, _least_error(estimated.pairs))
+    least = _QUIET_SPREAD / math.sqrt(estimated.pairs) if estimated.pairs < _MANY else 0.0
+    low, high = estimated.bounds(error, least)
     same, floor = math.log1p(policy.same_within), math.log1p(policy.floor)
     return -same < low and high < same and not (low > floor or high < -floor)
-
-
-def _least_error(pairs: int) -> float:
-    return _QUIET_SPREAD / math.sqrt(pairs) if pairs < _MANY else 0.0  # a standard error
 
 
 def _describe(

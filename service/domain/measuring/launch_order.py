@@ -32,7 +32,7 @@ def side_order(seed: str, draw: int, variant: int = 0) -> tuple[Side, Side]:
         draw: how many pairs of the variant counted before this one.
         variant: of the programs; each has draws of its own.
     """
-    is_base_first = hashlib.sha256(f"{seed}/{_number(draw, variant)}".encode()).digest()[0] & 1
+    is_base_first = hashlib.sha256(f"{seed}/{variant * _DRAWS + draw}".encode()).digest()[0] & 1
     return (Side.BASE, Side.PATCH) if is_base_first else (Side.PATCH, Side.BASE)
 
 
@@ -44,11 +44,7 @@ def environment_pad(seed: str, pair: int, variant: int = 0) -> int:
     without doing anything obviously wrong", ASPLOS 2009). Drawn anew for each pair, and equal on both
     sides, it becomes noise that the pairs average out.
     """
-    return _PAD_STEP * hashlib.sha256(f"{seed}/{_number(pair, variant)}/pad".encode()).digest()[0]
-
-
-def _number(draw: int, variant: int) -> int:
-    return variant * _DRAWS + draw
+    return _PAD_STEP * hashlib.sha256(f"{seed}/{variant * _DRAWS + pair}/pad".encode()).digest()[0]
 
 
 def filter_for(names: Iterable[str]) -> str:

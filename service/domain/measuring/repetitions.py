@@ -30,9 +30,7 @@ class Repetitions:
 SHORT: Final = Repetitions(20, 0.002)
 LONG: Final = Repetitions(3, 0.05)
 _CHEAP: Final = 0.01  # seconds of a repetition, up to which twenty cost little more than three long ones
-_SETUP: Final = (
-    0.05  # seconds beside what is timed, per benchmark, from which on each repetition sets up for too long
-)
+_SETUP: Final = 0.05  # untimed seconds per benchmark, beyond which each repetition sets up for too long
 
 
 def repetitions_of(suite: Suite, *, is_long: bool) -> Repetitions:

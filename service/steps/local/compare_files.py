@@ -19,7 +19,6 @@ from service.domain.project.benchmark import Suite
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from service.domain.comparison.launch import Launch
     from service.domain.gbench.reader import GBenchRun
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
@@ -104,7 +103,9 @@ def _compare_launches(
         for side in Side
         for pair, run in enumerate(runs[side])
     ]
-    _check_metrics(metrics, launches)
+    known = {key for launch in launches for values in launch.values.values() for key in values}
+    if known and (missing := [metric for metric in metrics if metric not in known]):
+        raise BadInput(f"no benchmark reports {missing[0]!r}")
     listing = Listing("", _names(runs[Side.BASE]), _names(runs[Side.PATCH]))
     failing = {name for launch in launches if launch.side is Side.PATCH for name in launch.errors}
     in_blocks = are_in_blocks(runs[Side.BASE], runs[Side.PATCH])
@@ -153,13 +154,6 @@ def _check_names(names: Mapping[Side, Sequence[str]], runs: _Runs) -> None:
             f"base and patch have no benchmark in common; base has {_first(names[Side.BASE])}, "
             f"patch has {_first(names[Side.PATCH])}"
         )
-
-
-def _check_metrics(metrics: Sequence[str], launches: Sequence[Launch]) -> None:
-    known = {key for launch in launches for values in launch.values.values() for key in values}
-    for metric in metrics:
-        if metric not in known and known:
-            raise BadInput(f"no benchmark reports {metric!r}")
 
 
 def _first(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.counting_pairs import count_pairs
@@ -44,15 +44,6 @@ class Confirmation:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """The comparisons to confirm, with the session and the measuring that they come from."""
-
-    session: BuildSession
-    measured: Measurement
-    suspected: Sequence[Comparison]
-
-
 def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation:
     """Measure every small slow-down on relinks of both sides, and only these benchmarks.
 
@@ -67,19 +58,21 @@ def confirm_layout(session: BuildSession, measured: Measurement) -> Confirmation
         return Confirmation()
     session.claimed.enter("confirm")
     begun = session.host.clock()
-    why = _hindrance(_Work(session, measured, suspected))
+    why = _hindrance(session, measured, suspected)
     return Confirmation((layout_not_checked(why),) if why else (), session.host.clock() - begun)
 
 
-def _hindrance(work: _Work) -> str:
-    """Measure the variants in turn; why that cannot confirm every suspect, empty if it can."""
-    left = work.session.spec.job.policy.machine_time
+def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence[Comparison]) -> str:
+    """Measure the variants in turn; return the reason if that cannot confirm every suspect."""
+    left = session.spec.job.policy.machine_time
     launches = {
-        variant: [each for each in work.measured.relinked if each.variant == variant] for variant in VARIANTS
+        variant: [each for each in measured.relinked if each.variant == variant] for variant in VARIANTS
     }
+    launcher = Launcher(session, {}, long_by_suite(measured.listings))
     try:
         for variant in VARIANTS:
-            left -= _measure(work, variant, launches[variant], left)
+            relinked = replace(launcher, variant=variant)
+            left -= _measure(relinked, suspected, launches[variant], left)
     except CommandFailed as error:
         return str(error)
     except SideFailed as error:
@@ -87,32 +80,34 @@ def _hindrance(work: _Work) -> str:
     except _Spent:
         return OUT_OF_MACHINE_TIME
     # The benchmarks that have too few complete pairs although all that are allowed were launched.
-    short = [pairs_short(work.suspected, launches[variant]) for variant in VARIANTS]
+    short = [pairs_short(suspected, launches[variant]) for variant in VARIANTS]
     names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
     return relinks_short(names, PAIRS) if names else ""
 
 
-def _measure(work: _Work, variant: int, launches: list[Launch], left: float) -> float:
-    """Launch the pairs of a variant that are missing; the seconds that it took once both sides were built.
+def _measure(
+    launcher: Launcher, suspected: Sequence[Comparison], launches: list[Launch], left: float
+) -> float:
+    """Launch the missing pairs of the launcher's variant; return the seconds, building excluded.
 
-    ``launches`` are those of the variant so far; the new ones are added. A benchmark that gives no result
-    now and then gets as many more pairs as a disturbed machine would.
+    ``launches`` are those of the variant so far; the new ones are added. A benchmark that sometimes gives no
+    result gets as many more pairs as on a disturbed machine.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
     """
-    wanted = pairs_short(work.suspected, launches)
+    wanted = pairs_short(suspected, launches)
     # Of what is wanted now: pairs of other benchmarks, which an earlier check suspected, take nothing away.
     left_to_launch = MOST - pairs_with(wanted, launches)
     if not wanted or left_to_launch <= 0:
         return 0.0
-    session = work.session
+    session, variant = launcher.session, launcher.variant
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {variant} of {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
     with ExitStack() as stack:
         trees = {side: _tree(session, stack, side, variant) for side in (Side.PATCH, Side.BASE)}
-        launcher = Launcher(session, trees, long_by_suite(work.measured.listings), variant)
+        launcher = replace(launcher, trees=trees)
         begun = clock()
         warm_up(launcher, wanted)
         first = next_pair(launches)
@@ -125,7 +120,7 @@ def _measure(work: _Work, variant: int, launches: list[Launch], left: float) -> 
             # As with the programs as built: a pair that is measured again keeps its order.
             draw = count_pairs(launches, PAIRS)
             launches.extend(measure_pair(launcher, pair, wanted, draw))
-            wanted = pairs_short(work.suspected, launches)
+            wanted = pairs_short(suspected, launches)
         return clock() - begun
 
 

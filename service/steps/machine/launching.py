@@ -136,7 +136,7 @@ class Launcher:
                 of these benchmarks.
         """
         cpus = self._cpus(suite, benchmarks)
-        env = {_PAD: "x" * environment_pad(self.session.seed, pair, self.variant)}
+        env = {_PAD: "x" * environment_pad(self.session.claimed.seed, pair, self.variant)}
         invocation = _Invocation(_MEASURE, self._flags(suite, benchmarks), cpus, env)
         read_load = self.session.host.read_load
         before = read_load()
@@ -180,7 +180,7 @@ class Launcher:
 
     def order(self, draw: int) -> tuple[Side, Side]:
         """Draw the order of the sides in a pair."""
-        return side_order(self.session.seed, draw, self.variant)
+        return side_order(self.session.claimed.seed, draw, self.variant)
 
     def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
         """Run these benchmarks once; those that should get long repetitions.

@@ -57,11 +57,6 @@ class BuildSession:
     log: BytesIO = field(default_factory=BytesIO)
     is_draining: Callable[[], bool] = lambda: False
 
-    @property
-    def seed(self) -> str:
-        """The seed of every random choice of the measuring."""
-        return self.claimed.seed
-
     def watch(self) -> None:
         """Raise Drained, Cancelled, Overdue or LeaseLost if the work must end. Cheap."""
         if self.is_draining():
