@@ -40,7 +40,7 @@ class Session:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the rule saw a difference where there is none."""
+        """Whether the rule found a difference although there is none."""
         return self.verdict in _ALARMS
 
 

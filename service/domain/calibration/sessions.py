@@ -27,7 +27,7 @@ def sessions_of(
 ) -> dict[ComparedRow, Session]:
     """Find the session of each row of these suites; rows too short for a verdict are none.
 
-    ``rows`` compare the same launches as if nobody knew that the programs are the same.
+    ``rows`` compare the same launches, without knowing that the programs are the same.
     """
     values: defaultdict[tuple[str, Side], dict[int, Mapping[str, Mapping[str, float]]]] = defaultdict(dict)
     for launch in launches:

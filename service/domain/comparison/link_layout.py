@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
 PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
 MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
-BELOW: Final = 0.25  # a larger slow-down than layout makes of a whole benchmark is believed at once
+BELOW: Final = 0.25  # a larger slow-down of a whole benchmark does not come from layout alone
 LEVEL: Final = 0.05  # one-sided, of each variant
 
 
@@ -63,7 +63,7 @@ def _is_suspect(found: Comparison, policy: Policy) -> bool:
 
 
 def _is_executed(found: Comparison, added: Added) -> bool:
-    """Whether instructions explain at least half of it; per unit of work they do not tell."""
+    """Whether instructions explain at least half of it; they cannot if a unit of work is compared."""
     share, half = None if found.per else added(found.row), found.worsening / 2
     return share is not None and (share >= half > 0 or share <= half < 0)
 
@@ -91,27 +91,26 @@ def confirm(
     policy: Policy,
     added: Added = unknown,
 ) -> tuple[Comparison, ...]:
-    """The comparisons with those that are not shown to be slower in every link taken back to ``undecided``.
+    """Make suspects ``undecided`` unless relinked programs of every variant are slower, too.
 
-    A suspect stays ``slower`` when it is slower in every variant: by the first :data:`PAIRS` complete pairs
-    of each, the 20 % trimmed mean of the log ratios is beyond the floor and its one-sided 95 % bound
-    (Yuen's, as in :func:`service.domain.inference.estimate.estimate`) is above zero. Pairs that other work
-    disturbed are left out, as :func:`~service.domain.comparison.counting_pairs.counting_pairs` says of
-    :data:`PAIRS`.
+    A variant is slower if, by its first :data:`PAIRS` complete pairs, the 20 % trimmed mean of the log ratios
+    is beyond the floor and its one-sided 95 % bound (Yuen's, as in
+    :func:`service.domain.inference.estimate.estimate`) is above zero. Disturbed pairs are left out as
+    :func:`~service.domain.comparison.counting_pairs.counting_pairs` does for :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
-      of the programs as linked holds unchanged, whatever the level of a variant; none of it is spent again.
-    * **Layout.** Each link of each side has an order of its own. Where the change itself costs nothing,
-      base and patch can change places, each variant is slower with a chance of at most one half, and all
-      three with at most 1/8, however strong the layout is.
-    * **Power.** A level of 5 % is lenient on purpose. Where links do not differ by themselves, a true 3 %
-      on normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three
-      variants in 99 of 100 cases; a true 2 % in 85.
+      of the programs as linked holds unchanged, at any level of a variant.
+    * **Layout.** Each link of each side has an order of its own. If the change itself costs nothing, base and
+      patch can change places: each variant is slower with a probability of at most one half, and all three
+      with at most 1/8, however large the effect of layout is.
+    * **Power.** A level of 5 % is lenient on purpose. If links do not differ by themselves, a true 3 % on
+      normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three variants
+      in 99 of 100 cases; a true 2 % in 85.
 
-    What is ``faster`` by as little is not measured again, since it stops nobody: ``LAYOUT_POSSIBLE`` is its
-    reason. One that lacks pairs of a variant is ``undecided`` too, because of ``LAYOUT_NOT_CHECKED``: a −1
-    never rests on what layout alone may have made. A project whose link cannot be varied turns the
-    confirmation off, and its programs are believed as they are linked.
+    A small ``faster`` blocks nobody, so it is not measured again and gets the reason ``LAYOUT_POSSIBLE``. A
+    suspect with too few pairs of a variant is ``undecided`` because of ``LAYOUT_NOT_CHECKED``: a −1 never
+    rests on a difference that layout alone may have made. A project whose link cannot be varied turns the
+    confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.

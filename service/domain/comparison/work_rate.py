@@ -73,7 +73,7 @@ def work_change(
         benchmark: its name.
         pairs: by metric the values of base and patch, of the first look's pairs and of no other: so that
             the answer follows from the first pairs and stays what it is.
-        rates: those that may tell it; the first that is reported does.
+        rates: those that may show it; the first that is reported is used.
     """
     complete = list(pairs)
     for rate in rates:

@@ -1,4 +1,4 @@
-"""The JSON document of a result file: decoded at once, or row by row where it is damaged or large."""
+"""The JSON document of a result file: decoded at once, or row by row if it is damaged or large."""
 
 from __future__ import annotations
 

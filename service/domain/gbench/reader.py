@@ -48,7 +48,7 @@ class GBenchRun:
         content: the rows in the order of the file; as columns, if each is the one measurement of a benchmark.
         warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
         lost: by name the measurements that were left out, each with what is wrong with it.
-        damage: where the file is cut off or damaged, so that only the rows before are known; empty: nowhere.
+        damage: the place and cause of a cut or damage, behind which no rows are known; empty if intact.
     """
 
     context: Mapping[str, object]
@@ -197,11 +197,10 @@ class _Reading:
 
     def _lose(self, value: object, what: str) -> None:
         """Keep the name if there is one: a measurement that cannot be used is not one that is gone."""
-        if not isinstance(value, dict) or value.get("run_type") != RunType.ITERATION:
-            return
-        name = value.get("name")
-        if isinstance(name, str) and 0 < len(name) <= self._limits.name_characters:
-            self._lost.setdefault(clean(name), what)
+        match value:
+            case {"run_type": RunType.ITERATION, "name": str(name)} if name:
+                if len(name) <= self._limits.name_characters:
+                    self._lost.setdefault(clean(name), what)
 
     def _context(self, head: Mapping[str, object]) -> dict[str, object]:
         found = head.get("context")

@@ -39,7 +39,7 @@ def side_order(seed: str, draw: int, variant: int = 0) -> tuple[Side, Side]:
 def environment_pad(seed: str, pair: int, variant: int = 0) -> int:
     """Draw the bytes to add to the environment of both launches of a pair: a multiple of 16 below 4,096.
 
-    The environment lies above the stack and moves it; where hot data then falls on cache lines and pages
+    The environment lies above the stack and moves it; the place of hot data on cache lines and pages
     can change a time by more than the change under test (Mytkowicz and others, "Producing wrong data
     without doing anything obviously wrong", ASPLOS 2009). Drawn anew for each pair, and equal on both
     sides, it becomes noise that the pairs average out.

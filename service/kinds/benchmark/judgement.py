@@ -44,7 +44,7 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
     suites = everything if is_calibration else measured.notes.same_program
-    # The rows as if nobody knew that two programs are the same.
+    # The rule does not know here which programs are the same: its verdicts on them are the evidence.
     rows = (
         compare_suites(job.benchmark.suites, measured.listings, measured.launches, job.policy)
         if suites

@@ -75,7 +75,7 @@ def _built_sides(
     spec, claimed, log = session.spec, session.claimed, session.log
     trees: dict[Side, Path] = {}
     missing: ProgramMissing | None = None  # of the patch; the parent shows whether that is its fault
-    # The patch first: if it does not build, that is the result, whatever the parent does.
+    # The patch first: if it does not build, that is the result, and the parent does not matter.
     for side, revision in ((Side.PATCH, spec.patch), (Side.BASE, spec.base)):
         if revision is None:
             return MachineReport(Outcome.NO_PARENT, (NO_PARENT,))

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from service.domain.measuring.instruction_counts import Counts
     from service.steps.machine.launching import Launcher
 
-_TIME_SHARE: Final = 0.25  # of the budget for measuring, and beside it: counting must not eat up the pairs
+_TIME_SHARE: Final = (
+    0.25  # of the budget for measuring, and in addition to it: counting must not take time from the pairs
+)
 
 
 def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Counts:
     """The instructions that every benchmark of both sides executes; none unless the job asks for them.
 
-    Whatever goes wrong with counting is a reason beside a benchmark, never a failure of the build.
+    A failure of counting becomes a reason beside a benchmark, and never fails the build.
     Benchmarks with several threads are not counted: Valgrind runs one thread at a time, so that the
     instructions they execute while they wait for each other say nothing about a machine.
     """

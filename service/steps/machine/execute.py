@@ -55,7 +55,7 @@ def execute_build(
 def _end(  # noqa: PLR0911 - one for each way in which work can end
     claimed: Claimed, run: Callable[[], MachineReport]
 ) -> MachineReport | None:
-    """Run to the end, whatever that is; None if the build was handed back."""
+    """Run, and turn each way to end into a report; None if the build was handed back."""
     try:
         return run()
     except LeaseLost:

@@ -102,7 +102,7 @@ class Launcher:
         invocation = _Invocation(_LIST, tuple(flags), self.session.host.cpus)
         _, output, _ = self._run(suite, side, invocation)
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
-        # that the reader would change is left out on both sides: nobody could tell that results are its own.
+        # that the reader would change is left out on both sides, because no result could be matched to it.
         names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
         if len(names) > MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
             what = f"lists more than {MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"
@@ -227,8 +227,8 @@ class Launcher:
     def _cpus(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
         """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.
 
-        The last ones: interrupts and the service itself tend to the first. If the set is too small, the
-        whole machine is used: threads that must take turns measure the scheduler, which is worse than
+        The last ones, because interrupts and the service mostly use the first. If the set is too small, the
+        whole machine is used: threads that share a CPU measure the scheduler, which is worse than
         sharing with the service.
         """
         wanted = cpus_wanted(suite, benchmarks)

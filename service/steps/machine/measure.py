@@ -182,7 +182,7 @@ def _wanted(
 def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
     """Launch each program once: the first launch reads from disk what later ones do not.
 
-    What it measured is forgotten; by suite, the benchmarks that should get long repetitions are returned.
+    It discards the results, and returns by suite the benchmarks that should get long repetitions.
     A launch that fails here fails again when it counts.
     """
     found: dict[str, frozenset[str]] = {}
@@ -201,7 +201,8 @@ def _prepare(
 ) -> tuple[Launcher, tuple[Listing, ...]]:
     """Fix, before the first launch that counts, what will be measured and how.
 
-    The patch is listed first, being on trial. ``is_new``: nothing is measured yet.
+    The patch is listed first: if both sides fail, the patch is the one to report. ``is_new``: nothing is
+    measured yet.
     """
     found = [
         Listing(
