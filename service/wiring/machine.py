@@ -97,7 +97,6 @@ def make_build_host(
         Unfit: this host cannot isolate programs; there is no silent fallback.
     """
     sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
-    sandbox.in_force()
     scratch = home.absolute() / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     fingerprint, _ = toolchain_fingerprint(sandbox)

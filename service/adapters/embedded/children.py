@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Self
 
-from service.adapters.embedded.process import ProcessRun, wait_for
+from service.adapters.embedded.process import ProcessRun
+from service.adapters.guarded_process import wait_for
 from service.domain.errors import BenchgateError, Permanent
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from typing_extensions import override
 
 from service.adapters.embedded.directory import find_package, make_private
 from service.adapters.embedded.orphans import end_orphans
-from service.adapters.embedded.process import Child, guarded
+from service.adapters.embedded.process import Child
 from service.adapters.embedded.server import EmbeddedServer
+from service.adapters.guarded_process import guarded
 from service.domain.errors import Permanent, Unfit
 
 if TYPE_CHECKING:

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from service.adapters.guarded_process import guarded, wait_for
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-# A program between the launcher and the actual program, by which it replaces itself. It requests a signal
-# from the kernel for the end of the supervisor, which also works after SIGKILL. It checks the parent only
-# after this request: otherwise the supervisor could end between the two unnoticed. It also restores the
-# signal handling that a Python interpreter changes at its start.
-GUARD: Final = """
-import ctypes, os, signal, sys
-parent, number, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-set_parent_death_signal = 1
-long = ctypes.c_ulong
-if ctypes.CDLL(None).prctl(set_parent_death_signal, long(number), long(0), long(0), long(0)) != 0:
-    sys.exit("the kernel refused a signal at the end of the supervisor")
-if os.getppid() != parent:
-    sys.exit("the supervisor has ended")
-for name in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
-    signal.signal(name, signal.SIG_DFL)
-try:
-    os.execvp(program[0], program)
-except OSError as error:
-    sys.exit(f"{program[0]}: {error.strerror}")
-"""
 
 TAIL_BYTES: Final = 4096
 TAIL_LINES: Final = 15
@@ -137,20 +116,3 @@ class ProcessRun:
             lines = log.read().decode(errors="replace").splitlines()
             return "\n".join(lines[-TAIL_LINES:])
         return ""
-
-
-def guarded(
-    argv: tuple[str, ...], orphan_signal: signal.Signals, launcher: tuple[str, ...] = ()
-) -> tuple[str, ...]:
-    """Make the command that runs ``argv`` and gets ``orphan_signal`` when this process ends."""
-    # After the launcher: if it changes rights, the kernel may drop the request for the signal.
-    guard = (sys.executable, "-I", "-S", "-c", GUARD, str(os.getpid()), str(int(orphan_signal)))
-    return (*launcher, *guard, *argv)
-
-
-def wait_for(handles: list[int], seconds: float) -> list[int]:
-    """Return the handles that can be read (their process has ended); wait up to ``seconds`` for the first."""
-    poller = select.poll()
-    for handle in handles:
-        poller.register(handle, select.POLLIN)
-    return [handle for handle, _ in poller.poll(max(0, int(seconds * 1000)))]

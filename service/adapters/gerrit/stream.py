@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, cast
 
-from service.adapters.embedded.process import guarded
+from service.adapters.guarded_process import guarded
 from service.domain.errors import Refused, Transient
 from service.domain.gerrit.events import MAX_BYTES, Line
 from service.domain.text import plain

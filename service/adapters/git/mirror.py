@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from typing_extensions import override
 
 from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
-from service.adapters.sandbox.removal import remove_tree
+from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
 from service.ports.building import Source
 

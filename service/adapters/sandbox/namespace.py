@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from service.adapters.embedded.process import wait_for
+from service.adapters.guarded_process import wait_for
 from service.adapters.sandbox.launcher import resident_bytes
 from service.adapters.sandbox.supervision import END_WITHIN_SECONDS, Tree
 from service.domain.errors import Transient

@@ -64,9 +64,10 @@ class Output:
         self.is_open = bool(chunk)
         self._last = (self._last + chunk)[-TAIL_BYTES:]
         if self._log is not None:
-            self._log.write(chunk[: self._left])
-            self.is_over = len(chunk) > self._left
-            self._left -= len(chunk)
+            kept = chunk[: self._left]
+            self._log.write(kept)
+            self._left -= len(kept)
+            self.is_over = self.is_over or len(kept) < len(chunk)
         return self.is_open
 
     def drain(self) -> None:

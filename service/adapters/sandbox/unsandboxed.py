@@ -29,12 +29,14 @@ class DirectRunner(Sandbox):
 
     There are no mounts: the working directory is translated to the mount's source, and ``BENCHGATE_SRC``,
     ``BENCHGATE_BUILD`` and so on name the sources of ``/src``, ``/build`` and the other mounts. Arguments are
-    not translated. A daemon that leaves its session is not killed.
+    not translated. A daemon that leaves its session is not killed. Raises Unfit if this host lacks a tool.
     """
+
+    def __init__(self) -> None:
+        require_tools()
 
     @override
     def in_force(self) -> Mapping[str, str]:
-        require_tools()
         return {
             "sandbox": "none",
             "network": "host",
@@ -52,7 +54,6 @@ class DirectRunner(Sandbox):
         watch: Callable[[], None],
         discard_output: bool = False,
     ) -> Completed:
-        require_tools()
         require_cpus(command.cpus)
         started = time.monotonic()
         with _start(command, discard_output=discard_output or log is None) as process:

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.embedded.process import Child
-from service.adapters.git.command import PASSED_ON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
 # Programs need these variables of the user's environment. Others may be secrets and are not passed on.
-_PASSED_ON: Final = (*PASSED_ON, "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR")
+_PASSED_ON: Final = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
+    *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
+)
 _OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_")
 # A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0

@@ -25,7 +25,7 @@ def check_host(port: int, settings: Mapping[str, str]) -> None:
         Unfit: the host cannot, or the port is taken; the message names the remedy.
     """
     if (settings.get("BENCHGATE_SANDBOX") or MachineSettings().sandbox) != "none":
-        BubblewrapSandbox()
+        BubblewrapSandbox()  # which tries this host
     if port:
         check_port("127.0.0.1", port)
 

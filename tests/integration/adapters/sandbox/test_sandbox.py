@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters.removal import remove_tree
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from service.adapters.sandbox.removal import remove_tree
 from service.domain.building.sandbox_command import Mount
 from tests.integration.adapters.sandbox.sandboxed import NOBODY, PYTHON, as_other_user, run, writable
 
