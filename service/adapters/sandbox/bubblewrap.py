@@ -102,7 +102,7 @@ class BubblewrapSandbox(Sandbox):
             kept, kept_write = _pipe(cleanup)
             stdout = subprocess.DEVNULL if discard_output or log is None else kept_write
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
-            tree = Namespace(process, status, is_measured=not group.holds_memory)
+            tree = Namespace(process, status, is_measured=not group.limits_memory)
             cleanup.callback(tree.close)
             output = Output(kept, log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)
@@ -155,7 +155,9 @@ class BubblewrapSandbox(Sandbox):
                 )
             except (OSError, ValueError) as refused:
                 raise Permanent(f"{command.argv[0]} cannot be started: {refused}") from refused
-        cleanup.callback(_end, process)
+        # Needed if an interrupt comes before its supervision starts.
+        cleanup.enter_context(process)
+        cleanup.callback(process.kill)
         return process, status
 
 
@@ -171,9 +173,3 @@ def _pipe(cleanup: ExitStack) -> tuple[int, int]:
     read, write = os.pipe()
     cleanup.callback(os.close, read)
     return read, write
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill bubblewrap and its namespace; needed if an interrupt comes before its supervision starts."""
-    with process:
-        process.kill()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PREFIX: Final = "benchgate"
-SECOND: Final = 2  # the version with one hierarchy for all controllers
+UNIFIED: Final = 2  # the version with one hierarchy for all controllers
 # Joins the groups named before `--`, then replaces itself by the program after it. This is no Python, because
 # a forked Python could wait for a lock of another thread.
 JOIN: Final = (
@@ -77,7 +77,7 @@ class Group:
         return (*JOIN, *(str(directory) for _, directory in self._members), "--")
 
     @property
-    def holds_memory(self) -> bool:
+    def limits_memory(self) -> bool:
         """Whether the kernel enforces the memory limit."""
         return any("memory" in hierarchy.controllers for hierarchy, _ in self._members)
 
@@ -87,7 +87,7 @@ class Group:
         for hierarchy, directory in self._members:
             with suppress(OSError, ValueError):
                 if "memory" in hierarchy.controllers:
-                    name = "memory.events" if hierarchy.version == SECOND else "memory.oom_control"
+                    name = "memory.events" if hierarchy.version == UNIFIED else "memory.oom_control"
                     kills += _field(directory / name, "oom_kill")
         return kills
 
@@ -95,7 +95,7 @@ class Group:
         """Read the CPU time of all processes so far; None if no group counts it."""
         for hierarchy, directory in self._members:
             with suppress(OSError, ValueError):
-                if hierarchy.version == SECOND:
+                if hierarchy.version == UNIFIED:
                     return _field(directory / "cpu.stat", "usage_usec") / 1e6
                 if "cpuacct" in hierarchy.controllers:
                     return int((directory / "cpuacct.usage").read_text()) / 1e9
@@ -134,7 +134,7 @@ def find_hierarchies(
         root: the root directory of the system.
         can_be_used: the trial that a hierarchy must pass.
     """
-    usable = _find_second(root, can_be_used) or _find_first(root, can_be_used)
+    usable = _find_version_2(root, can_be_used) or _find_version_1(root, can_be_used)
     for hierarchy in usable:
         _remove_stale(hierarchy.parent)
     return tuple(usable)
@@ -149,13 +149,13 @@ def describe(hierarchies: Sequence[Hierarchy]) -> str:
     return f"cgroup v{hierarchies[0].version} {named}"
 
 
-def _find_second(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
+def _find_version_2(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
     for mount in _mounts(root, "cgroup2"):
         own = _own_directory(root, mount, "")
         while own is not None and own.is_relative_to(mount.point):
             controllers = _delegate(own)
-            if {"memory", "pids"} <= controllers and can_be_used(Hierarchy(own, controllers, SECOND)):
-                return [Hierarchy(own, controllers, SECOND)]
+            if {"memory", "pids"} <= controllers and can_be_used(Hierarchy(own, controllers, UNIFIED)):
+                return [Hierarchy(own, controllers, UNIFIED)]
             # The kernel does not divide a group with member processes; a parent group may work.
             own = own.parent
     return []
@@ -172,7 +172,7 @@ def _delegate(directory: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _find_first(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
+def _find_version_1(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hierarchy]:
     mounted: dict[Path, Hierarchy] = {}
     for controller in ("memory", "pids", "cpuset", "cpuacct"):
         for mount in _mounts(root, "cgroup"):
@@ -185,10 +185,10 @@ def _find_first(root: Path, can_be_used: Callable[[Hierarchy], bool]) -> list[Hi
 
 
 def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tuple[int, ...] | None) -> None:
-    second = hierarchy.version == SECOND
+    is_unified = hierarchy.version == UNIFIED
     if "memory" in hierarchy.controllers:
         size = str(limits.memory_bytes)
-        (directory / ("memory.max" if second else "memory.limit_in_bytes")).write_text(size)
+        (directory / ("memory.max" if is_unified else "memory.limit_in_bytes")).write_text(size)
         for name, value in (
             ("memory.swap.max", "0"),
             ("memory.oom.group", "1"),
@@ -201,7 +201,7 @@ def _configure(hierarchy: Hierarchy, directory: Path, limits: Limits, cpus: tupl
     if "pids" in hierarchy.controllers:
         (directory / "pids.max").write_text(str(limits.processes + OWN_PROCESSES))
     if "cpuset" in hierarchy.controllers:
-        if not second:
+        if not is_unified:
             _inherit_cpuset(directory)
         if cpus is not None:
             (directory / "cpuset.cpus").write_text(",".join(map(str, cpus)))

@@ -1,1 +1,1 @@
-"""Commands that need no server: gate, compare and doctor."""
+"""Commands that need no server: gate, compare, doctor and schema."""

@@ -1,1 +1,1 @@
-"""Commands for operators of a running service: status, reconcile, replay and report."""
+"""Commands for operators of a running service: reconcile, replay and report."""
