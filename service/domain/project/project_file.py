@@ -6,6 +6,7 @@ An unknown key is an error; each error names line, key and the allowed values.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, make_dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, get_type_hints
 
@@ -24,6 +25,14 @@ _LABEL: Final = text(
 )
 
 
+class Permission(StrEnum):
+    """The keys of `commands`: each names the group with the permission for some comment commands."""
+
+    RERUN = "rerun"
+    OVERRIDE = "override"
+    TRUSTED = "trusted"
+
+
 @dataclass(frozen=True, slots=True)
 class Commands(Record):
     """The Gerrit group that may use each comment command; None: nobody."""
@@ -31,6 +40,16 @@ class Commands(Record):
     rerun: Annotated[Text | None, about("the group that may run builds again")] = None
     override: Annotated[Text | None, about("the group that may override results")] = None
     trusted: Annotated[Text | None, about("the group whose code runs at once; default: everybody's")] = None
+
+    def group_for(self, permission: Permission) -> str | None:
+        """Return the group that has a permission; None: nobody has it."""
+        match permission:
+            case Permission.RERUN:
+                return self.rerun
+            case Permission.OVERRIDE:
+                return self.override
+            case Permission.TRUSTED:
+                return self.trusted
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import (
     MAX_BYTES,
     Commands,
+    Permission,
     ProjectFile,
     parse_job,
     parse_project_file,
@@ -360,6 +362,16 @@ class TestRefusals:
             parse_project_file(WHOLE).job("x")
         with pytest.raises(BadProjectFile, match="there is no job 'x'; there are: none"):
             ProjectFile(()).job("x")
+
+
+@pytest.mark.parametrize("permission", Permission)
+def test_a_permission_is_the_key_that_names_its_group(permission: Permission) -> None:
+    commands = Commands(**{permission.value: "perf"})
+    assert [each for each in Permission if commands.group_for(each) == "perf"] == [permission]
+
+
+def test_every_key_of_the_commands_is_a_permission() -> None:
+    assert [key.name for key in fields(Commands)] == [*Permission]
 
 
 def test_the_default_policy_is_consistent() -> None:
