@@ -2,8 +2,7 @@
 
 A command is a line of its own. Every other line is prose and gets no reply, because people often write about
 rechecking, overriding and accepting. An ambiguous line is a command only if it can hardly be a sentence. The
-``word`` of a command is its name in replies, ``right`` the key of `commands` in benchgate.yaml that names the
-group which may use it.
+``word`` of a command is its name in replies.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
+from service.domain.project.project_file import Permission
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ _INDENTED: Final = re.compile(r" {4}| {0,3}\t")  # Markdown's other form of a co
 class RecheckCommand:
     """Run builds again: all of them, those of the named jobs, or (by default) those that failed."""
 
-    word, right = "recheck", "rerun"
+    word: ClassVar = "recheck"
+    permission: ClassVar = Permission.RERUN
     jobs: tuple[str, ...] = ()
     is_all: bool = False
 
@@ -50,7 +51,8 @@ class RecheckCommand:
 class MorePairsCommand:
     """Measure ``count`` more pairs of the benchmarks that match the filter; None: Benchgate chooses."""
 
-    word, right = "benchmark", "rerun"
+    word: ClassVar = "benchmark"
+    permission: ClassVar = Permission.RERUN
     filter: str
     count: int | None = None
 
@@ -59,14 +61,16 @@ class MorePairsCommand:
 class CancelCommand:
     """Stop the run."""
 
-    word, right = "cancel", "rerun"
+    word: ClassVar = "cancel"
+    permission: ClassVar = Permission.RERUN
 
 
 @dataclass(frozen=True, slots=True)
 class OverrideCommand:
     """Ignore the failed builds of a job; without a job, those of all jobs."""
 
-    word, right = "override", "override"
+    word: ClassVar = "override"
+    permission: ClassVar = Permission.OVERRIDE
     bug: str
     reason: str
     job: str = ""
@@ -76,14 +80,16 @@ class OverrideCommand:
 class UndoOverrideCommand:
     """Revoke all overrides and acceptances."""
 
-    word, right = "override undo", "override"
+    word: ClassVar = "override undo"
+    permission: ClassVar = Permission.OVERRIDE
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptCommand:
     """Accept that the benchmarks which match the filter are slower."""
 
-    word, right = "accept", "override"
+    word: ClassVar = "accept"
+    permission: ClassVar = Permission.OVERRIDE
     filter: str
     reason: str
 
@@ -92,7 +98,8 @@ class AcceptCommand:
 class OkToTestCommand:
     """Allow the code of this revision to run."""
 
-    word, right = "ok-to-test", "trusted"
+    word: ClassVar = "ok-to-test"
+    permission: ClassVar = Permission.TRUSTED
 
 
 @dataclass(frozen=True, slots=True)

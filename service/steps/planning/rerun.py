@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
 from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
+from service.domain.wording.replies import FAILED_ELSEWHERE, NOTHING_FAILED, STILL_RUNNING
 from service.ports.queue import Task
 from service.steps.deciding.decide_run import outcome_of, overrides_on
 from service.steps.planning.plan_run import DEADLINE
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Overrides, Transaction
-
-ELSEWHERE: Final = "only builds of another CI failed; run them again there"
-NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
 
 
 def recheck(
@@ -38,9 +36,9 @@ def recheck(
     targets = _targets(tx, run, finished, wanted)
     if not targets:
         if len(finished) < len(builds):
-            return "a build is still running; try again when it has finished"
+            return STILL_RUNNING
         is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
-        return ELSEWHERE if is_elsewhere else NOTHING_FAILED
+        return FAILED_ELSEWHERE if is_elsewhere else NOTHING_FAILED
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
     specs = {job: _as_configured(by_job[job], configured.get(job)) for job in targets}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.errors import Permanent, Transient
-from service.domain.text import plain
+from service.domain.wording.refusals import UNTRUSTED_PARENT, held, not_trusted, untrusted
 
 if TYPE_CHECKING:
     from service.domain.building.spec import Revision
@@ -41,9 +41,9 @@ def reason_to_hold(
         try:
             is_member = server.is_member(person.account, group)
         except Permanent as error:
-            return f"untrusted code is not run: {error}"
+            return untrusted(str(error))
         if not is_member:
-            return _held(f"{plain(person.shown) or 'its uploader'} is not a member of {group}", group)
+            return held(not_trusted(person.shown, group), group)
     return "" if parents is None else _of_parent(parents, group)
 
 
@@ -58,8 +58,4 @@ def _of_parent(checks: tuple[tuple[RunState, bool], ...], group: str) -> str:
         return ""
     if any(state is RunState.PLANNING for state, _ in checks):
         raise Transient("the check of the parent is not planned yet")
-    return _held("its parent is not merged and was not allowed to run", group)
-
-
-def _held(why: str, group: str) -> str:
-    return f"untrusted code is not run: {why}; a member of {group} can approve it with `ok-to-test`"
+    return held(UNTRUSTED_PARENT, group)

@@ -8,7 +8,7 @@ from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.decision.overrides import OverrideKind, active_overrides
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
-from service.domain.text import plain
+from service.domain.wording.replies import NO_OVERRIDE, RECORDED, no_slower_match, nothing_to_override
 from service.ports.records import NewOverride
 from service.steps.deciding.decide_run import decide_run, has_failed
 
@@ -30,7 +30,7 @@ def override_builds(
     """
     failed = [build for build in _finished(tx, run) if has_failed(build) and command.job in {"", build.job}]
     if run is None or not failed:
-        return f"there is no failed build{f' of {command.job}' if command.job else ''} to override"
+        return nothing_to_override(command.job)
     override = NewOverride(
         OverrideKind.OVERRIDE,
         comment.account,
@@ -50,8 +50,7 @@ def accept_slower(
     slower_builds = [build for build in _finished(tx, run) if build.outcome is Outcome.SLOWER]
     blamed = [name for build in slower_builds for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
-        slower = f"; slower: {plain(', '.join(blamed[:5]), 500)}" if blamed else ""
-        return f"the filter matches no slower benchmark{slower}"
+        return no_slower_match(blamed)
     override = NewOverride(
         OverrideKind.ACCEPT,
         comment.account,
@@ -67,7 +66,7 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
     """Revoke every override and acceptance of this patch set, and return the reply, as above."""
     active = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
-        return "there is no override to undo"
+        return NO_OVERRIDE
     override = NewOverride(OverrideKind.UNDO, comment.account, comment.person, comment_id=comment.id)
     return _add_override(tx, run, comment, override, links)
 
@@ -77,7 +76,7 @@ def _add_override(
 ) -> str:
     tx.add_override(comment.patch_set_id, override)
     if run.state is not RunState.FINISHED:
-        return "recorded; it takes effect when the run finishes"
+        return RECORDED
     decide_run(tx, run, tx.builds_of(run.id), links)
     return ""
 

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Change, PostedMessage, Review, person_of
 from service.domain.gerrit.vote_override import is_vote_removed
+from service.domain.wording.delivery import (
+    OUTDATED,
+    WITHOUT_COMMENTS,
+    not_granted,
+    rejected_votes,
+    withheld,
+)
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
 _NOT_YET: Final = 60.0  # seconds until a server must show a patch set that was just pushed
 _ENOUGH: Final = 2  # failures in a row: then the server fails, not a single change
 _LONGEST: Final = 300.0  # seconds between two attempts
-_LEFT_OUT: Final = "posted without inline comments after five failed attempts with them"
 _WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
 
@@ -55,14 +61,13 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         change = server.change(review.change)
         # Servers accept votes on outdated patch sets.
         if change.current.revision != review.revision or (review.labels and not change.is_open):
-            note = "the patch set is outdated or its change is closed"
-            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
+            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, OUTDATED)
             return False
         messages = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in messages):
             # The last attempt succeeded but its response was lost. (After an earlier success, the last
             # attempt would have found the message here.)
-            left_out = (_LEFT_OUT, ()) if due.failed_posts > _WITH_COMMENTS else ()
+            left_out = (WITHOUT_COMMENTS, ()) if due.failed_posts > _WITH_COMMENTS else ()
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
             return False
         labels = _votes_to_cast(change, messages, review.labels, server.account)
@@ -100,12 +105,11 @@ def _votes_to_cast(
 def _settle(
     store: Store, upkeep: DueReviews, due: DueReview, cast: Mapping[str, int], posted: Posted
 ) -> None:
-    withheld = sorted(due.review.labels.keys() - cast.keys())
+    removed = sorted(due.review.labels.keys() - cast.keys())
     refused = sorted(name for name, value in cast.items() if posted.labels.get(name) != value)
-    notes = [f"not cast again because a person removed it: {name}" for name in withheld]
-    notes += [f"label not granted: {name}" for name in refused]
+    notes = [*map(withheld, removed), *map(not_granted, refused)]
     if due.review.comments and due.failed_posts >= _WITH_COMMENTS:
-        notes.append(_LEFT_OUT)
+        notes.append(WITHOUT_COMMENTS)
     if refused:
         # Only the server's response shows it, so a second message must report it.
         _report_refused_votes(store, due, refused)
@@ -115,11 +119,7 @@ def _settle(
 def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) -> None:
     review = due.review
     marker = f"{review.marker}-not-granted"
-    votes = ", ".join(f"{name}{review.labels[name]:+}" for name in refused)
-    text = (
-        f"The review server rejected the vote {votes}: this project has no such label or value, or "
-        f"Benchgate's account has no permission to use it.\n\n{marker}"
-    )
+    text = f"{rejected_votes({name: review.labels[name] for name in refused})}\n\n{marker}"
     with store.transaction() as tx:
         tx.queue_review(marker, Review(review.change, review.revision, text))
 

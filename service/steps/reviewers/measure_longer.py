@@ -11,7 +11,14 @@ from service.domain.comparison.counting_pairs import counting_pairs
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.inference.interim_looks import look_from
-from service.domain.text import plain
+from service.domain.wording.replies import (
+    NO_PAIRS_NEEDED,
+    NOT_MEASURED,
+    OVERRIDDEN,
+    STILL_RUNNING,
+    no_measured_match,
+    too_many_pairs,
+)
 from service.steps.deciding.decide_run import overrides_on
 from service.steps.planning.rerun import run_again
 
@@ -24,10 +31,6 @@ if TYPE_CHECKING:
 
 # In a sequence, as in a policy. A change that 1000 pairs cannot show is smaller than effects of code layout.
 MOST_PAIRS: Final = 1000
-NO_PAIRS_NEEDED: Final = (
-    "no selected benchmark needs more pairs: each is decided, or undecided for the other reason in its row"
-)
-OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 
 
 def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsCommand, comment_id: int) -> str:
@@ -37,7 +40,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         The reply; empty if new builds were started for all of them.
     """
     if run is None or run.state not in {RunState.RUNNING, RunState.FINISHED}:
-        return "no benchmark has been measured yet"
+        return NOT_MEASURED
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     undecided = [
@@ -54,7 +57,7 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         if override is not None and override.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
-            refused.append(f"{build.job}: a benchmark can have at most {MOST_PAIRS} pairs")
+            refused.append(f"{build.job}: {too_many_pairs(MOST_PAIRS)}")
         else:
             specs[build.job] = spec
     if specs:
@@ -73,7 +76,7 @@ def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpe
 
 def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:
     if any(build.state is not BuildState.FINISHED for build in builds):
-        return "a build is still running; try again when it has finished"
+        return STILL_RUNNING
     selected = {
         name
         for build in builds
@@ -82,4 +85,4 @@ def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsC
         for name in (*listing["patch"], *listing["base"])
         if is_chosen(wanted.filter, name)
     }
-    return NO_PAIRS_NEEDED if selected else f"the filter {plain(wanted.filter)} matches no measured benchmark"
+    return NO_PAIRS_NEEDED if selected else no_measured_match(wanted.filter)

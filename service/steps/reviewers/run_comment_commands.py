@@ -20,7 +20,7 @@ from service.domain.gerrit.comment_commands import (
     UndoOverrideCommand,
     commands_in,
 )
-from service.domain.text import plain
+from service.domain.wording import replies
 from service.ports.records import NewOverride
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
@@ -79,14 +79,14 @@ def _run_commands(
         answer(store, comment, change.current.revision, links, text)
         return
     request = CommandRequest(comment, change, project_file, links)
-    commands = [
-        (command, _refusal(server, project_file, comment, command))
+    admitted = [
+        _admit(server, request, command)
         for command in commands_in(comment.text, [job.name for job in project_file.jobs])
     ]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
-            replies = [refusal or _run(tx, request, command) for command, refusal in commands]
-            _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, replies)))
+            answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
+            _reply(tx, comment, change.current.revision, links, "\n\n".join(filter(None, answers)))
 
 
 def answer(store: Store, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
@@ -103,30 +103,30 @@ def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links,
         tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
 
 
-def _refusal(
-    server: ReviewServer, project_file: ProjectFile, comment: ReviewComment, command: ReviewCommand | Misspelt
-) -> str:
-    """Return the reason to refuse a command; empty if its author has permission."""
+def _admit(
+    server: ReviewServer, request: CommandRequest, command: ReviewCommand | Misspelt
+) -> ReviewCommand | str:
+    """Return the command if its author has permission, else the reply that refuses it."""
     if isinstance(command, Misspelt):
-        return f"{command.line}: {command.expected}"
-    word = command.word
-    group: str | None = getattr(project_file.commands, command.right)
+        return replies.misspelt(command.line, command.expected)
+    comment = request.comment
+    group = request.project_file.commands.group_for(command.permission)
     if group is None:
-        return f"`{word}`: not enabled: set `commands: {{{command.right}: GROUP}}` in benchgate.yaml"
+        return replies.reply_to(command.word, replies.not_enabled(command.permission))
     try:
         is_member = server.is_member(comment.account, group)
     except Permanent as error:
-        return f"`{word}`: refused: {error}"
-    return "" if is_member else f"`{word}`: refused: {plain(comment.person)} is not a member of {group}"
+        return replies.reply_to(command.word, replies.refused(error))
+    if not is_member:
+        return replies.reply_to(command.word, replies.not_a_member(comment.person, group))
+    return command
 
 
-def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand | Misspelt) -> str:
+def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> str:
     """Run one command and return the reply; empty if its effect is visible on the change anyway."""
     change, comment, links = request.change, request.comment, request.links
-    if isinstance(command, Misspelt):
-        return command.expected
     if change.current.number != comment.patch_set or not change.is_open:
-        return f"`{command.word}`: patch set {comment.patch_set} is outdated or its change is closed"
+        return replies.reply_to(command.word, replies.outdated(comment.patch_set))
     run = tx.newest_check(comment.patch_set_id)
     match command:
         case OverrideCommand():
@@ -143,7 +143,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand | Miss
             reply = _allow(tx, request, run)
         case MorePairsCommand():
             reply = measure_longer(tx, run, command, comment.id)
-    return f"`{command.word}`: {reply}" if reply else ""
+    return replies.reply_to(command.word, reply) if reply else ""
 
 
 def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, command: RecheckCommand) -> str:
@@ -167,6 +167,6 @@ def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> s
 
 def _cancel(tx: Runs, run: RunRecord | None) -> str:
     if run is None or run.state not in {RunState.PLANNING, RunState.RUNNING}:
-        return "no run is in progress"
+        return replies.NO_RUN
     tx.cancel_check(run.id)
     return ""

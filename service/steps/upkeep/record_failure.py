@@ -8,6 +8,8 @@ from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.wording.build_causes import NOT_ANALYSED
 from service.domain.wording.message import Header
+from service.domain.wording.refusals import not_planned
+from service.domain.wording.replies import COMMAND_FAILED
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 from service.steps.planning.plan_run import refuse
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 DEFECT_ATTEMPTS: Final = 8
 # A wait is at most 300 s, so about 16 hours: a night in which no operator restarts the review server.
 TRANSIENT_ATTEMPTS: Final = 200
-_COMMAND_FAILED: Final = "this command failed; the operators have been notified"
 
 
 def record_failure(
@@ -39,11 +40,10 @@ def record_failure(
         with store.transaction() as tx:
             comment = tx.lock_comment(entity)
         # On the comment's own revision: if that is outdated by now, no person waits for the reply.
-        answer(store, comment, comment.revision, links, _COMMAND_FAILED)
+        answer(store, comment, comment.revision, links, COMMAND_FAILED)
     if task is Task.PLAN:
         with store.transaction() as tx:
             run = tx.lock_run(entity)
             if run.state is RunState.PLANNING:
-                reason = f"the run could not be planned: {text}"
-                refuse(tx, run, reason, links.run(run.id), header=Header.ABORTED)
+                refuse(tx, run, not_planned(text), links.run(run.id), header=Header.ABORTED)
     return True

@@ -13,8 +13,9 @@ from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.replies import OVERRIDDEN
 from service.ports.records import StoredComparison, StoredPair
-from service.steps.reviewers.measure_longer import MOST_PAIRS, OVERRIDDEN
+from service.steps.reviewers.measure_longer import MOST_PAIRS
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
 

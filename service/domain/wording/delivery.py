@@ -1,0 +1,30 @@
+"""Notes on the delivery of a review, and the message that reports rejected votes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OUTDATED: Final = "the patch set is outdated or its change is closed"
+WITHOUT_COMMENTS: Final = "posted without inline comments after five failed attempts with them"
+
+
+def withheld(label: str) -> str:
+    """The note on a vote that a person removed."""
+    return f"not cast again because a person removed it: {label}"
+
+
+def not_granted(label: str) -> str:
+    """The note on a vote that the review server rejected."""
+    return f"label not granted: {label}"
+
+
+def rejected_votes(votes: Mapping[str, int]) -> str:
+    """The message about votes that the review server rejected."""
+    named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
+    return (
+        f"The review server rejected the vote {named}: this project has no such label or value, or "
+        "Benchgate's account has no permission to use it."
+    )

@@ -1,0 +1,29 @@
+"""Reasons of runs that Benchgate refuses to plan."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.domain.text import plain
+
+UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
+
+
+def untrusted(why: str) -> str:
+    """The reason to hold code that nobody can approve before the fault is fixed."""
+    return f"untrusted code is not run: {why}"
+
+
+def held(why: str, group: str) -> str:
+    """The reason to hold code until a member of the group approves it."""
+    return untrusted(f"{why}; a member of {group} can approve it with `ok-to-test`")
+
+
+def not_trusted(person: str, group: str) -> str:
+    """The cause of holding the code of a person outside the group."""
+    return f"{plain(person) or 'its uploader'} is not a member of {group}"
+
+
+def not_planned(failure: str) -> str:
+    """The reason of a run that is given up after its last attempt."""
+    return f"the run could not be planned: {failure}"

@@ -1,0 +1,78 @@
+"""Replies to comment commands that change nothing, or nothing that the reader sees at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.project.project_file import Permission
+
+STILL_RUNNING: Final = "a build is still running; try again when it has finished"
+FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"
+NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
+NO_RUN: Final = "no run is in progress"
+NOT_MEASURED: Final = "no benchmark has been measured yet"
+NO_PAIRS_NEEDED: Final = (
+    "no selected benchmark needs more pairs: each is decided, or undecided for the other reason in its row"
+)
+OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
+NO_OVERRIDE: Final = "there is no override to undo"
+RECORDED: Final = "recorded; it takes effect when the run finishes"
+COMMAND_FAILED: Final = "this command failed; the operators have been notified"
+_SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
+_MAX_NAMES: Final = 500
+
+
+def reply_to(word: str, reply: str) -> str:
+    """The reply to one command of a comment."""
+    return f"`{word}`: {reply}"
+
+
+def misspelt(line: str, expected: str) -> str:
+    """The reply to a line that looks like a malformed command."""
+    return f"{line}: {expected}"
+
+
+def not_enabled(permission: Permission) -> str:
+    """The reply to a command that the project enables for no group."""
+    return f"not enabled: set `commands: {{{permission}: GROUP}}` in benchgate.yaml"
+
+
+def refused(error: Exception) -> str:
+    """The reply to a person whose membership cannot be checked."""
+    return f"refused: {error}"
+
+
+def not_a_member(person: str, group: str) -> str:
+    """The reply to a person without permission."""
+    return f"refused: {plain(person)} is not a member of {group}"
+
+
+def outdated(patch_set: int) -> str:
+    """The reply to a command for a patch set that is not voted on any more."""
+    return f"patch set {patch_set} is outdated or its change is closed"
+
+
+def nothing_to_override(job: str) -> str:
+    """The reply to `override` without a failed build; without a job, of all jobs."""
+    return f"there is no failed build{f' of {job}' if job else ''} to override"
+
+
+def no_slower_match(slower: Sequence[str]) -> str:
+    """The reply to `accept` with a filter that matches none of the slower benchmarks."""
+    names = plain(", ".join(slower[:_SLOWER_NAMED]), _MAX_NAMES)
+    return f"the filter matches no slower benchmark{f'; slower: {names}' if slower else ''}"
+
+
+def no_measured_match(benchmark_filter: str) -> str:
+    """The reply to `benchmark` with a filter that matches no benchmark."""
+    return f"the filter {plain(benchmark_filter)} matches no measured benchmark"
+
+
+def too_many_pairs(most: int) -> str:
+    """The reply to `benchmark` for more pairs than a sequence can have."""
+    return f"a benchmark can have at most {most} pairs"

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from service.domain.wording import delivery
+
+
+def test_each_note_names_its_label() -> None:
+    assert delivery.withheld("Verified") == "not cast again because a person removed it: Verified"
+    assert delivery.not_granted("Verified") == "label not granted: Verified"
+
+
+def test_the_report_of_rejected_votes_names_each_with_its_sign() -> None:
+    assert delivery.rejected_votes({"Perf": 1, "Verified": -1}) == (
+        "The review server rejected the vote Perf+1, Verified-1: this project has no such label or value, "
+        "or Benchgate's account has no permission to use it."
+    )

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import Permanent
+from service.domain.project.project_file import Permission
+from service.domain.wording import replies
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (replies.reply_to("cancel", replies.NO_RUN), "`cancel`: no run is in progress"),
+        (replies.misspelt("cancel it", "write `cancel`"), "cancel it: write `cancel`"),
+        (
+            replies.not_enabled(Permission.RERUN),
+            "not enabled: set `commands: {rerun: GROUP}` in benchgate.yaml",
+        ),
+        (replies.refused(Permanent("no group perf")), "refused: no group perf"),
+        (replies.not_a_member("Ann\u202e", "perf"), "refused: Ann is not a member of perf"),
+        (replies.outdated(3), "patch set 3 is outdated or its change is closed"),
+        (replies.nothing_to_override(""), "there is no failed build to override"),
+        (replies.nothing_to_override("unit"), "there is no failed build of unit to override"),
+        (replies.no_slower_match([]), "the filter matches no slower benchmark"),
+        (
+            replies.no_slower_match([*"abcdef"]),
+            "the filter matches no slower benchmark; slower: a, b, c, d, e",
+        ),
+        (replies.no_measured_match("BM_\n"), "the filter BM_ matches no measured benchmark"),
+        (replies.too_many_pairs(1000), "a benchmark can have at most 1000 pairs"),
+    ],
+)
+def test_each_reply_has_its_sentence(reply: str, expected: str) -> None:
+    assert reply == expected
