@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
@@ -47,13 +48,12 @@ class Counted:
     @staticmethod
     def from_mapping(found: object) -> Counted:
         """Read what :meth:`to_mapping` made; anything else was not counted."""
-        try:
-            launches = found["launches"]  # type: ignore[index]
-            why = found["why"]  # type: ignore[index]
-            trials = tuple(tuple(Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
-        except (TypeError, ValueError, KeyError):
-            return Counted(why="its record cannot be read")
-        return Counted(trials, str(why))
+        match found:
+            case {"why": str(why), "launches": list(launches)}:
+                with suppress(TypeError, ValueError):
+                    trials = ((Trial(_count(n, 1), _count(ir)) for n, ir in each) for each in launches)
+                    return Counted(tuple(map(tuple, trials)), why)
+        return Counted(why="its record cannot be read")
 
 
 Counts = dict[tuple[str, Side], dict[str, Counted]]

@@ -147,7 +147,10 @@ def test_what_was_counted_survives_its_record(found: Counted) -> None:
         {"why": "", "launches": [[[0, 5]]]},
         {"why": "", "launches": [[[1, -5]]]},
         {"why": "", "launches": [[[1, 2, 3]]]},
-        {"why": "", "launches": [[[True, 1.5]]]},
+        {"why": "", "launches": [[[True, 5]]]},
+        {"why": "", "launches": [[[1, 1.5]]]},
+        {"why": "", "launches": [[5]]},
+        {"why": 5, "launches": []},
         {"why": "", "launches": 5},
     ],
 )
