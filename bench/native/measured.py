@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -92,7 +93,7 @@ def read_benchmarks(data: bytes, source: str) -> Launch:
             values |= {(row.name, metric): value for metric, value in row.values.items()}
     if not values:
         raise NotMeasured(f"{source}: it measured nothing")
-    return Launch(values, run.context)
+    return Launch(values, json.loads(data)["context"])
 
 
 def read_googletest(text: str, source: str) -> Launch:

@@ -24,9 +24,7 @@ def may_join(benchmark: str) -> bool:
     return own_clock(benchmark) == "cpu_time"
 
 
-def real_per_cpu(
-    benchmark: str, threads: int, real: float, cpu: float, context: Mapping[str, object]
-) -> float:
+def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context: Mapping[str, str]) -> float:
     """Real seconds of a benchmark's threads for each second of CPU time that its clock counted.
 
     1.0 if each thread computes all the time. Google Benchmark sums both times over the threads and

@@ -38,7 +38,7 @@ def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool
 def date_of(run: GBenchRun) -> datetime | None:
     """Read the date of a launch; None if the file has none in a form that the library writes."""
     try:
-        return datetime.fromisoformat(str(run.context.get("date")))
+        return datetime.fromisoformat(run.context.get("date", ""))
     except ValueError:
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.errors import BadResults
 from service.domain.gbench.columns import Columns, read_columns
 from service.domain.gbench.document import Damage, Repeated, RowByRow, decode, find_rows
-from service.domain.gbench.row import ReadLimits, ResultRow, RowReader, RunType, is_finite
+from service.domain.gbench.row import ReadLimits, ResultRow, RowReader, RunType
 from service.domain.text import brief, clean
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["GBenchRun", "ReadLimits", "ReadWarning", "ResultRow", "RunType", "is
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _START: Final = re.compile("\ufeff?[ \t\r\n]*+")
 _BYTES_RIGHT_SINCE: Final = (1, 9, 2)
+_CONTEXT_KEYS: Final = ("date", "library_version")  # no decision reads another
 _TO_DO: Final = "run the program again, or leave this file out"
 _NO_ROWS: Final = "it has no benchmarks; is it what --benchmark_out wrote, in JSON?"
 _OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # what versions without run_type wrote, always all
@@ -44,14 +45,14 @@ class GBenchRun:
     """The usable content of one file of results.
 
     Args:
-        context: its texts (of one line), numbers and flags, all bounded.
+        context: the date of the launch and the library's version, each if it is a text; one line each.
         content: the rows in the order of the file; as columns, if each is the one measurement of a benchmark.
         warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
         lost: by name the measurements that were left out, each with what is wrong with it.
         damage: the place and cause of a cut or damage, behind which no rows are known; empty if intact.
     """
 
-    context: Mapping[str, object]
+    context: Mapping[str, str]
     content: Columns | tuple[ResultRow, ...]
     warnings: tuple[ReadWarning, ...] = ()
     damage: str = ""
@@ -85,12 +86,12 @@ def read_run(data: bytes, *, source: str, limits: ReadLimits | None = None) -> G
     return _Reading(source, limits or ReadLimits()).run(data)
 
 
-def is_written_since(context: Mapping[str, object], version: tuple[int, int, int]) -> bool:
+def is_written_since(context: Mapping[str, str], version: tuple[int, int, int]) -> bool:
     """Whether the library that wrote a file is known to be that version or a later one.
 
     Versions before 1.8.4 do not say which they are.
     """
-    found = re.match(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})", str(context.get("library_version", "")))
+    found = re.match(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})", context.get("library_version", ""))
     return found is not None and tuple(int(part) for part in found.groups()) >= version
 
 
@@ -202,24 +203,14 @@ class _Reading:
                 if len(name) <= self._limits.name_characters:
                     self._lost.setdefault(clean(name), what)
 
-    def _context(self, head: Mapping[str, object]) -> dict[str, object]:
+    def _context(self, head: Mapping[str, object]) -> dict[str, str]:
         found = head.get("context")
         if not isinstance(found, dict):
             self._warn_file("it has no context that can be read")
             return {}
-        limits = self._limits
-        kept: dict[str, object] = {}
-        for key, value in found.items():
-            plain = clean(value[: limits.text_characters]) if isinstance(value, str) else value
-            is_usable = isinstance(plain, str) or (isinstance(plain, int | float) and is_finite(plain))
-            is_named = key.isprintable() and len(key) <= limits.name_characters
-            if is_usable and is_named and len(kept) < limits.context_entries:
-                kept[key] = plain
-        scalars = [(key, value) for key, value in found.items() if not isinstance(value, list | dict)]
-        if dropped := [brief(key) for key, value in scalars if (key, value) not in kept.items()]:
-            names = ", ".join(dropped[:3])
-            self._warn_file(f"{len(dropped)} entries of its context are left out or shortened: {names}")
-        return kept
+        values = {key: found.get(key) for key in _CONTEXT_KEYS}
+        longest = self._limits.text_characters
+        return {key: clean(value[:longest]) for key, value in values.items() if isinstance(value, str)}
 
     def _warn_file(self, sentence: str) -> None:
         self._of_file.append(ReadWarning(self._source, None, sentence))

@@ -53,7 +53,6 @@ class ReadLimits:
     text_characters: int = 1024  # messages are cut here
     counters: int = 256  # of one row; more than all of a processor's events
     warnings: int = 100  # kept; the rest is counted
-    context_entries: int = 64
 
 
 class ResultRow(NamedTuple):

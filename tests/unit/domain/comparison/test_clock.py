@@ -6,8 +6,8 @@ from service.domain.comparison.clock import may_join, real_per_cpu, why_real_tim
 from service.domain.inference.reasons import Reason, ReasonKind
 from tests.unit.domain.comparisons import reason
 
-OLD: dict[str, object] = {}
-NEW: dict[str, object] = {"library_version": "v1.9.4"}
+OLD: dict[str, str] = {}
+NEW: dict[str, str] = {"library_version": "v1.9.4"}
 
 
 class TestQuotient:
@@ -22,7 +22,7 @@ class TestQuotient:
         ],
     )
     def test_threads_that_compute_all_the_time_have_one_in_every_version(
-        self, name: str, threads: int, real: float, cpu: float, context: dict[str, object]
+        self, name: str, threads: int, real: float, cpu: float, context: dict[str, str]
     ) -> None:
         assert real_per_cpu(name, threads, real, cpu, context) == 1.0
 

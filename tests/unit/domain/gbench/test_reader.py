@@ -91,11 +91,10 @@ class TestRecordedFiles:
         assert counters(kept) == {"fine": 1.0}
         assert "row 52: its counter 'huge' is not a finite number" in complaints(run)
 
-    def test_the_context_is_kept(self) -> None:
+    def test_the_used_part_of_the_context_is_kept(self) -> None:
         run = read(REPEATED)
 
-        assert run.context["host_name"] == "bench-01"
-        assert run.context["compiler"] == "gcc-12"
+        assert run.context.keys() == {"date"}
         assert all(warning.row is not None for warning in run.warnings)
 
 
