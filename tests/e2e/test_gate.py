@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiny_project import TinyProject
+from tests.support.tiny_project import PROJECT_FILE, TinyProject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 SAMPLE = Path(__file__).parents[1] / "samples" / "gbench" / "v1.7.1_once.json"
@@ -84,11 +84,35 @@ def test_wrong_usage_exits_with_2_and_a_message(
 
 
 def test_an_error_in_the_project_file_is_named_with_line_and_key(project: TinyProject) -> None:
-    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"})
+    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: benchmark\n    pol: p\n"})
     project.commit({"time.txt": "99"})
     done = gate(project)
     assert done.returncode == 2
-    assert ":4: jobs.a.kind: this version does not run bench; it runs benchmark, external" in done.stderr
+    assert ":5: jobs.a.pol: " in done.stderr
+
+
+MISCONFIGURED = (
+    "a: misconfigured: benchgate.yaml of HEAD^:4: jobs.a.kind: this version does not run bench; it runs"
+)
+
+
+def test_a_file_without_a_job_that_this_version_runs_exits_with_2(project: TinyProject) -> None:
+    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"})
+    project.commit({"time.txt": "99"})
+    done = gate(project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(MISCONFIGURED)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_misconfigured_job_is_named_and_the_others_are_measured(project: TinyProject) -> None:
+    first, rest = PROJECT_FILE.split("jobs:\n")
+    project.commit({"benchgate.yaml": f"{first}jobs:\n  a:\n    kind: bench\n{rest}"})
+    project.commit({"time.txt": "130"})
+    done = gate(project)
+    assert done.returncode == 1
+    assert done.stderr.startswith(MISCONFIGURED)
+    assert "tiny-perf: slower" in done.stdout
 
 
 def test_programs_run_without_a_sandbox_on_request(project: TinyProject) -> None:

@@ -11,7 +11,7 @@ import click
 
 from service.adapters.local.build import LocalBuild
 from service.adapters.local.repository import resolve_revision
-from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER
+from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
@@ -53,9 +53,11 @@ def command(
 
     Builds two commits of a repository as the base's benchgate.yaml says, measures their benchmarks in
     interleaved pairs, and prints the verdicts. Uncommitted files are ignored. No server is needed. Built
-    programs are cached, so a second call only measures.
+    programs are cached, so a second call only measures. Jobs of a kind that this version does not run are
+    named and left out.
 
-    Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage; 3: could not measure.
+    Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
+    runs; 3: could not measure.
     """
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
     base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
@@ -65,7 +67,11 @@ def command(
     # The mirror's name; a path is no valid project name.
     project = "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
     host.source.fetch(project, base_commit, patch_commit)
-    _, jobs = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
+    jobs, misconfigured = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
+    for job in misconfigured:
+        click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
+    if not jobs:
+        ctx.exit(EXIT_USAGE)
     verdicts: list[LocalVerdict] = []
     for job in jobs:
         spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))

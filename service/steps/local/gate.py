@@ -10,7 +10,7 @@ from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.project.project_file import ProjectFile, parse_project_file
+from service.domain.project.project_file import parse_project_file
 from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
@@ -43,11 +43,11 @@ class LocalVerdict:
     seconds: Mapping[str, float]
 
 
-def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[ProjectFile, tuple[Job, ...]]:
-    """The benchmark jobs of the base's project file, or the one named.
+def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
+    """Choose the benchmark jobs and the misconfigured jobs of the base's project file, or the one named.
 
     Raises:
-        BadInput: no project file, or no such benchmark job.
+        BadInput: no project file, or no such job.
     """
     if text is None:
         raise BadInput(
@@ -56,10 +56,9 @@ def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[Proj
     project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
     chosen = project_file.jobs if name is None else (project_file.job(name),)
     jobs = tuple(job for job in chosen if job.kind.is_measured)
-    if jobs:
-        return project_file, jobs
-    if problem := next((job.problem for job in chosen if job.problem), ""):
-        raise BadProjectFile(problem)
+    misconfigured = tuple(job for job in chosen if job.problem)
+    if jobs or misconfigured:
+        return jobs, misconfigured
     if name is not None:
         raise BadProjectFile(
             f"job {name} is of kind {chosen[0].kind}; gate runs benchmark jobs", "benchgate.yaml"

@@ -1,0 +1,39 @@
+"""The jobs that a local gate measures, and the jobs that it only names."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import BadProjectFile
+from service.steps.local.gate import choose_jobs
+
+LINT = "  lint: {kind: clang-format}\n"
+UNIT = "  unit: {kind: external}\n"
+PERF = "  perf: {kind: benchmark, pool: p, build: {compile: make}, suites: [{name: a, program: build/a}]}\n"
+PROBLEM = "jobs.lint.kind: this version does not run clang-format"
+
+
+def chosen(jobs: str, name: str | None = None) -> tuple[list[str], list[str]]:
+    measured, misconfigured = choose_jobs(f"version: 1\njobs:\n{jobs}", name, "HEAD^")
+    assert all(PROBLEM in job.problem for job in misconfigured)
+    return [job.name for job in measured], [job.name for job in misconfigured]
+
+
+def test_a_job_of_an_unknown_kind_is_misconfigured_beside_a_benchmark_job() -> None:
+    assert chosen(PERF + UNIT + LINT) == (["perf"], ["lint"])
+
+
+def test_a_job_of_an_unknown_kind_alone_is_misconfigured() -> None:
+    assert chosen(UNIT + LINT) == ([], ["lint"])
+
+
+@pytest.mark.parametrize(("name", "expected"), [("perf", (["perf"], [])), ("lint", ([], ["lint"]))])
+def test_a_named_job_is_chosen_alone(name: str, expected: tuple[list[str], list[str]]) -> None:
+    assert chosen(PERF + LINT, name) == expected
+
+
+def test_jobs_of_another_ci_are_refused() -> None:
+    with pytest.raises(BadProjectFile, match="there is no job of kind benchmark"):
+        chosen(UNIT)
+    with pytest.raises(BadProjectFile, match="job unit is of kind external"):
+        chosen(UNIT, "unit")
