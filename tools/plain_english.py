@@ -1,7 +1,7 @@
 """The check for plain English: refused words in prose, and refused first words of docstrings.
 
 Prose is the comments, strings and test names of Python, the comments of C++, and all text of other files.
-``plain_english_exceptions.txt`` lists the files that are not rewritten yet.
+``plain_english_exceptions.txt`` lists the files that must contain refused words, under the reasons.
 """
 
 from __future__ import annotations
@@ -178,13 +178,15 @@ def _texts() -> dict[str, str]:
 
 
 def prune(listed: str, texts: Mapping[str, str]) -> str:
-    """Drop the lines of files that are clean or gone from a list of exceptions."""
-    kept = []
-    for line in listed.splitlines(keepends=True):
-        path = next(iter(exceptions_in(line)), None)
-        if path is None or (path in texts and findings_in(path, texts[path])):
-            kept.append(line)
-    return "".join(kept)
+    """Drop the exceptions of files that are clean or gone, and headings without files."""
+    paragraphs = []
+    for paragraph in listed.strip("\n").split("\n\n"):
+        named = exceptions_in(paragraph)
+        needed = {path for path in named if path in texts and findings_in(path, texts[path])}
+        if needed or not named:
+            lines = paragraph.split("\n")
+            paragraphs.append("\n".join(line for line in lines if needed.issuperset(exceptions_in(line))))
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.plain_english import check, exceptions_in, findings_in, prune
+from tools.plain_english import EXCEPTIONS, check, exceptions_in, findings_in, prune
 
 
 def _words(path: str, text: str) -> list[tuple[int, str]]:
@@ -90,3 +90,14 @@ def test_an_exception_without_need_is_reported() -> None:
 def test_pruning_drops_the_lines_that_nothing_needs() -> None:
     listed = "# why\na.md\nb.md\ngone.md\n"
     assert prune(listed, {"a.md": "It ends.", "b.md": "It shall end."}) == "# why\nb.md\n"
+
+
+def test_pruning_drops_a_heading_without_files_but_not_the_first_comment() -> None:
+    listed = "# The format.\n\n# First.\na.md\n\n# Second.\nb.md shall\n"
+    texts = {"a.md": "It ends.", "b.md": "It shall end."}
+    assert prune(listed, texts) == "# The format.\n\n# Second.\nb.md shall\n"
+
+
+def test_every_heading_of_the_exceptions_has_files() -> None:
+    _, *paragraphs = EXCEPTIONS.read_text(encoding="utf-8").split("\n\n")
+    assert [paragraph for paragraph in paragraphs if not exceptions_in(paragraph)] == []
