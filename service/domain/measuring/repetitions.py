@@ -1,7 +1,7 @@
 """Repetitions of a launch: many short ones of a benchmark if that is cheap, else a few long ones.
 
-The best of many repetitions of 2 ms spreads by a half to a tenth of what the best of three that take as long
-together spreads by: what disturbs a CPU comes in bursts, and between bursts there is room for a short one.
+The fastest of many repetitions of 2 ms spreads by a tenth to a half as much as the fastest of three that take
+the same time together: disturbances of a CPU come in bursts, and a short repetition fits between two bursts.
 ``docs/measurements.md`` has the measured spreads.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """So many repetitions of at least so many seconds."""
+    """The number of repetitions of a benchmark, each of at least ``min_time`` seconds."""
 
     count: int
     min_time: float
@@ -42,8 +42,9 @@ def repetitions_of(suite: Suite, *, is_long: bool) -> Repetitions:
 def long_ones(run: GBenchRun, asked: Iterable[str], seconds: float) -> frozenset[str]:
     """The benchmarks that get long repetitions, by a rehearsal that repeated each of them once.
 
-    Those whose repetitions take long anyway; all, if setting up takes long; and those of several
-    threads, which take turns for milliseconds, so that a short repetition sees one thread alone.
+    These are the benchmarks whose repetitions take long anyway, and those of several threads: threads take
+    turns of milliseconds, so a short repetition may time one of them alone. If setting up takes long, all
+    benchmarks get long repetitions.
 
     Args:
         run: the output of the rehearsal.

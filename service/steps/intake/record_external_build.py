@@ -1,8 +1,4 @@
-"""Reports of another CI about its builds: started, finished, or withdrawn before the start.
-
-Each raises BadInput if the job is not of kind ``external``, NotFound if the revision has no such run or job,
-and Transient if the run is not planned yet.
-"""
+"""Reports of another CI about its builds: started, finished, or withdrawn before the start."""
 
 from __future__ import annotations
 
@@ -32,6 +28,11 @@ def announce_external(store: Store, target: Target, started: ExternalBuild) -> b
 
     After a finished run this starts the next run, in which only that job runs again; in a running run, the
     build replaces the job's previous build. A repeated report, or one of an older build, changes nothing.
+
+    Raises:
+        BadInput: the job is not of kind ``external``.
+        NotFound: the revision has no such run or job.
+        Transient: the run is not planned yet.
     """
     with store.transaction() as tx:
         place = _place_of(tx, target, started.job)
@@ -44,9 +45,13 @@ def announce_external(store: Store, target: Target, started: ExternalBuild) -> b
 def record_external_build(
     store: Store, target: Target, finished: ExternalBuild, result: str, causes: Sequence[str] = ()
 ) -> bool:
-    """Record the result of another CI's build, also of one that was not announced; BadInput if it is unknown.
+    """Record the result of another CI's build, also of one that was not announced.
 
     Returns False if the report changes nothing.
+
+    Raises:
+        BadInput: the result is unknown, or the job is not of kind ``external``.
+        NotFound, Transient: as in :func:`announce_external`.
     """
     end = BuildEnd(outcome_of(result), causes_of(causes))
     with store.transaction() as tx:
@@ -58,7 +63,11 @@ def record_external_build(
 
 
 def withdraw_external(store: Store, target: Target, job: str) -> bool:
-    """Record that another CI dropped a job before its start; return False if no build waits for it."""
+    """Record that another CI dropped a job before its start; return False if no build waits for it.
+
+    Raises:
+        BadInput, NotFound, Transient: as in :func:`announce_external`.
+    """
     with store.transaction() as tx:
         place = _place_of(tx, target, job)
         if place is None or not place.awaits_any:

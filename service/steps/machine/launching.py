@@ -56,7 +56,7 @@ _COUNTED_SECONDS: Final = 0.2  # of the last trial; a tenth of it is longer than
 
 
 class SideFailed(BenchgateError):
-    """A suite of one side cannot be listed or does not end well; the other side is not to blame."""
+    """A program of one side failed: it cannot be listed, or a launch of it failed."""
 
     def __init__(self, side: Side, what: str, end: str) -> None:
         super().__init__(f"{side}: {what}: {end}")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from service.domain.machine.environment import Finding, Load
 
-# Half a second is what a build loses on a quiet machine. A compiler that has just ended would be met by
-# one reading; two in a row, the second one longer, are a state.
+# On a quiet machine a build waits for the first reading only, half a second. That reading can include a
+# compiler that is about to end; only work that the second, longer one also sees is a lasting obstacle.
 READINGS: Final = (0.5, 2.0)
 
 
@@ -25,9 +25,9 @@ def obstacle_to_measuring(
     Call it while this machine measures nothing: all work that it sees counts as foreign.
 
     Args:
-        read_load: how busy the machine is.
-        cpus: those that measured programs would use.
-        pause: lets so many seconds pass.
+        read_load: reads the load of the machine.
+        cpus: the CPUs that measured programs would use.
+        pause: waits for a number of seconds.
     """
     found: tuple[Finding, ...] = ()
     for seconds in READINGS:
