@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +14,24 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+DECISION = Path(__file__).parents[4] / "docs" / "decisions" / "0003-two-planes.md"
+# With the types of their arguments: a second form of a function is another right.
 CALLABLE = {
-    "introduce", "see", "claim", "renew", "find_binary", "keep_binary", "fix_listing", "pairs", "read_pairs",
-    "record_pair", "execute", "release",
-}  # fmt: skip
+    "machine.introduce(text,text,text,text,jsonb)",
+    "machine.see(text)",
+    "machine.see(text,text)",
+    "machine.claim(text,double precision)",
+    "machine.renew(bigint,bigint,double precision,text)",
+    "machine.find_binary(bigint,bigint,text)",
+    "machine.keep_binary(bigint,bigint,text,text,jsonb)",
+    "machine.fix_listing(bigint,bigint,jsonb)",
+    "machine.pairs(bigint,bigint)",
+    "machine.read_pairs(bigint,bigint)",
+    "machine.record_pair(bigint,bigint,integer,text,jsonb)",
+    "machine.record_pair(bigint,bigint,integer,integer,text,jsonb)",
+    "machine.execute(bigint,bigint,jsonb,text)",
+    "machine.release(bigint,bigint,double precision)",
+}
 
 
 def refused(database: Database, statement: str) -> bool:
@@ -50,12 +65,18 @@ def test_a_machine_runs_nothing_of_the_control_plane(database: Database, stateme
 
 def test_a_machine_calls_exactly_the_functions_made_for_it(database: Database) -> None:
     found = """
-        SELECT proname FROM pg_proc
+        SELECT oid::regprocedure::text FROM pg_proc
         WHERE pronamespace IN ('public'::regnamespace, 'machine'::regnamespace)
           AND prorettype <> 'trigger'::regtype
           AND has_function_privilege('benchgate_machine', oid, 'execute')
     """
     assert {name for (name,) in database.rows(found)} == CALLABLE
+
+
+def test_the_decision_lists_the_functions() -> None:
+    listed = DECISION.read_text(encoding="utf-8").partition("schema `machine`:")[2].partition(".")[0]
+    names = {function.removeprefix("machine.").partition("(")[0] for function in CALLABLE}
+    assert {name.strip() for name in listed.split(",")} == names
 
 
 def test_every_function_with_the_owners_rights_fixes_where_it_looks_up_names(database: Database) -> None:
