@@ -122,13 +122,21 @@ class InlineComment:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review to post on one revision: a message, the labels to set (empty: none) and inline comments."""
+    """A review to post on one revision: a message, the labels to set (empty: none) and inline comments.
+
+    Raises:
+        ValueError: the message does not end with a line of text, so that nothing would identify it.
+    """
 
     change: ChangeKey
     revision: str
     message: str
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     comments: tuple[InlineComment, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.marker.strip().splitlines() != [self.marker]:
+            raise ValueError("the last line of a review's message must identify it")
 
     @property
     def marker(self) -> str:

@@ -240,13 +240,13 @@ def test_a_failed_event_stores_nothing(review: ConsoleReview) -> None:
 
 def test_a_posted_vote_has_gerrits_message(review: ConsoleReview) -> None:
     replay(review, "stream-patchset-created")
-    for text, vote in (("bad", -1), ("bad again", -1), ("good", 1), ("", 0)):
+    for text, vote in (("bad", -1), ("bad again", -1), ("good", 1), ("none", 0)):
         review.post(Review(ONE, FIRST, text, {"Verified": vote}))
     assert [message.text for message in review.messages(ONE)] == [
         "Patch Set 1: Verified-1\n\nbad",
         "Patch Set 1:\n\nbad again",
         "Patch Set 1: Verified+1\n\ngood",
-        "Patch Set 1: -Verified",
+        "Patch Set 1: -Verified\n\nnone",
     ]
     assert review.change(ONE).votes == {}
 
