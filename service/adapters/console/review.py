@@ -94,12 +94,8 @@ class ConsoleReview(ReviewServer):
 
     @override
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
-        stored = self._state.changes(0.0 if moment is None else moment.timestamp())
-        return [
-            each.current
-            for each in stored
-            if not each.is_deleted and (moment is not None or each.change.is_open)
-        ]
+        stored = self._state.changes(None if moment is None else moment.timestamp())
+        return [each.current for each in stored if not each.is_deleted]
 
     @override
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -271,35 +269,3 @@ def test_changes_since_lists_later_updates(state: Path) -> None:
     replay(review, "stream-change-abandoned")
     assert [change.key for change in review.changes_since(clock[0])] == [TWO]
     assert {change.key for change in review.changes_since(NOW)} == {ONE, TWO}
-
-
-def test_the_state_outlives_the_process(review: ConsoleReview, state: Path) -> None:
-    replay(review, "stream-patchset-created")
-    assert ConsoleReview(state, "gerrit").change(ONE) == review.change(ONE)
-
-
-def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "review.sqlite3"
-    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
-    with pytest.raises(Permanent, match=r"review\.sqlite3"):
-        ConsoleReview(path, "gerrit")
-
-
-def test_processes_that_start_and_post_at_once_lose_nothing(state: Path) -> None:
-    event = SAMPLES / "stream-patchset-created.json"
-    program = f"""
-import pathlib, sys
-from service.adapters.console.review import ConsoleReview
-from service.domain.identity import ChangeKey
-from service.domain.gerrit.change import Review
-review = ConsoleReview(pathlib.Path({str(state)!r}), "gerrit")
-review.apply_event(pathlib.Path({str(event)!r}).read_text())
-for number in range(10):
-    review.post(Review(ChangeKey("gerrit", 1), {FIRST!r}, f"{{sys.argv[1]}} {{number}}", {{"Verified": 1}}))
-"""
-    processes = [subprocess.Popen([sys.executable, "-c", program, str(n)]) for n in range(4)]
-    assert [process.wait(60) for process in processes] == [0] * 4
-    review = ConsoleReview(state, "gerrit")
-    texts = [message.text for message in review.messages(ONE)]
-    assert len(texts) == 40
-    assert sum("Verified+1" in text for text in texts) == 1
