@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.gerrit.change import Person
+from service.domain.gerrit.events import number_in, object_from
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _REVISION: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 _SERVICE: Final = "SERVICE_USER"
-
-
-def object_from(value: object) -> Mapping[str, Any]:
-    """Return a JSON object; empty if the value is none."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def text_in(holder: Mapping[str, Any], key: str) -> str:
@@ -24,17 +21,8 @@ def text_in(holder: Mapping[str, Any], key: str) -> str:
     return text.replace("\0", "").encode(errors="replace").decode() if isinstance(text, str) else ""
 
 
-def number_in(holder: Mapping[str, Any], key: str, *, may_be_text: bool = False) -> int | None:
-    """Return the number of a change, patch set or account; None if there is none."""
-    value = holder.get(key)
-    if may_be_text and isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    number = whole(value)
-    return number if number is not None and 0 < number < 1 << 31 else None
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number; None if the value is none."""
+def int_from(value: object) -> int | None:
+    """Return an integer; None if the value is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -10,17 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from service.adapters.console.state import StoredChange
+from service.adapters.gerrit_fields import int_from, is_revision, person_from, ref_of, text_in
 from service.domain.errors import BadEvent
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, Person, PostedMessage
-from service.domain.gerrit.json_fields import (
-    is_revision,
-    number_in,
-    object_from,
-    person_from,
-    ref_of,
-    text_in,
-    whole,
-)
+from service.domain.gerrit.events import number_in, object_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +31,11 @@ _STATUS_AFTER: Final[Mapping[str, ChangeStatus]] = {
 
 
 def after_event(
-    known: StoredChange | None, event: Event, key: ChangeKey, now: datetime
+    known: StoredChange | None, event: Event, document: Mapping[str, Any], key: ChangeKey, now: datetime
 ) -> StoredChange | None:
     """Apply an event about a change, and return the change; None if there is nothing to store.
+
+    ``document`` is the JSON object of the event.
 
     Old and repeated events do no harm: each patch set and message is added once, and status and flags are
     those of the newest event.
@@ -48,37 +43,37 @@ def after_event(
     Raises:
         BadEvent: a required key is missing; the message names it.
     """
-    patch_set = _patch_set(event)
+    patch_set = _patch_set(event, document)
     if known is None:
         if event.type == "change-deleted" or patch_set is None:
             return None  # the change is unknown, and the event has no patch set to review
-        known = _new(event, key, patch_set, now)
+        known = _new(event, document, key, patch_set, now)
     elif known.is_deleted:
         return None
-    at = _time_of(event)
+    at = _time_in(document)
     is_news = at is None or at >= known.event_at
     if is_news:
         known.event_at = known.event_at if at is None else at
-        known.change = _updated(known.change, event, now)
+        known.change = _updated(known.change, event, document, now)
     if patch_set is not None:
         known.revisions.setdefault(patch_set.number, patch_set.revision)
         if patch_set.number > known.change.current.number:
             known.change = replace(known.change, current=patch_set)
         if event.type in {"comment-added", "vote-deleted"}:
-            _add_comment(known, event, patch_set.number, now, is_news=is_news)
+            _add_comment(known, event, document, patch_set.number, now, is_news=is_news)
     if event.type == "change-deleted":  # it stays known, so that a late event does not create it again
         return StoredChange(known.change, is_deleted=True)
     return known
 
 
-def _time_of(event: Event) -> float | None:
-    at = event.document.get("eventCreatedOn")
+def _time_in(document: Mapping[str, Any]) -> float | None:
+    at = document.get("eventCreatedOn")
     return float(at) if isinstance(at, int | float) and 0 <= at < _END_OF_TIME else None
 
 
-def _patch_set(event: Event) -> PatchSet | None:
+def _patch_set(event: Event, document: Mapping[str, Any]) -> PatchSet | None:
     """Parse the patch set of an event; None if it has none."""
-    fields = object_from(event.document.get("patchSet"))
+    fields = object_from(document.get("patchSet"))
     if not fields and event.type != "patchset-created":
         return None
     number, revision = number_in(fields, "number", may_be_text=True), text_in(fields, "revision")
@@ -97,26 +92,28 @@ def _patch_set(event: Event) -> PatchSet | None:
     )
 
 
-def _new(event: Event, key: ChangeKey, patch_set: PatchSet, now: datetime) -> StoredChange:
-    branch = text_in(event.document["change"], "branch")
-    branch = branch or text_in(event.document, "refName").removeprefix("refs/heads/")
+def _new(
+    event: Event, document: Mapping[str, Any], key: ChangeKey, patch_set: PatchSet, now: datetime
+) -> StoredChange:
+    branch = text_in(document["change"], "branch")
+    branch = branch or text_in(document, "refName").removeprefix("refs/heads/")
     for name, value in (("project", event.project), ("branch", branch)):
         if not value:
             raise BadEvent(f"the key '{name}' is missing or not a string", "change")
     return StoredChange(Change(key, event.project, branch, "", "", ChangeStatus.NEW, now, patch_set))
 
 
-def _updated(change: Change, event: Event, now: datetime) -> Change:
+def _updated(change: Change, event: Event, document: Mapping[str, Any], now: datetime) -> Change:
     """Take over the values that the newest event has; keep the others."""
-    fields = event.document["change"]
-    change_key = object_from(event.document.get("changeKey"))
+    fields = document["change"]
+    change_key = object_from(document.get("changeKey"))
     shown = text_in(fields, "status")
     status = _STATUS_AFTER.get(event.type) or (
         ChangeStatus(shown) if shown in set(ChangeStatus) else change.status
     )
     # Gerrit omits a flag that is not set, so in an event with a status an absent flag is off.
     has_flags = "status" in fields or event.type in {"wip-state-changed", "private-state-changed"}
-    merged_as = text_in(event.document, "newRev")
+    merged_as = text_in(document, "newRev")
     is_merge = status is ChangeStatus.MERGED and is_revision(merged_as)
     change_id = text_in(fields, "id") or text_in(change_key, "id") or text_in(change_key, "key")
     return replace(
@@ -134,8 +131,16 @@ def _updated(change: Change, event: Event, now: datetime) -> Change:
     )
 
 
-def _add_comment(known: StoredChange, event: Event, patch_set: int, now: datetime, *, is_news: bool) -> None:
-    document, at = event.document, _time_of(event)
+def _add_comment(
+    known: StoredChange,
+    event: Event,
+    document: Mapping[str, Any],
+    patch_set: int,
+    now: datetime,
+    *,
+    is_news: bool,
+) -> None:
+    at = _time_in(document)
     author, remover, reviewer = (_user(document, key) for key in ("author", "remover", "reviewer"))
     is_removal = event.type == "vote-deleted"
     voter = reviewer if is_removal else author
@@ -169,5 +174,5 @@ def _vote(value: object) -> int | None:
     # The stream sends it as a string.
     if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,2}", value):
         return int(value)
-    vote = whole(value)
+    vote = int_from(value)
     return vote if vote is not None and -100 < vote < 100 else None  # noqa: PLR2004 - as the pattern

@@ -13,7 +13,7 @@ from service.adapters.console.events import after_event, user
 from service.adapters.console.state import ConsoleState, load, save
 from service.domain.errors import BadEvent, NotFound, Permanent
 from service.domain.gerrit.change import Change, ChangeStatus, Posted, PostedMessage
-from service.domain.gerrit.events import ABOUT_CHANGES, parse_event
+from service.domain.gerrit.events import ABOUT_CHANGES, document_from, event_from
 from service.domain.identity import ChangeKey
 from service.ports.reviewing import ReviewServer
 
@@ -76,7 +76,8 @@ class ConsoleReview(ReviewServer):
         Raises:
             BadEvent: not an event, or a required key is missing; the message names it.
         """
-        event = parse_event(body)
+        document = document_from(body)
+        event = event_from(document)
         if event.type not in ABOUT_CHANGES:
             return
         if event.change is None:
@@ -84,7 +85,7 @@ class ConsoleReview(ReviewServer):
         key = ChangeKey(self._instance, event.change)
         with self._state.transaction() as connection:
             known = load(connection, event.change)
-            if (stored := after_event(known, event, key, self._now())) is not None:
+            if (stored := after_event(known, event, document, key, self._now())) is not None:
                 save(connection, stored)
 
     @override

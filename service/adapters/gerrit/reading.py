@@ -6,17 +6,10 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from service.adapters.gerrit_fields import int_from, is_revision, person_from, ref_of, text_in
 from service.domain.errors import Permanent
 from service.domain.gerrit.change import Change, ChangeStatus, PatchSet, PostedMessage
-from service.domain.gerrit.json_fields import (
-    is_revision,
-    number_in,
-    object_from,
-    person_from,
-    ref_of,
-    text_in,
-    whole,
-)
+from service.domain.gerrit.events import number_in, object_from
 from service.domain.identity import ChangeKey
 from service.domain.text import plain
 
@@ -84,7 +77,7 @@ def replies_from(document: object) -> Mapping[str, str]:
 def labels_from(document: object) -> dict[str, int]:
     """Parse the labels that a review has set."""
     labels = object_from(object_from(document).get("labels"))
-    return {label: value for label in labels if (value := whole(labels[label])) is not None}
+    return {label: value for label in labels if (value := int_from(labels[label])) is not None}
 
 
 def account_from(document: object) -> str:
@@ -124,7 +117,7 @@ def _votes(change: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     votes: dict[str, dict[str, int]] = {}
     for label, shown in object_from(change.get("labels")).items():
         for ballot in listed(object_from(shown).get("all", [])):
-            if value := whole(object_from(ballot).get("value")):
+            if value := int_from(object_from(ballot).get("value")):
                 votes.setdefault(label, {})[account_from(ballot)] = value
     return votes
 

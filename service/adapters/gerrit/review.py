@@ -24,9 +24,10 @@ from service.adapters.gerrit.reading import (
     messages_from,
     replies_from,
 )
+from service.adapters.gerrit_fields import is_revision
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import Posted
-from service.domain.gerrit.json_fields import is_revision, object_from
+from service.domain.gerrit.events import object_from
 from service.domain.text import plain
 from service.ports.reviewing import ReviewServer
 

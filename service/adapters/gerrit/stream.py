@@ -13,10 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, cast
 
+from typing_extensions import override
+
 from service.adapters.guarded_process import guarded
 from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES, Line
+from service.domain.gerrit.events import MAX_BYTES
 from service.domain.text import plain
+from service.ports.event_stream import Line, Lines, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +52,7 @@ _STDERR_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class GerritStream:
+class GerritStream(Stream):
     """The event stream of a server.
 
     Args:
@@ -74,8 +77,9 @@ class GerritStream:
     settle_seconds: float = 2.0
     program: tuple[str, ...] = ("ssh",)
 
+    @override
     @contextmanager
-    def lines(self) -> Iterator[Lines]:
+    def lines(self) -> Iterator[GerritLines]:
         """Open a connection, closed at the end. The calling thread must outlive it.
 
         Raises:
@@ -95,7 +99,7 @@ class GerritStream:
             raise Transient(f"ssh cannot be started: {error}") from error
         with process:
             try:
-                yield Lines(process, self)
+                yield GerritLines(process, self)
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
@@ -113,7 +117,7 @@ class GerritStream:
         )
 
 
-class Lines:
+class GerritLines(Lines):
     """The lines of one connection, in the order of arrival."""
 
     def __init__(self, process: subprocess.Popen[bytes], stream: GerritStream) -> None:
@@ -137,10 +141,12 @@ class Lines:
             self._poller.register(descriptor, select.POLLIN)
 
     @property
+    @override
     def is_connected(self) -> bool:
         """Whether the server has subscribed this client; it sends no earlier events."""
         return time.monotonic() >= self._connected_at
 
+    @override
     def next_line(self, seconds: float) -> Line | None:
         """Wait for the next line; None after the given seconds.
 

@@ -7,15 +7,14 @@ from the configured server.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from service.domain.errors import BadEvent
-from service.domain.gerrit.json_fields import number_in, object_from
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+_DIGITS: Final = re.compile(r"[0-9]{1,9}")
 MAX_BYTES: Final = 256 << 10  # an event with a very long commit message is far smaller
 # These events may change the state of a change. Benchgate only stores and counts all others.
 ABOUT_CHANGES: Final = frozenset(
@@ -34,24 +33,12 @@ ABOUT_CHANGES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the event stream without its end; only the beginning of one that no event can have."""
-
-    body: bytes
-    is_whole: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Event:
-    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change.
-
-    ``document`` is the whole event; only the console review server reads it.
-    """
+    """The parts of an event that Benchgate uses. ``change`` is None if it concerns no change."""
 
     type: str
     project: str = ""
     change: int | None = None
-    document: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_about_change(self) -> bool:
@@ -60,11 +47,16 @@ class Event:
 
 
 def parse_event(body: bytes | str) -> Event:
-    """Parse the body of an event; unknown types are accepted, because new servers add some.
+    """Parse the body of an event.
 
     Raises:
         BadEvent: too large, or not a JSON object with a type.
     """
+    return event_from(document_from(body))
+
+
+def document_from(body: bytes | str) -> Mapping[str, Any]:
+    """Parse the JSON object of an event; raises BadEvent if the body is none, or too large."""
     if len(body) > MAX_BYTES:
         raise BadEvent(f"larger than {MAX_BYTES >> 10} KiB")
     try:
@@ -73,13 +65,22 @@ def parse_event(body: bytes | str) -> Event:
         raise BadEvent(f"not JSON: {str(error)[:200]}") from None
     if not isinstance(document, dict):
         raise BadEvent("not a JSON object")
+    return document
+
+
+def event_from(document: Mapping[str, Any]) -> Event:
+    """Read an event; unknown types are accepted, because new servers add some.
+
+    Raises:
+        BadEvent: the object has no type.
+    """
     kind = document.get("type")
     # The longest known name has 22 characters. PostgreSQL cannot store every character.
     if not isinstance(kind, str) or not (0 < len(kind) <= 100 and kind.isascii() and kind.isprintable()):  # noqa: PLR2004
         raise BadEvent("the key 'type' is missing or not a short name in ASCII")
     # Old servers send the number as a string.
     change = number_in(object_from(document.get("change")), "number", may_be_text=True)
-    return Event(kind, _project(document), change, document)
+    return Event(kind, _project(document), change)
 
 
 def _project(document: Mapping[str, Any]) -> str:
@@ -90,3 +91,18 @@ def _project(document: Mapping[str, Any]) -> str:
         if isinstance(name, str):
             return name
     return ""
+
+
+def object_from(value: object) -> Mapping[str, Any]:
+    """Return a JSON object; empty if the value is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def number_in(holder: Mapping[str, Any], key: str, *, may_be_text: bool = False) -> int | None:
+    """Return the number of a change, patch set or account; None if there is none."""
+    value = holder.get(key)
+    if may_be_text and isinstance(value, str) and _DIGITS.fullmatch(value):
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value < 1 << 31 else None

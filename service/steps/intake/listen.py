@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -16,9 +16,8 @@ from service.domain.text import duration, plain
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
-    from service.domain.gerrit.events import Line
+    from service.ports.event_stream import Line, Stream
 
 TICK: Final = 1.0  # seconds within which a request to stop is noticed
 BEAT_EVERY: Final = 10.0  # seconds; at least every 15 is promised
@@ -27,24 +26,6 @@ REQUEST_EVERY: Final = 5.0  # seconds; a server drops many events at a time, and
 SHORTEST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 _LOG = structlog.get_logger(__name__)
-
-
-class Lines(Protocol):
-    """One connection to the stream."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the server sends everything that happens from now on."""
-
-    def next_line(self, seconds: float) -> Line | None:
-        """Wait for the next line; None after the given seconds. Raises Transient if the connection ended."""
-
-
-class Stream(Protocol):
-    """A source of events."""
-
-    def lines(self) -> AbstractContextManager[Lines]:
-        """Open a connection, closed at the end of the block. Raises Transient if it cannot be opened."""
 
 
 @dataclass(frozen=True, slots=True)

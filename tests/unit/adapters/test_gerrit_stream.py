@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.gerrit.stream import Cutter, GerritStream, Lines
+from service.adapters.gerrit.stream import Cutter, GerritLines, GerritStream
 from service.domain.errors import Refused, Transient
-from service.domain.gerrit.events import MAX_BYTES, Line, parse_event
+from service.domain.gerrit.events import MAX_BYTES, parse_event
+from service.ports.event_stream import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ PATIENCE = 20.0  # seconds; the work takes milliseconds on an idle machine
 @contextmanager
 def listening(
     script: str, tmp_path: Path, *, connect_seconds: float = PATIENCE, settle_seconds: float = 0.0
-) -> Iterator[Lines]:
+) -> Iterator[GerritLines]:
     """Open a connection through an ``ssh`` that runs the script."""
     path = tmp_path / "ssh"
     path.write_text(script)
@@ -48,7 +49,7 @@ def listening(
         yield lines
 
 
-def hear_to_the_end(lines: Lines) -> None:
+def hear_to_the_end(lines: GerritLines) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         lines.next_line(0.02)
