@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,8 @@ class SeriesKey:
     @property
     def digest(self) -> bytes:
         """SHA-256 over all parts: the unique key, because a benchmark's name may be too long for an index."""
-        return bytes.fromhex(_sha256(json.dumps(astuple(self))))
+        # Not astuple, which copies each part: an analysis needs the digests of all its series.
+        return bytes.fromhex(_sha256(json.dumps([getattr(self, name) for name in self.__slots__])))
 
 
 def digest_of(mapping: Mapping[str, Any]) -> str:
