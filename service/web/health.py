@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
@@ -72,11 +71,16 @@ def create_health(
 
 def _facts(condition: Condition, reading: MachineReading) -> dict[str, Any]:
     facts = {
-        **asdict(condition),
+        "now": condition.now,
+        "oldest_unhandled_event_at": condition.oldest_unhandled_event_at,
+        "unsent_reviews": condition.unsent_reviews,
+        "oldest_unsent_review_at": condition.oldest_unsent_review_at,
+        "abandoned_steps": condition.abandoned_steps,
+        "queues": condition.queues,
         "heartbeats": {heartbeat.part: heartbeat.beat_at for heartbeat in condition.heartbeats},
         "machines": {machine.name: machine.last_seen_at for machine in reading.machines()},
     }
-    encoded: dict[str, Any] = jsonable_encoder(facts, exclude={"why_unsent"})
+    encoded: dict[str, Any] = jsonable_encoder(facts)
     return encoded
 
 

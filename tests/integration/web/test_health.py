@@ -70,6 +70,24 @@ def test_without_its_database_the_service_is_alive_but_not_ready() -> None:
     assert "The database does not answer" in call(app, "GET", "/").text
 
 
+def test_readyz_publishes_these_facts_and_no_others() -> None:
+    state = healthy(unsent_reviews=1, oldest_unsent_review_at=NOW, why_unsent="502: token abc refused")
+    answer = call(build_pages(FakeReading(state=state)), "GET", "/readyz")
+    now = NOW.isoformat()
+    facts = answer.json()["facts"]
+    facts["machines"] = dict.fromkeys(facts["machines"], now)
+    assert facts == {
+        "now": now,
+        "oldest_unhandled_event_at": None,
+        "unsent_reviews": 1,
+        "oldest_unsent_review_at": now,
+        "abandoned_steps": 0,
+        "queues": [{"pool": "perf", "waiting": 0, "oldest_at": None, "machine_seen_at": now}],
+        "heartbeats": {"schedule": now, "reconcile": now},
+        "machines": dict.fromkeys(facts["machines"], now),
+    }
+
+
 def test_the_facts_are_metrics() -> None:
     state = healthy(unsent_reviews=2, queues=(PoolQueue("perf", 4, NOW - HOUR, NOW),))
     metrics = call(build_pages(FakeReading(state=state)), "GET", "/metrics").text
