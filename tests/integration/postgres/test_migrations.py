@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[3]
+SCHEMA = ROOT / "tests" / "samples" / "schema" / "migrated.txt"
+COLUMNS_AND_INDEXES = """
+SELECT format('%s.%s %s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+              CASE WHEN a.attnotnull THEN ' NOT NULL' END, ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid))
+FROM pg_class AS c
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
+UNION ALL
+SELECT pg_get_indexdef(c.oid) FROM pg_class AS c
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('i', 'I') AND NOT c.relispartition
+"""
 
 
 def differences(database: Database) -> list[Any]:
@@ -39,6 +51,11 @@ def differences(database: Database) -> list[Any]:
 
 def test_the_tables_in_the_code_are_those_that_the_migrations_make(database: Database) -> None:
     assert differences(database) == []
+
+
+def test_columns_and_indexes_are_the_recorded_ones_also_those_that_only_sql_names(database: Database) -> None:
+    found = sorted(line for (line,) in database.rows(COLUMNS_AND_INDEXES))
+    assert found == SCHEMA.read_text(encoding="utf-8").splitlines()
 
 
 def test_a_difference_between_code_and_database_is_noticed(database: Database) -> None:
