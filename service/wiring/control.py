@@ -13,9 +13,9 @@ from service.adapters.gerrit.stream import GerritStream
 from service.adapters.git.mirror import GitSource
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.upkeep.port import PostgresUpkeep
+from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
 from service.domain.errors import BadInput

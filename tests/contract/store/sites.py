@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.upkeep.port import PostgresUpkeep
+from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.domain.calibration.schedule import BranchKey, IdleJob
 from service.domain.decision.vote import Outcome
 from tests.integration.postgres.samples import worklist

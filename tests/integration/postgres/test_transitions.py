@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.measuring.pair_record import PairRecord

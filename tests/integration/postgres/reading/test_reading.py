@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from bench.plans import scans_of
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
 from service.domain.errors import Transient

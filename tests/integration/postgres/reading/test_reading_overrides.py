@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event
 
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from service.ports.records import NewRun
     from tests.support.postgres import Database
 

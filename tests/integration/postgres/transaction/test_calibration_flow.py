@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.errors import Cancelled
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

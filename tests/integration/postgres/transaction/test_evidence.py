@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.calibration.evidence import Session
 from service.domain.calibration.schedule import ASKED_WITHIN, BranchKey
 from service.domain.decision.states import RunState
@@ -21,7 +21,7 @@ from tests.support.store_samples import BUILD, change, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.adapters.postgres.reading.port import PostgresReading
+from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.external import ExternalBuild, Target
 from service.domain.decision.states import BuildState, RunState
@@ -30,7 +30,7 @@ from tests.support.store_samples import change, check_run, named, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from service.ports.records import BuildRecord, NewBuild
     from tests.support.postgres import Database
 

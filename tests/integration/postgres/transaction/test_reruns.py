@@ -11,7 +11,7 @@ from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration

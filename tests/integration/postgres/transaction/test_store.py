@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild, MachineWorklist
-    from service.adapters.postgres.upkeep.port import PostgresUpkeep
+    from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
     from service.ports.machine import Claimed, Worklist
     from service.ports.store import Store
     from service.ports.upkeep import Upkeep
