@@ -106,7 +106,7 @@ class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
             "number": review.change.number,
             "revision": review.revision,
             "message": review.message,
-            "marker": review.marker,
+            "marker": review.marker,  # the version before reads it, and may still post
             "labels": dict(review.labels),
         }
         if review.comments:

@@ -53,6 +53,13 @@ def test_a_settled_review_is_kept(store: PostgresStore, upkeep: PostgresUpkeep, 
     ]
 
 
+def test_the_version_before_can_post_a_queued_review(store: PostgresStore, database: Database) -> None:
+    with store.transaction() as tx:
+        tx.queue_review("1", review(message="Build Failed\n\nhttps://bench.example.com/runs/1#v1"))
+    marker = database.value("SELECT payload ->> 'marker' FROM outbox")
+    assert marker == "https://bench.example.com/runs/1#v1"
+
+
 def test_a_build_under_a_live_lease_is_left_alone(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
