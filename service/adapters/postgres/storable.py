@@ -1,7 +1,4 @@
-"""Untrusted values: made storable if they are stored, and not found if they are looked up.
-
-PostgreSQL's texts refuse NUL and lone surrogates, its JSON also NaN.
-"""
+"""Untrusted values as PostgreSQL stores them: its texts refuse NUL and lone surrogates, its JSON also NaN."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import Text, TypeDecorator
-
-from service.domain.errors import NotFound
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
@@ -40,20 +35,6 @@ def clean_json(value: Any) -> Any:  # noqa: ANN401 - JSON is whatever came
     if isinstance(value, Sequence):
         return [clean_json(item) for item in value]
     return value
-
-
-def storable_number(number: int, largest: int = LARGEST_INTEGER) -> int:
-    """Return a number that a column can hold; raise NotFound for any other."""
-    if not 0 <= number <= largest:
-        raise NotFound(f"there is no number {str(number)[:30]}")
-    return number
-
-
-def storable_text(text: str) -> str:
-    """Return a text that PostgreSQL takes; raise NotFound for one with NUL or lone surrogates."""
-    if "\0" in text or not text.isprintable():
-        raise NotFound("there is nothing of that name")
-    return text
 
 
 class CleanText(TypeDecorator[str]):

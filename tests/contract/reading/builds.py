@@ -94,6 +94,8 @@ class BuildReadingContract:
             lambda: site.reading.build(name.job, name.number + 1),
             lambda: site.reading.build(name.job, 1 << 40),
             lambda: site.reading.build("a\0b", 1),
+            lambda: site.reading.build("a\ud800b", 1),
+            lambda: site.reading.build("a\nb", 1),
             lambda: site.reading.samples(build.id, build.created_at, row.series_id + 1),
             lambda: site.reading.samples(build.id, build.created_at, 1 << 70),
             lambda: site.reading.samples(build.id + 1, build.created_at, row.series_id),

@@ -10,8 +10,9 @@ from typing_extensions import override
 from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import comparisons_of, samples_of
 from service.adapters.postgres.reading.decisions import decisions_of, waivers_among
+from service.adapters.postgres.reading.lookup_keys import number_key, text_key
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.storable import LARGEST_BIGINT, storable_number, storable_text
+from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
@@ -65,7 +66,7 @@ class PostgresBuilds(Snapshots, BuildReading):
     @override
     def run(self, run_id: int) -> RunWithBuilds:
         with self._begin() as connection:
-            wanted = storable_number(run_id, LARGEST_BIGINT)
+            wanted = number_key(run_id, LARGEST_BIGINT)
             row = connection.execute(_RUN, {"run_id": wanted}).mappings().first()
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
@@ -78,7 +79,7 @@ class PostgresBuilds(Snapshots, BuildReading):
     @override
     def build(self, job: str, number: int) -> BuildDetail:
         with self._begin() as connection:
-            keys = {"job": storable_text(job), "number": storable_number(number)}
+            keys = {"job": text_key(job), "number": number_key(number)}
             row = connection.execute(_BUILD, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
@@ -94,7 +95,7 @@ class PostgresBuilds(Snapshots, BuildReading):
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         with self._begin() as connection:
-            wanted = storable_number(series_id, LARGEST_BIGINT)
+            wanted = number_key(series_id, LARGEST_BIGINT)
             return samples_of(connection, build_id, measured_at, wanted)
 
 

@@ -11,8 +11,9 @@ from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.reading.comparisons import measured_patch_sets
 from service.adapters.postgres.reading.decisions import decisions_of, override_views
+from service.adapters.postgres.reading.lookup_keys import number_key
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.storable import LARGEST_INTEGER, storable_number
+from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
@@ -122,11 +123,11 @@ class PostgresChanges(Snapshots, ChangeReading):
     def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
         end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
         with self._begin() as connection:
-            return measured_patch_sets(connection, storable_number(change), limit, end)
+            return measured_patch_sets(connection, number_key(change), limit, end)
 
 
 def _change(connection: Connection, number: int) -> Change:
-    row = connection.execute(_ONE, {"number": storable_number(number)}).mappings().first()
+    row = connection.execute(_ONE, {"number": number_key(number)}).mappings().first()
     if row is None:
         raise NotFound(f"there is no change {number}")
     return from_row(Change, row)

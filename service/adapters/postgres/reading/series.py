@@ -9,8 +9,9 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import COMPARED
+from service.adapters.postgres.reading.lookup_keys import number_key
 from service.adapters.postgres.rows import from_row
-from service.adapters.postgres.storable import LARGEST_BIGINT, storable_number
+from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.errors import NotFound
 from service.ports.reading import SeriesReading
 from service.ports.views import Point, Series, SeriesWithPoints
@@ -80,10 +81,10 @@ class PostgresSeries(Snapshots, SeriesReading):
 
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
-        keys = {"series_id": storable_number(series_id, LARGEST_BIGINT), "limit": limit}
+        keys = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:
                 raise NotFound(f"there is no series {series_id}")
-            points = connection.execute(_POINTS, keys).mappings()
+            points = connection.execute(_POINTS, keys).mappings().all()
             return SeriesWithPoints(from_row(Series, row), tuple(from_row(Point, point) for point in points))
