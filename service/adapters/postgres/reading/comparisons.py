@@ -91,8 +91,8 @@ def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
 
 def comparisons_of(connection: Connection, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
     """Return the comparisons of a build in their order."""
-    rows = connection.execute(_COMPARISONS, {"build_id": build_id, "measured_at": measured_at}).mappings()
-    return [comparison_of(row) for row in rows]
+    keys = {"build_id": build_id, "measured_at": measured_at}
+    return [comparison_of(row) for row in connection.execute(_COMPARISONS, keys).mappings().all()]
 
 
 def samples_of(connection: Connection, build_id: int, measured_at: datetime, series_id: int) -> Samples:

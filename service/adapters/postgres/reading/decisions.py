@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
@@ -27,7 +26,6 @@ _NOTES: Final = text("""
 SELECT dedup_key, state, last_error FROM outbox
 WHERE dedup_key = ANY(cast(:keys AS text[])) AND last_error IS NOT NULL
 """)
-_NO_NOTE: Final[Mapping[str, str]] = MappingProxyType({"review_state": "", "review_note": ""})
 _JUDGED: Final = text("""
 SELECT b.id, b.job, b.number, b.outcome, b.blamed FROM build AS b
 WHERE b.outcome IS NOT NULL AND b.id IN (
@@ -45,14 +43,18 @@ def decisions_of(
     query, of = (_OF_RUN, run_id) if patch_set_id is None else (_OF_PATCH_SET, patch_set_id)
     rows = connection.execute(query, {"of": of}).mappings().all()
     notes = _notes_on(connection, rows) if rows else {}
-    return tuple(from_row(views.Decision, row, **notes.get(_key(row), _NO_NOTE)) for row in rows)
+    return tuple(
+        from_row(views.Decision, row, review_state=state, review_note=note)
+        for row in rows
+        for state, note in (notes.get(_key(row), ("", "")),)
+    )
 
 
-def _notes_on(connection: Connection, decisions: Sequence[RowMapping]) -> Mapping[str, Mapping[str, str]]:
+def _notes_on(
+    connection: Connection, decisions: Sequence[RowMapping]
+) -> Mapping[str, tuple[ReviewState, str]]:
     rows = connection.execute(_NOTES, {"keys": [_key(row) for row in decisions]})
-    return {
-        row.dedup_key: {"review_state": ReviewState(row.state), "review_note": row.last_error} for row in rows
-    }
+    return {row.dedup_key: (ReviewState(row.state), row.last_error) for row in rows}
 
 
 def _key(decision: RowMapping) -> str:
