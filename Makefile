@@ -7,10 +7,12 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test unit check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
+.PHONY: install help demo test unit check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
+
+install: .venv/run.stamp ## install the command as .venv/bin/benchgate
 
 demo: .venv/run.stamp ## build, measure and vote on real changes, then show the dashboard (ONCE=1: exit after the votes; ONLY=executor: one scenario; GERRIT=1: on a real Gerrit)
 	$(if $(GERRIT),@tools/need gerrit)
