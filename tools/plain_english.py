@@ -47,7 +47,7 @@ _FIRST_WORDS: Final = re.compile(
     r"(how|if|knows|says|tells|that|what|whatever|when|where|whether|which|who|whoever|whose|why)\b",
     re.IGNORECASE,
 )
-"""Words that no docstring opens with, except ``Whether`` for a function that returns a bool."""
+"""Words that no docstring opens with."""
 
 _WORDS: Final = {
     re.compile(rf"(?<!\w)({pattern})(?!\w)".replace(" ", r"\s+"), re.IGNORECASE): instead
@@ -126,16 +126,11 @@ def _first_words(path: str, text: str) -> Iterator[Finding]:
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         match = _FIRST_WORDS.match(ast.get_docstring(node) or "")
-        if match is None or (match[0] == "Whether" and _returns_bool(node)):
+        if match is None:
             continue
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         instead = "an imperative verb or a noun phrase" if is_function else "a noun phrase"
         yield Finding(path, node.body[0].lineno, match[0], f"{instead} as the first words")
-
-
-def _returns_bool(node: ast.AST) -> bool:
-    returns = getattr(node, "returns", None)
-    return isinstance(returns, ast.Name) and returns.id == "bool"
 
 
 def exceptions_in(text: str) -> dict[str, frozenset[str]]:

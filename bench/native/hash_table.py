@@ -71,7 +71,7 @@ def _what(name: str, before: str, after: str) -> str:
 
 
 def _is(name: str, kind: str, found: Measured) -> bool:
-    """Whether it is that benchmark with a thread on every CPU; with fewer, threads may not meet."""
+    """Return whether the benchmark has a thread on every CPU; with fewer, threads may never contend."""
     return re.fullmatch(rf"{_FIXTURE}{kind}/iterations:\d+/threads:{found.cpus}", name) is not None
 
 

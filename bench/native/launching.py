@@ -46,7 +46,7 @@ class Run:
 
     @property
     def is_test(self) -> bool:
-        """Whether the program is one of GoogleTest's."""
+        """Return whether the program uses GoogleTest."""
         return self.program.target.endswith("_test")
 
 

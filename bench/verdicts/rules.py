@@ -40,7 +40,7 @@ class Said(Enum):
 
     @property
     def is_alarm(self) -> bool:
-        """Whether it calls the benchmark changed."""
+        """Return whether the rule calls the benchmark changed."""
         return self in {Said.SLOWER, Said.FASTER}
 
 
@@ -55,7 +55,7 @@ class Answer:
 
     @property
     def would_vote(self) -> bool:
-        """Whether it would stop a patch set."""
+        """Return whether the rule would stop a patch set."""
         return self.said is Said.SLOWER and self.worsening >= POLICY.vote_at
 
 

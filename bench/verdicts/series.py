@@ -115,7 +115,7 @@ def spread(logs: NDArray[np.float64]) -> float:
 
 
 def is_measurable(logs: NDArray[np.float64]) -> bool:
-    """Whether log ratios of unchanged pairs are within the limits of what can be judged."""
+    """Return whether log ratios of unchanged pairs are quiet enough to be judged."""
     if not len(logs):
         return False
     tail = float((np.abs(logs) > MEASURABLE_TAIL).mean())

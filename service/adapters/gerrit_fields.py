@@ -40,7 +40,7 @@ def person_from(value: object) -> Person:
 
 
 def is_revision(value: object) -> bool:
-    """Whether a value is a whole commit ID."""
+    """Return whether a value is a full commit ID, not an abbreviation."""
     return isinstance(value, str) and _REVISION.fullmatch(value) is not None
 
 

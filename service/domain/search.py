@@ -17,7 +17,7 @@ class Words:
     unwanted: tuple[str, ...] = ()
 
     def matches(self, text: str) -> bool:
-        """Whether all wanted words and no unwanted word occur in the text, ignoring case."""
+        """Return whether the text contains all wanted words and no excluded word, ignoring case."""
         folded = text.lower()
         return all(word in folded for word in self.wanted) and not any(
             word in folded for word in self.unwanted

@@ -35,7 +35,7 @@ class Source(Protocol):
         """Return the commit ID of the first parent; None for a root commit."""
 
     def is_merged(self, project: str, revision: str, branch: str) -> bool:
-        """Whether a revision is part of a branch at its last fetch."""
+        """Return whether the branch, as last fetched, contains a revision."""
 
     def read(self, project: str, revision: str, path: str) -> str | None:
         """Read a UTF-8 file of a revision; None if the path is missing or not a regular file.

@@ -22,7 +22,7 @@ class Lines(Protocol):
 
     @property
     def is_connected(self) -> bool:
-        """Whether the server sends everything that happens from now on."""
+        """Return whether the server has subscribed this client, so that it receives all later events."""
 
     def next_line(self, seconds: float) -> Line | None:
         """Wait for the next line; None after the given seconds. Raises Transient if the connection ended."""

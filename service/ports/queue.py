@@ -22,7 +22,7 @@ class Task(StrEnum):
 
     @property
     def is_for_machines(self) -> bool:
-        """Whether a machine of the entity's pool runs it, rather than the control plane."""
+        """Return whether a machine of the entity's pool runs the task, not the control plane."""
         return self in {Task.EXECUTE, Task.HEARTBEAT}
 
     @property

@@ -112,7 +112,7 @@ class BuildRecord:
 
     @property
     def is_external(self) -> bool:
-        """Whether another CI runs it."""
+        """Return whether another CI runs the build."""
         return self.kind.is_external
 
 

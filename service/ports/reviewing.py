@@ -53,4 +53,4 @@ class ReviewServer(Protocol):
         """
 
     def is_member(self, account: str, group: str) -> bool:
-        """Whether an account is in a group now; raises Permanent if the group cannot be read."""
+        """Return whether an account is in a group now; raises Permanent if the group cannot be read."""

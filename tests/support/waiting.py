@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether ``holds`` becomes true in time."""
+    """Wait until ``holds`` returns true, and return whether it did in time."""
     deadline, pause = time.monotonic() + seconds, threading.Event()
     while not holds():
         if time.monotonic() > deadline:

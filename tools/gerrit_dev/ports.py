@@ -51,7 +51,7 @@ def _free_ports() -> Ports:
 
 
 def is_open(port: int) -> bool:
-    """Whether a program listens on the port."""
+    """Return whether a program listens on the port."""
     with socket.socket() as probe:
         probe.settimeout(2)
         return probe.connect_ex((HOST, port)) == 0

@@ -36,7 +36,7 @@ class Rest:
         return self._call("GET", path, None, "")
 
     def has(self, path: str) -> bool:
-        """Whether a resource exists."""
+        """Return whether a resource exists."""
         try:
             self.get(path)
         except NotThere:

@@ -135,6 +135,6 @@ def find_package(name: str) -> Path:
 
 
 def _is_usable(directory: Path) -> bool:
-    """Whether a path is short and plain enough for a socket directory."""
+    """Return whether a path is short enough, and free of unusual characters, for a socket directory."""
     longest = len(os.fsencode(directory / ".s.PGSQL.5432"))
     return longest <= SOCKET_PATH_BYTES and PLAIN_PATH.fullmatch(str(directory)) is not None

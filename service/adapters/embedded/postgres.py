@@ -124,7 +124,7 @@ class EmbeddedPostgres(EmbeddedServer):
         _sync(self._directory.path)
 
     def _is_ready(self) -> bool:
-        """Whether the server accepts connections; if it does, create the roles and the database."""
+        """Return whether the server accepts connections; if it does, create the roles and the database."""
         host, password = str(self._directory.socket_directory), self._directory.secret(ADMINISTRATOR)
         try:
             with psycopg.connect(

@@ -84,7 +84,7 @@ class ProcessRun:
         return self._process.pid
 
     def has_ended(self, within: float = 0.0) -> bool:
-        """Whether the main process has ended; wait for it up to ``within`` seconds."""
+        """Return whether the main process has ended; wait for it up to ``within`` seconds."""
         if self._process.returncode is not None:
             return True
         return bool(wait_for([self.handle], within))

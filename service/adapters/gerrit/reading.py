@@ -55,7 +55,7 @@ def change_number(document: object) -> int | None:
 
 
 def has_more(page: Sequence[object]) -> bool:
-    """Whether there is another page of changes."""
+    """Return whether there is another page of changes."""
     return bool(page) and object_from(page[-1]).get("_more_changes") is True
 
 

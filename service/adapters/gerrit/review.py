@@ -158,7 +158,7 @@ class GerritReview(ReviewServer):
 
     @override
     def is_member(self, account: str, group: str) -> bool:
-        """Whether an account is in a group, directly or through another group that Benchgate can see.
+        """Return whether an account is in a group, directly or through another group that Benchgate can see.
 
         Raises Permanent if the group is unknown, hidden from Benchgate's account, or not one of Gerrit's own.
         """

@@ -143,7 +143,7 @@ class GerritLines(Lines):
     @property
     @override
     def is_connected(self) -> bool:
-        """Whether the server has subscribed this client; it sends no earlier events."""
+        """Return whether the server has subscribed this client; it sends no earlier events."""
         return time.monotonic() >= self._connected_at
 
     @override

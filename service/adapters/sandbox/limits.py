@@ -78,7 +78,7 @@ class Group:
 
     @property
     def limits_memory(self) -> bool:
-        """Whether the kernel enforces the memory limit."""
+        """Return whether the kernel enforces the memory limit."""
         return any("memory" in hierarchy.controllers for hierarchy, _ in self._members)
 
     def memory_kills(self) -> int:
@@ -112,7 +112,7 @@ class Group:
 
 
 def can_divide(hierarchy: Hierarchy) -> bool:
-    """Whether a program can join a new group; only a trial covers all permissions and rules."""
+    """Return whether a program can join a new group; only a trial covers all permissions and rules."""
     try:
         with closing(Group([hierarchy], Limits())) as group:
             command = [*group.join, "/bin/true"]

@@ -122,7 +122,7 @@ def _on_host(command: Command, target: str) -> Path:
 
 
 def _lives(group: int) -> bool:
-    """Whether a process of the group still runs; a zombie does not."""
+    """Return whether a process of the group still runs; a zombie does not."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError, ValueError):
             state, _, own_group = (process / "stat").read_text().rpartition(")")[2].split()[:3]

@@ -68,7 +68,7 @@ class Completed:
 
     @property
     def is_success(self) -> bool:
-        """Whether it ended by itself with exit code 0."""
+        """Return whether the program ended by itself with exit code 0."""
         return self.exit_code == 0 and self.stopped_by is None
 
     @property

@@ -35,7 +35,7 @@ _INPUTS: Final = frozenset(
 
 
 def may_be_read(path: str) -> bool:
-    """Whether a program could read this file of the source tree while it runs.
+    """Return whether a program could read this file of the source tree while it runs.
 
     Programs run in the source tree and may open any file there, except those that are known to be input of
     the build or text for people.

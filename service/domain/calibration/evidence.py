@@ -40,7 +40,7 @@ class Session:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the rule found a difference although there is none."""
+        """Return whether the rule reported a difference, which is false: both sides are one program."""
         return self.verdict in _ALARMS
 
 
@@ -86,12 +86,12 @@ class VotingStatus:
 
     @property
     def is_measurable(self) -> bool:
-        """Whether the pairs' spread and tails are within the limits."""
+        """Return whether the pairs' spread and tails are within the limits."""
         return _unmeasurable(self.noise, self.beyond) is None
 
     @property
     def may_vote(self) -> bool:
-        """Whether a ``slower`` of this series may vote −1."""
+        """Return whether a ``slower`` of this series may vote −1."""
         return self.why_not is None
 
 

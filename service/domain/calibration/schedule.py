@@ -50,7 +50,7 @@ class IdleJob:
 
     @property
     def is_due(self) -> bool:
-        """Whether the job needs a calibration now."""
+        """Return whether the job needs a calibration now."""
         probation = _probation(self)
         if probation == 0:
             return False
@@ -72,12 +72,12 @@ def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]
 
 
 def is_calibrated(job: Job, pool: str) -> bool:
-    """Whether a calibration in that pool measures the job."""
+    """Return whether a calibration in that pool measures the job."""
     return job.kind.is_measured and job.pool == pool and job.policy.probation > 0
 
 
 def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:
-    """Whether a calibration in that pool would still measure one of these jobs."""
+    """Return whether at least one of these jobs can still be calibrated in the pool."""
     return any(job.name in due and is_calibrated(job, pool) for job in project_file.jobs)
 
 

@@ -6,7 +6,7 @@ import re
 
 
 def is_chosen(pattern: str, benchmark: str) -> bool:
-    """Whether a filter chooses a benchmark: by a part of its name, or by the whole with wildcards.
+    """Return whether a filter chooses a benchmark: by a part of its name, or by the whole with wildcards.
 
     The name contains the filter as it is, or is the filter with each ``*`` standing for any characters,
     also none and also slashes. Nothing else is special, and case matters. An empty filter chooses nothing.

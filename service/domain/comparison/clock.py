@@ -20,7 +20,7 @@ _TIMES_UNDIVIDED_SINCE: Final = (1, 9, 0)
 
 
 def may_join(benchmark: str) -> bool:
-    """Whether real time may be judged beside the benchmark's own clock: if that is CPU time."""
+    """Return whether real time may also be judged: only if the benchmark's own clock is CPU time."""
     return own_clock(benchmark) == "cpu_time"
 
 
@@ -45,7 +45,7 @@ def real_per_cpu(benchmark: str, threads: int, real: float, cpu: float, context:
 
 
 def is_process_clock(benchmark: str) -> bool:
-    """Whether its CPU time is that of all threads of the process (``MeasureProcessCPUTime()``)."""
+    """Return whether the benchmark measures the CPU time of all its threads (``MeasureProcessCPUTime()``)."""
     return "process_time" in benchmark.split("/")
 
 

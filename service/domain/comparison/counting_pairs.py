@@ -24,7 +24,7 @@ EXTRA_SHARE: Final = 0.25
 
 
 def is_disturbed(around: Disturbance) -> bool:
-    """Whether other work took too much of a launch's CPUs, or of those that may share cores with them.
+    """Return whether other work used too much of a launch's CPUs, or of CPUs that may share its cores.
 
     Neither its side nor what it measured is asked.
     """

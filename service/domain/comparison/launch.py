@@ -35,5 +35,5 @@ class Launch:
     variant: int = 0  # of its program: 0 as the project links it, else a relink
 
     def ran(self, benchmark: str) -> bool:
-        """Whether a benchmark was asked for and reported something, a result or not."""
+        """Return whether a benchmark ran in this launch and reported a result or an error."""
         return benchmark in self.values or benchmark in self.errors or benchmark in self.lost

@@ -63,7 +63,7 @@ def _is_suspect(found: Comparison, policy: Policy) -> bool:
 
 
 def _is_executed(found: Comparison, added: Added) -> bool:
-    """Whether instructions explain at least half of it; they cannot if a unit of work is compared."""
+    """Return whether added instructions explain half of it; always false for times per unit of work."""
     share, half = None if found.per else added(found.row), found.worsening / 2
     return share is not None and (share >= half > 0 or share <= half < 0)
 

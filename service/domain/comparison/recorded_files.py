@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def are_in_blocks(base: Sequence[GBenchRun], patch: Sequence[GBenchRun]) -> bool:
-    """Whether one side was launched as a whole before the other, by the dates in the files.
+    """Return whether one side was launched as a whole before the other, by the dates in the files.
 
     Dates count whole seconds: only a later one proves an order. Files without a readable date, or with the
     same one, are taken for pairs, and so is one file a side.

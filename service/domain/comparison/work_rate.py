@@ -91,7 +91,7 @@ def work_change(
 
 
 def is_same_work(base: float, patch: float) -> bool:
-    """Whether rate times own clock surely shows no change of work; if not, :func:`work_change` decides."""
+    """Return whether rate × own clock is surely unchanged; if not, :func:`work_change` decides."""
     return abs(patch - base) < _SURELY_SAME * base
 
 

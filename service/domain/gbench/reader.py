@@ -87,7 +87,7 @@ def read_run(data: bytes, *, source: str, limits: ReadLimits | None = None) -> G
 
 
 def is_written_since(context: Mapping[str, str], version: tuple[int, int, int]) -> bool:
-    """Whether the library that wrote a file is known to be that version or a later one.
+    """Return whether the library that wrote a file is known to be that version or a later one.
 
     Versions before 1.8.4 do not say which they are.
     """

@@ -83,7 +83,7 @@ class ResultRow(NamedTuple):
 
     @property
     def is_measured(self) -> bool:
-        """Whether the row is a measurement that may enter statistics."""
+        """Return whether the row is a measurement that may enter statistics."""
         return self.run_type is RunType.ITERATION and self.error is None and self.skipped is None
 
 
@@ -254,7 +254,7 @@ class RowReader:
 
 
 def is_finite(value: float) -> bool:
-    """Whether a number, also a whole one of any size, can be a finite float."""
+    """Return whether a number, including an integer of any size, fits into a finite float."""
     return -_LARGEST <= value <= _LARGEST
 
 

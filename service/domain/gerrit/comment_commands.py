@@ -134,7 +134,7 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
 
 
 def may_be_command(text: str) -> bool:
-    """Whether a message may contain a command: a line begins with a command's word."""
+    """Return whether a line of the message begins with a command's word."""
     lines = _prose_lines(written_lines(text))
     return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS for line in lines)
 

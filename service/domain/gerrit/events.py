@@ -42,7 +42,7 @@ class Event:
 
     @property
     def is_about_change(self) -> bool:
-        """Whether Benchgate must fetch the change that the event names."""
+        """Return whether Benchgate must fetch the change that the event names."""
         return self.change is not None and self.type in ABOUT_CHANGES
 
 

@@ -62,7 +62,7 @@ def person_overrides(
 
 
 def is_vote_removed(messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person) -> bool:
-    """Whether somebody removed the bot's vote on a patch set after the bot's last vote there."""
+    """Return whether somebody removed the bot's vote on a patch set after the bot's last vote there."""
     is_removed = False
     for message in messages:
         if message.patch_set != patch_set:
@@ -200,7 +200,7 @@ def _removals_in(message: PostedMessage, label: str) -> Iterator[tuple[int, str]
 
 
 def _is_named(whose: str, person: Person) -> bool:
-    """Whether ``Name <email>``, a part of it, or the placeholder of Gerrit's API names the person."""
+    """Return whether ``Name <email>``, a part of it, or the placeholder of Gerrit's API is the person."""
     if whose.startswith("<GERRIT_ACCOUNT_"):
         return bool(person.account) and whose == f"<GERRIT_ACCOUNT_{person.account}>"
     name, has_email, email = whose.rpartition(" <")
@@ -211,7 +211,7 @@ def _is_named(whose: str, person: Person) -> bool:
 
 
 def _is_same(one: Person, other: Person) -> bool:
-    """Whether two descriptions are of one account; names are compared only if an account is missing."""
+    """Return whether two descriptions name one account; compare names only if an account is missing."""
     if one.account and other.account:
         return one.account == other.account
     pairs = ((one.username, other.username), (one.email, other.email), (one.name, other.name))

@@ -66,7 +66,7 @@ class Estimate:
         return -_t(degrees, one_sided) * self.error * math.sqrt(self.pairs / pairs)
 
     def is_above(self, margin: float, error: float) -> bool:
-        """Whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
+        """Return whether the log ratio exceeds ``margin``, with at most that chance of being wrong.
 
         The chance is exact for any noise, as long as the launch order within each pair is random: the signed
         ranks of the distances from the margin decide, see :mod:`service.domain.inference.signed_ranks`.
@@ -75,7 +75,7 @@ class Estimate:
         return self.centre > beyond and capped_rank_tail([x - beyond for x in self.logs]) <= error
 
     def is_below(self, margin: float, error: float) -> bool:
-        """Whether the log ratio stays under ``margin``; as :meth:`is_above`."""
+        """Return whether the log ratio stays under ``margin``; as :meth:`is_above`."""
         beyond = margin - _ROUNDING
         return self.centre < beyond and capped_rank_tail([beyond - x for x in self.logs]) <= error
 

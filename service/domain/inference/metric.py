@@ -31,7 +31,7 @@ class Metric:
 
     @property
     def is_speed(self) -> bool:
-        """Whether it is a time or a rate, so that "slower" fits; for bytes or counts it does not."""
+        """Return whether it is a time or a rate. Only these get slower; bytes and counts get worse."""
         return self.name in _LABELS
 
     @property

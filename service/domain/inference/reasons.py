@@ -111,5 +111,5 @@ class Reason:
 
 
 def has_kind(reasons: Iterable[Reason], kinds: Collection[ReasonKind]) -> bool:
-    """Whether any reason is of one of these kinds."""
+    """Return whether any reason has one of these kinds."""
     return any(reason.kind in kinds for reason in reasons)

@@ -42,7 +42,7 @@ class Verdict(StrEnum):
 
     @property
     def is_decided(self) -> bool:
-        """Whether more pairs cannot change it."""
+        """Return whether the verdict is final: more pairs cannot change it."""
         return self is not Verdict.UNDECIDED
 
 

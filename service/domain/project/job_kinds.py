@@ -50,17 +50,17 @@ class JobKind(str):
 
     @property
     def is_known(self) -> bool:
-        """Whether this version runs jobs of the kind."""
+        """Return whether this version runs jobs of the kind."""
         return self in KINDS
 
     @property
     def is_external(self) -> bool:
-        """Whether another CI runs jobs of the kind."""
+        """Return whether another CI runs jobs of the kind."""
         return self.is_known and self.configuration.is_external
 
     @property
     def is_measured(self) -> bool:
-        """Whether builds of the kind compare two sides."""
+        """Return whether builds of the kind compare two sides."""
         return self.is_known and self.configuration.is_measured
 
     @property

@@ -28,7 +28,7 @@ def plan_builds(project_file: ProjectFile, changed_paths: Sequence[str] | None) 
 
 
 def concerns(job: Job, changed_paths: Sequence[str] | None) -> bool:
-    """Whether a changed path matches the job's patterns, which are written as in ``.gitignore``."""
+    """Return whether a changed path matches one of the job's patterns (``.gitignore`` syntax)."""
     if not job.paths or changed_paths is None:
         return True
     spec = pathspec.PathSpec.from_lines("gitignore", job.paths)

@@ -67,7 +67,7 @@ def outcome_of(build: BuildRecord) -> Outcome:
 
 
 def has_failed(build: BuildRecord) -> bool:
-    """Whether a finished build votes −1 unless an override waives it."""
+    """Return whether a finished build votes −1 unless an override waives it."""
     return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
 
 

@@ -76,7 +76,7 @@ def failures_after(failures: int, connected_seconds: float) -> int:
 
 
 def is_loss(line: Line) -> bool:
-    """Whether the line shows that events were lost, which the stream does not repeat.
+    """Return whether the line shows that events were lost, which the stream does not repeat.
 
     Raises:
         BadEvent: the line is not an event.

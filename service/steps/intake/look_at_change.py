@@ -68,6 +68,6 @@ def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
 
 
 def _is_news(tx: SyncCursors, change: Change) -> bool:
-    """Whether the change was merged after the first contact; a comment on an older one starts no run."""
+    """Return whether the change was merged after first contact; older merges start no run."""
     cursor = tx.sync_cursor(change.key.instance)
     return change.submitted is None or (cursor is not None and change.submitted >= cursor.first_contact)

@@ -85,11 +85,11 @@ class _Place:
 
     @property
     def awaits_any(self) -> bool:
-        """Whether it waits for a build that the other CI has not started."""
+        """Return whether this waits for a build that the other CI has not started."""
         return self.build.state is BuildState.RUNNING and self.build.external_number is None
 
     def awaits(self, reported: ExternalBuild) -> bool:
-        """Whether it waits for the result of exactly that build."""
+        """Return whether this waits for the result of exactly that build."""
         return self.build.state is BuildState.RUNNING and self.build.external_number == reported.number
 
 

@@ -40,7 +40,7 @@ def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -
 
 
 def _has_equal_data(session: BuildSession, base: Revision, patch: Revision) -> bool:
-    """Whether a program finds the same files in both source trees, as far as programs read them."""
+    """Return whether the files that programs may read are equal in both source trees."""
     try:
         changed = session.host.source.changed_paths(session.spec.project, base.commit, patch.commit)
     except BadInput:

@@ -48,7 +48,7 @@ def reason_to_hold(
 
 
 def is_allowed(tx: Overrides, run: RunRecord) -> bool:
-    """Whether a trusted person allowed the code of a check's patch set to run."""
+    """Return whether a trusted person allowed the code of a check's patch set to run."""
     entries = () if run.patch_set_id is None else tx.overrides(run.patch_set_id)
     return any(override.kind is OverrideKind.TRUST for override in entries)
 

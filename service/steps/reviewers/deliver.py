@@ -125,5 +125,5 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
-    """Whether Benchgate posted the message; the marker is a whole line: "run 5" is a part of "run 51"."""
+    """Return whether Benchgate posted the message. The marker is a whole line: "run 5" begins "run 51"."""
     return message.author.account == server.account and marker in message.text.splitlines()

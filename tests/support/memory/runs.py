@@ -79,7 +79,7 @@ class MemoryRuns(InMemory, Runs):
 
 
 def _is_same(other: RunRecord, run: NewRun) -> bool:
-    """Whether a run of the same kind leaves no room for this one."""
+    """Return whether an unfinished run of the same kind excludes this one."""
     if run.kind is RunKind.POST_SUBMIT:
         commit = (run.instance, run.project, run.branch, run.revision)
         return (other.instance, other.project, other.branch, other.revision) == commit

@@ -55,8 +55,7 @@ def test_a_phrase_may_run_over_two_lines(path: str, text: str) -> None:
         ('"""What a run needs."""\n', "What"),
         ('class Run:\n    """How a run ends."""\n', "How"),
         ('def end() -> None:\n    """Tells the owner."""\n', "Tells"),
-        ('class Run:\n    """Whether a run has ended."""\n', "Whether"),
-        ('def ended() -> str:\n    """Whether a run has ended."""\n', "Whether"),
+        ('def ended() -> bool:\n    """Whether a run has ended."""\n', "Whether"),
     ],
 )
 def test_a_docstring_that_opens_with_a_clause_is_reported(text: str, word: str) -> None:
@@ -68,7 +67,7 @@ def test_a_docstring_that_opens_with_a_clause_is_reported(text: str, word: str) 
     [
         '"""Comment commands: grammar and permissions."""\n',
         'def end() -> None:\n    """End the run."""\n',
-        'def ended() -> bool:\n    """Whether a run has ended."""\n',
+        'def ended() -> bool:\n    """Return whether a run has ended."""\n',
     ],
 )
 def test_a_docstring_that_opens_with_a_noun_or_a_verb_is_allowed(text: str) -> None:

@@ -84,7 +84,7 @@ class Renewal(Lease):
 
     @property
     def is_held(self) -> bool:
-        """Whether the lease still lasts, by this host's clock."""
+        """Return whether the lease still lasts, by this host's clock."""
         is_over = self._state is LeaseState.LOST or self._is_closing.is_set()
         return not is_over and self._clock() < self._held_until
 

@@ -21,7 +21,7 @@ FOREVER = (sys.executable, "-c", "import signal; signal.pause()")
 
 
 def is_gone(process: int) -> bool:
-    """Whether a process has ended; a zombie has."""
+    """Return whether a process has ended; a zombie has."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -123,7 +123,7 @@ def test_a_recorded_document_can_still_be_read() -> None:
 
 
 def is_part(part: object, whole: object) -> bool:
-    """Whether a document has every field of another, with the same value."""
+    """Return whether a document has every field of another, with the same value."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and is_part(value, whole[key]) for key, value in part.items())
     if isinstance(part, list) and isinstance(whole, list):

@@ -266,7 +266,7 @@ class TestDamagedFiles:
 
 
 def is_readable_or_refused(data: bytes) -> bool:
-    """Whether it is either refused as it should be or read into rows that can be stored."""
+    """Return whether the file is either refused properly or read into rows that can be stored."""
     try:
         run = read(data)
     except BadResults as error:
