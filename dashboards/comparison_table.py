@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RowFilter(StrEnum):
-    """A choice of rows, beside all rows of one verdict."""
+    """A choice of rows, beside all rows of one verdict. Significant: any verdict except same."""
 
     SIGNIFICANT = "significant"
     ALL = "all"
@@ -57,7 +57,6 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
     }
 )
 _ORDER: Final = tuple(_SIGNS)
-_INSIGNIFICANT: Final = frozenset({Verdict.SAME, Verdict.UNDECIDED})
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
 WIDTH: Final = 240  # of the drawing, in its own units
@@ -157,7 +156,7 @@ def urgency(row: Comparison) -> tuple[int, float]:
 def _is_shown(row: Comparison, show: RowFilter | Verdict) -> bool:
     if isinstance(show, Verdict):
         return row.verdict is show
-    return show is RowFilter.ALL or row.verdict not in _INSIGNIFICANT
+    return show is RowFilter.ALL or row.verdict is not Verdict.SAME
 
 
 def _scale(rows: Sequence[Comparison]) -> float:

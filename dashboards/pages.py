@@ -18,6 +18,7 @@ from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
 from service.domain.errors import BadInput, NotFound
 from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 
@@ -178,12 +179,13 @@ def _side_by_side(reading: ChangeReading, change: int, q: str) -> PatchSetTable 
 def _tables(reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, show: str) -> dict[str, Any]:
     words = parse_words(q)
     row_filter = comparison_table.filter_named(show)
-    shown = []
+    shown, undecided = [], 0
     for build, waived_by in builds:
         rows = reading.comparisons(build.id, build.created_at) if build.kind.is_measured else []
+        undecided += sum(row.verdict is Verdict.UNDECIDED for row in rows)
         table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
         shown.append(ShownBuild(build, table, waived_by))
-    return {"builds": shown, "q": q, "show": row_filter}
+    return {"builds": shown, "undecided": undecided, "q": q, "show": row_filter}
 
 
 def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:

@@ -77,6 +77,7 @@ class Change:
     run_state: RunState | None
     builds: int
     finished_builds: int
+    undecided: int = field(metadata={"description": "undecided results of the newest run"})
     cause: str = field(metadata={"description": "the first cause of the worst build"})
 
 

@@ -37,10 +37,10 @@ def test_a_click_in_the_list_opens_the_reasons_of_a_vote(page: Page) -> None:
     )
 
 
-def test_only_significant_rows_are_shown_until_one_click_shows_all(page: Page) -> None:
+def test_only_changed_and_undecided_rows_are_shown_until_one_click_shows_all(page: Page) -> None:
     page.goto(f"/changes/{REGRESSION}")
-    expect(page.locator("tr.row")).to_have_count(5)
-    expect(page.locator(".hidden-count")).to_contain_text("16 rows hidden")
+    expect(page.locator("tr.row")).to_have_count(6)
+    expect(page.locator(".hidden-count")).to_contain_text("15 rows hidden")
     page.get_by_role("link", name="Show all").click()
     expect(page.locator("tr.row")).to_have_count(21)
     assert page.url.endswith(f"/changes/{REGRESSION}?show=all")

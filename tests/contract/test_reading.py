@@ -86,6 +86,7 @@ class FakeSite:
         *causes: str,
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
+        verdict: Verdict = Verdict.SLOWER,
     ) -> BuildName:
         number = len(self.reading.builds) + 1
         build = build_view(
@@ -108,7 +109,7 @@ class FakeSite:
             environment={},
         )
         self.reading.builds.append(detail)
-        rows = [comparison(self.add_series(name), name, 0.9, Verdict.SLOWER) for name in benchmarks]
+        rows = [comparison(self.add_series(name), name, 0.9, verdict) for name in benchmarks]
         self.reading.rows[build.id] = rows
         for row in rows:
             self._add_point(row, run, detail)

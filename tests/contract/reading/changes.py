@@ -10,6 +10,7 @@ from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 from service.ports.views import Cursor
 from tests.contract.reading.site import CHANGE, OTHER_PARENT, PARENT, measure
 
@@ -51,6 +52,16 @@ class ChangeReadingContract:
         site.add_build(run, result=None)
         (change,) = site.reading.changes(10)
         assert (change.run_state, change.builds, change.finished_builds) == (RunState.RUNNING, 2, 1)
+
+    def test_undecided_results_of_the_newest_run_are_counted(self, site: ReadingSite) -> None:
+        site.add_change(patch_sets=2)
+        site.add_build(site.add_run(1), benchmarks=("BM_a",), verdict=Verdict.UNDECIDED)
+        assert [change.undecided for change in site.reading.changes(5)] == [0]
+        run = site.add_run(2)
+        site.add_build(run, benchmarks=("BM_a", "BM_b"), verdict=Verdict.UNDECIDED)
+        site.add_build(run, benchmarks=("BM_c",), verdict=Verdict.UNDECIDED)
+        site.add_build(run, benchmarks=("BM_d",))
+        assert [change.undecided for change in site.reading.changes(5)] == [3]
 
     def test_a_run_after_the_merge_does_not_change_the_vote(self, site: ReadingSite) -> None:
         site.add_change()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
 from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +46,9 @@ class ReadingSite(Protocol):
         *causes: str,
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
+        verdict: Verdict = Verdict.SLOWER,
     ) -> BuildName:
-        """Add a build that compares benchmarks; without a result it is queued in pool ``perf``."""
+        """Add a build whose benchmarks have that verdict; without a result it is queued in pool ``perf``."""
 
     def decide(self, run: int, vote: int | None) -> None:
         """Add a decision with the header ``Build Failed``."""

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.support.reading.fake_reading import FakeReading
+from service.domain.decision.states import RunState
+from service.domain.inference.verdict import Verdict
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
+from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import SECRETS, build_app, call, serving
 
 if TYPE_CHECKING:
@@ -67,6 +70,21 @@ def test_the_machines_page_shows_which_series_may_vote() -> None:
     assert "0 of 12<small>0 % to 26 %</small>" in text
     assert "suspended: 2 false alarms in the last 4 comparisons of a program with itself" in text
     assert "on probation: this machine has measured 16 of 40 pairs of a program with itself" in text
+
+
+def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
+    reading = FakeReading()
+    change = change_view(
+        7, "Stripe", run_id=1, run_state=RunState.FINISHED, vote=1, header="Build Successful"
+    )
+    rows = [comparison(1, "BM_wide", 1.895, Verdict.UNDECIDED), comparison(2, "BM_same", 1.0, Verdict.SAME)]
+    add_patch_set(reading, change, [(build_view(1, 1), rows)])
+    app = build_app(reading)
+    for path in ("/", "/changes/7", "/runs/1"):
+        badge = call(app, "GET", path).text.partition('<span class="badge ')[2].partition("</span>\n")[0]
+        assert badge.startswith("busy")
+        assert badge.endswith(" +1 · 1 undecided"), path
+    assert "BM_wide" in call(app, "GET", "/changes/7").text
 
 
 def test_empty_pages_explain_how_they_fill() -> None:

@@ -12,6 +12,7 @@ from service.domain.decision.vote import Result
 from service.domain.errors import NotFound, Transient
 from service.domain.health import PoolQueue
 from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 from service.ports.reading import Reading
 from service.ports.views import (
     BuildDetail,
@@ -116,6 +117,11 @@ class FakeReading(Reading):
             run_state=check.state if check else None,
             builds=len(newest.builds),
             finished_builds=sum(build.state is BuildState.FINISHED for build in newest.builds),
+            undecided=sum(
+                row.verdict is Verdict.UNDECIDED
+                for build in newest.builds
+                for row in self.rows.get(build.id, ())
+            ),
             cause=next(iter(worst.causes), "") if worst else "",
         )
         return [replace(detail, change=change) for detail in details]

@@ -145,6 +145,7 @@ def change_view(number: int, subject: str, **more: object) -> Change:
         run_state=None,
         builds=0,
         finished_builds=0,
+        undecided=0,
         cause="",
     )
     return replace(change, **more)  # type: ignore[arg-type]

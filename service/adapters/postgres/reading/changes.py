@@ -44,6 +44,7 @@ SELECT c.id, c.instance, c.number, c.project, c.branch, c.subject, c.owner, c.st
        p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
        r.id AS run_id, r.state AS run_state,
        coalesce(b.builds, 0) AS builds, coalesce(b.finished, 0) AS finished_builds,
+       coalesce(u.undecided, 0) AS undecided,
        coalesce(b.cause, '') AS cause
 FROM chosen AS c
 JOIN LATERAL (
@@ -61,6 +62,16 @@ LEFT JOIN LATERAL (
                run_build.position))[1] AS cause
     FROM run_build JOIN build ON build.id = run_build.build_id WHERE run_build.run_id = r.id
 ) AS b ON true
+LEFT JOIN LATERAL (
+    SELECT cast(sum(k.undecided) AS integer) AS undecided
+    FROM run_build JOIN build ON build.id = run_build.build_id
+    JOIN LATERAL (
+        -- With the build's moment, only the partition that holds its comparisons is opened.
+        SELECT count(*) AS undecided FROM comparison
+        WHERE build_id = build.id AND measured_at = build.created_at AND verdict = 'undecided'
+    ) AS k ON true
+    WHERE run_build.run_id = r.id
+) AS u ON true
 ORDER BY c.updated_at DESC, c.id DESC
 """)  # noqa: S608 - put together from constants
 

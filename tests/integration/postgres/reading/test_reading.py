@@ -17,6 +17,7 @@ from service.domain.errors import Transient
 from service.domain.health import Patience
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.verdict import Verdict
 from service.domain.wording.health import degradation_sentences
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
@@ -90,6 +91,7 @@ class PostgresSite:
         *causes: str,
         result: Result | None = Result.SUCCESS,
         benchmarks: Sequence[str] = (),
+        verdict: Verdict = Verdict.SLOWER,
     ) -> BuildName:
         self._builds += 1
         build: int = self.database.value(
@@ -113,18 +115,20 @@ class PostgresSite:
             number=self._builds,
         )
         for position, benchmark in enumerate(benchmarks):
-            self._compare(build, self.add_series(benchmark), position, run)
+            self._compare(build, self.add_series(benchmark), position, (run, verdict))
         return BuildName("perf", self._builds)
 
-    def _compare(self, build: int, series: int, position: int, run: int) -> None:
+    def _compare(self, build: int, series: int, position: int, of: tuple[int, Verdict]) -> None:
+        run, verdict = of
         self.database.change(
             """INSERT INTO comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,
                                        ratio, low, high, base, patch)
-               SELECT created_at, :series, :build, :kind, :position, 8, 'slower', 0.9, 0.88, 0.92, 10, 9
+               SELECT created_at, :series, :build, :kind, :position, 8, :verdict, 0.9, 0.88, 0.92, 10, 9
                FROM build WHERE id = :build""",
             build=build,
             series=series,
             position=position,
+            verdict=verdict,
             kind=RUN_KINDS[self.reading.run(run).run.kind],
         )
         for side in (0, 1):
