@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 OUTDATED: Final = "the patch set is outdated or its change is closed"
+TAKEN_BACK: Final = "the vote was taken back because a newer patch set appeared while it was posted"
 WITHOUT_COMMENTS: Final = "posted without inline comments after five failed attempts with them"
 
 
@@ -28,3 +29,8 @@ def rejected_votes(votes: Mapping[str, int]) -> str:
         f"The review server rejected the vote {named}: this project has no such label or value, or "
         "Benchgate's account has no permission to use it."
     )
+
+
+def taken_back(patch_set: int) -> str:
+    """The message about a vote that Benchgate withdrew from an outdated patch set."""
+    return f"Vote taken back: patch set {patch_set} appeared while it was posted, and gets a vote of its own."

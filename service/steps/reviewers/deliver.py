@@ -10,9 +10,11 @@ from service.domain.gerrit.change import Change, PostedMessage, Review, person_o
 from service.domain.gerrit.vote_override import is_vote_removed
 from service.domain.wording.delivery import (
     OUTDATED,
+    TAKEN_BACK,
     WITHOUT_COMMENTS,
     not_granted,
     rejected_votes,
+    taken_back,
     withheld,
 )
 from service.ports.records import ReviewState
@@ -61,7 +63,9 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         change = server.change(review.change)
         # Servers accept votes on outdated patch sets.
         if change.current.revision != review.revision or (review.labels and not change.is_open):
-            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, OUTDATED)
+            # The last attempt may have cast the vote although its response was lost.
+            note = TAKEN_BACK if _take_back(server, change, review) else OUTDATED
+            upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
             return False
         messages = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in messages):
@@ -78,6 +82,10 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         except Transient:
             upkeep.note_failed_post(due.outbox_id)
             raise
+        # Somebody may have pushed after the change was read; if this fails, the next attempt does it.
+        if labels and _take_back(server, server.change(review.change), review):
+            upkeep.settle_review(due.outbox_id, ReviewState.SENT, TAKEN_BACK, posted.comments)
+            return True
     except NotFound as error:
         if due.missing_seconds < _NOT_YET:
             upkeep.postpone_review(due.outbox_id, 5.0, str(error), is_missing=True)
@@ -88,6 +96,20 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         upkeep.settle_review(due.outbox_id, ReviewState.REFUSED, str(error))
         return False
     _settle(store, upkeep, due, labels, posted)
+    return True
+
+
+def _take_back(server: ReviewServer, change: Change, review: Review) -> bool:
+    """Withdraw the vote of a posted review if its patch set is outdated; return whether it was cast."""
+    if not review.labels or not change.is_open or change.current.revision == review.revision:
+        return False
+    messages = server.messages(review.change)
+    if not any(_is_ours(message, review.marker, server) for message in messages):
+        return False
+    marker = f"{review.marker}-taken-back"
+    if not any(_is_ours(message, marker, server) for message in messages):
+        text = f"{taken_back(change.current.number)}\n\n{marker}"
+        server.post(Review(review.change, review.revision, text, dict.fromkeys(review.labels, 0)))
     return True
 
 

@@ -13,3 +13,9 @@ def test_the_report_of_rejected_votes_names_each_with_its_sign() -> None:
         "The review server rejected the vote Perf+1, Verified-1: this project has no such label or value, "
         "or Benchgate's account has no permission to use it."
     )
+
+
+def test_the_message_about_a_vote_taken_back_names_the_newer_patch_set() -> None:
+    assert delivery.taken_back(2) == (
+        "Vote taken back: patch set 2 appeared while it was posted, and gets a vote of its own."
+    )

@@ -29,6 +29,7 @@ class FaultyServer(FakeReviewServer):
     before: list[Exception] = field(default_factory=list)
     refused: list[Exception] = field(default_factory=list)  # raised instead of accepting a review
     after: list[Exception] = field(default_factory=list)
+    pushed: list[Change] = field(default_factory=list)  # appear right before a review is applied
 
     def change(self, key: ChangeKey) -> Change:
         if self.before:
@@ -38,6 +39,8 @@ class FaultyServer(FakeReviewServer):
     def post(self, review: Review) -> Posted:
         if self.refused:
             raise self.refused.pop()
+        if self.pushed:
+            self.put(self.pushed.pop())
         granted = super().post(review)
         if self.after:
             raise self.after.pop()
@@ -233,6 +236,50 @@ class TestOutdatedReviews:
         delivery.server.put(change_at(1, status=ChangeStatus.MERGED))
 
         assert delivery.deliver() == 1
+
+
+class TestPushesWhilePosting:
+    """A vote that lands on a patch set which became outdated meanwhile is taken back."""
+
+    WITHDRAWN = "Vote taken back: patch set 2 appeared while it was posted, and gets a vote of its own."
+    NOTE = "the vote was taken back because a newer patch set appeared while it was posted"
+
+    def test_the_vote_is_taken_back_on_the_outdated_revision(self, delivery: Delivery) -> None:
+        delivery.server.pushed = [change_at(2)]
+
+        assert delivery.deliver() == 1
+        assert [(each.revision, each.labels) for each in delivery.server.reviews] == [
+            ("patch1", {"Verified": 1}),
+            ("patch1", {"Verified": 0}),
+        ]
+        assert delivery.server.reviews[-1].message == f"{self.WITHDRAWN}\n\n{MARKER}-taken-back"
+        assert delivery.states == [("sent", self.NOTE)]
+        assert delivery.deliver() == 0
+
+    def test_a_message_without_a_vote_stays(self) -> None:
+        delivery = Delivery()
+        delivery.queue(labels={})
+        delivery.server.pushed = [change_at(2)]
+
+        assert delivery.deliver() == 1
+        assert len(delivery.server.reviews) == 1
+
+    @pytest.mark.parametrize("lost", [1, 2])
+    def test_it_is_taken_back_once_although_responses_were_lost(self, delivery: Delivery, lost: int) -> None:
+        delivery.server.pushed = [change_at(2)]
+        delivery.server.after = [Transient("502 after it was applied")] * lost
+        for _ in range(4):
+            delivery.deliver()
+
+        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}, {"Verified": 0}]
+        assert delivery.states == [("superseded", self.NOTE)]
+
+    def test_another_event_on_the_same_patch_set_leaves_the_vote(self, delivery: Delivery) -> None:
+        delivery.server.pushed = [change_at(1, minutes=1)]
+        delivery.deliver()
+
+        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}]
+        assert delivery.states == [("sent", "")]
 
 
 class TestRemovedVotes:
