@@ -57,6 +57,7 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
     }
 )
 _ORDER: Final = tuple(_SIGNS)
+_DECISIVE: Final = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.FASTER})
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
 WIDTH: Final = 240  # of the drawing, in its own units
@@ -83,7 +84,7 @@ class ComparisonTable:
         rows: the shown comparisons, worst first.
         hidden: how many rows match the search but not the filter.
         counts: of each verdict, over all rows that match the search; none is 0.
-        scale: the share at which the drawing ends on both sides.
+        scale: the share at which the drawing ends on both sides; most rows that are slower or faster fit in.
         floor: the share below which a difference does not matter; drawn as a band.
     """
 
@@ -160,7 +161,9 @@ def _is_shown(row: Comparison, show: RowFilter | Verdict) -> bool:
 
 
 def _scale(rows: Sequence[Comparison]) -> float:
+    # Many narrow rows that are the same must not push those that matter off the scale.
+    decisive = [row for row in rows if row.verdict in _DECISIVE]
     # Three quarters of all ends fit: one huge effect must not squeeze all others into a line.
-    ends = sorted(abs(end - 1) for row in rows for end in (row.low, row.high) if end is not None)
+    ends = sorted(abs(end - 1) for row in decisive or rows for end in (row.low, row.high) if end is not None)
     wanted = ends[(len(ends) - 1) * 3 // 4] * 1.25 if ends else 0.0
     return min(max(_NARROWEST, wanted), _WIDEST)

@@ -87,6 +87,13 @@ def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
     assert "BM_wide" in call(app, "GET", "/changes/7").text
 
 
+def test_a_drawing_has_a_zero_and_marks_what_lies_beyond_its_ends() -> None:
+    text = call(APP, "GET", "/changes/4711").text
+    assert '<span class="axis"><span>−100 %</span><span>0</span><span>+100 %</span></span>' in text
+    assert '<text class="cut" x="240" y="16" text-anchor="end">×53.1 »</text>' in text
+    assert text.count("▸") == text.count('class="expand"')
+
+
 def test_empty_pages_explain_how_they_fill() -> None:
     empty = build_app(FakeReading())
     assert "The first change appears here when" in call(empty, "GET", "/").text

@@ -90,6 +90,23 @@ def test_one_huge_effect_leaves_the_others_readable() -> None:
     assert table_of(*small, comparison(99, "BM/99", 53.0, Verdict.FASTER)).scale < 0.05
 
 
+def test_rows_that_are_the_same_do_not_set_the_scale() -> None:
+    same = [comparison(k, f"BM_same/{k}", 1.0, Verdict.SAME) for k in range(460)]
+    slower = [comparison(1000 + k, f"BM_slower/{k}", 0.9 - 0.01 * k, Verdict.SLOWER) for k in range(9)]
+    wide = [
+        comparison(2000 + k, f"BM_open/{k}", 1.4, Verdict.UNDECIDED, low=0.96, high=1.9) for k in range(31)
+    ]
+    table = table_of(*same, *slower, *wide)
+    bars = [bar for row in slower if (bar := table.bar(row))]
+    assert len(bars) == 9
+    assert not any(bar.is_centre_cut for bar in bars)
+
+
+def test_if_no_row_is_slower_or_faster_all_rows_set_the_scale() -> None:
+    table = table_of(*(comparison(k, f"BM_{k}", 1.4, Verdict.UNDECIDED, low=0.9, high=1.5) for k in range(4)))
+    assert table.scale > 0.5
+
+
 def test_a_row_without_a_ratio_has_no_bar() -> None:
     table = lay_out(ROWS, Verdict.BROKEN, ALL_WORDS, 0.01)
     assert table.bar(table.rows[0]) is None
