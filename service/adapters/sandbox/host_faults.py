@@ -1,4 +1,4 @@
-"""Failures that the host caused: a full disk, a lack of memory, a kill from outside."""
+"""Failures that the host caused: a full disk, a lack of memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command, Completed
 
 FULL_BELOW: Final = 64 << 20  # bytes; with less, a compiler has failed with "no space left on device"
-KILLED: Final = 128 + 9  # the shell's exit code of a program ended by SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
 class HostFaults(Sandbox):
     """A sandbox that raises Transient if a program failed because of its host.
 
-    That is a failure while the disk was full or the kernel killed processes for lack of memory, or by a
-    SIGKILL that none of its limits sent.
+    That is a failure while the disk was full, at any moment of the run because a linker removes what it could
+    not complete, or while the kernel killed processes for lack of memory. Any other SIGKILL is the program's
+    own end: it can send one to itself, and a kill of the whole sandbox is Transient already.
 
     Args:
         sandbox: the sandbox that runs the programs.
@@ -53,17 +53,25 @@ class HostFaults(Sandbox):
         discard_output: bool = False,
     ) -> Completed:
         killed_before = self._kills()
-        done = self.sandbox.run(command, log=log, watch=watch, discard_output=discard_output)
+        least_free = self._free()
+
+        def watch_disk() -> None:
+            nonlocal least_free
+            least_free = min(least_free, self._free())
+            watch()
+
+        done = self.sandbox.run(command, log=log, watch=watch_disk, discard_output=discard_output)
         if done.is_success or done.stopped_by is not None:
             return done
-        free = shutil.disk_usage(self.scratch).free
-        if free < FULL_BELOW:
-            raise Transient(f"the machine's disk is full: {free >> 20} MiB left while a program failed")
+        least_free = min(least_free, self._free())
+        if least_free < FULL_BELOW:
+            raise Transient(f"the machine's disk is full: {least_free >> 20} MiB left while a program failed")
         if self._kills() > killed_before:
             raise Transient("the machine ran out of memory, and its kernel killed a process")
-        if done.exit_code == KILLED:
-            raise Transient("a program was killed from outside (SIGKILL), not by one of its limits")
         return done
+
+    def _free(self) -> int:
+        return shutil.disk_usage(self.scratch).free
 
     def _kills(self) -> int:
         if not self.vmstat.exists():

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import PurePath
+
+
+KILLED: Final = 128 + 9  # the shell's exit code of a program that SIGKILL ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,15 @@ class Completed:
         return self.exit_code == 0 and self.stopped_by is None
 
     @property
+    def is_killed(self) -> bool:
+        """Whether SIGKILL ended it and no limit sent that: the program or one of its own processes did."""
+        return self.exit_code == KILLED and self.stopped_by is None
+
+    @property
     def end(self) -> str:
         """The end in words."""
         if self.stopped_by is not None:
             return f"stopped after {self.seconds:.0f} s: limit on {self.stopped_by}"
+        if self.is_killed:
+            return f"exit code {self.exit_code}: a SIGKILL that neither a limit nor a lack of memory caused"
         return f"exit code {self.exit_code}"

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 
 class Ending:
-    """A sandbox in which every program ends in the same way, after an event on the host."""
+    """A sandbox in which every program ends in the same way, after an event and some looks at the host."""
 
-    def __init__(self, done: Completed, happens: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, done: Completed, happens: Callable[[], None] = lambda: None, looks: int = 0) -> None:
         self.done = done
         self.happens = happens
+        self.looks = looks
 
     def in_force(self) -> dict[str, str]:
         return {}
 
-    def run(self, command: Command, **_: object) -> Completed:
+    def run(self, command: Command, watch: Callable[[], None], **_: object) -> Completed:
         self.happens()
+        for _look in range(self.looks):
+            watch()
         return self.done
 
 
@@ -59,6 +62,17 @@ def test_a_full_disk_is_the_hosts_failure(tmp_path: Path, monkeypatch: pytest.Mo
     assert run(Ending(Completed(0, 0.1)), tmp_path).is_success
 
 
+def test_a_disk_that_was_full_for_a_moment_only_is_the_hosts_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A linker that gets "no space left on device" removes its unfinished file before it exits."""
+    free = iter([9 << 30, 3 << 20, 9 << 30])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=next(free)))
+
+    with pytest.raises(Transient, match="3 MiB left"):
+        run(Ending(FAILED, looks=1), tmp_path)
+
+
 def test_a_kill_for_lack_of_memory_is_the_hosts_failure(tmp_path: Path) -> None:
     def kill() -> None:
         (tmp_path / "vmstat").write_text("oom_kill 4\n")
@@ -67,6 +81,9 @@ def test_a_kill_for_lack_of_memory_is_the_hosts_failure(tmp_path: Path) -> None:
         run(Ending(FAILED, kill), tmp_path)
 
 
-def test_a_kill_from_outside_is_the_hosts_failure(tmp_path: Path) -> None:
-    with pytest.raises(Transient, match="killed from outside"):
-        run(Ending(Completed(137, 0.1)), tmp_path)
+def test_a_kill_without_a_limit_or_a_lack_of_memory_is_the_programs_own(tmp_path: Path) -> None:
+    done = run(Ending(Completed(137, 0.1)), tmp_path)
+
+    assert done.is_killed
+    assert done.end == "exit code 137: a SIGKILL that neither a limit nor a lack of memory caused"
+    assert not Completed(137, 0.1, StoppedBy.MEMORY).is_killed

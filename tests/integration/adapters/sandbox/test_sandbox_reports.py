@@ -28,7 +28,9 @@ def sandbox() -> BubblewrapSandbox:
     return BubblewrapSandbox()
 
 
-@pytest.mark.parametrize(("program", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", 139)])
+@pytest.mark.parametrize(
+    ("program", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -SEGV $$", 139), ("kill -9 $$", 137)]
+)
 def test_exit_codes_and_signals_are_reported(sandbox: BubblewrapSandbox, program: str, code: int) -> None:
     ended, _ = run(sandbox, "sh", "-c", program)
 
