@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from typing_extensions import override
 
-from service.adapters.sandbox.launcher import require_cpus, require_tools, settings_of
+from service.adapters.sandbox.keyring import join_new_keyring
+from service.adapters.sandbox.launcher import CORE_LIMIT, TOOLS, require_cpus, require_tools, settings_of
 from service.adapters.sandbox.limits import Group, describe, find_hierarchies
 from service.adapters.sandbox.mounts import (
     ENVIRONMENT,
@@ -121,7 +123,7 @@ class BubblewrapSandbox(Sandbox):
     def _start(
         self, group: Group, command: Command, outputs: tuple[int, int], cleanup: ExitStack
     ) -> tuple[subprocess.Popen[bytes], int]:
-        """Start bubblewrap. It dies with the calling thread, which must therefore also wait for it."""
+        """Start bubblewrap; ``cleanup`` ends it."""
         status, status_write = _pipe(cleanup)
         with ExitStack() as ours:
             ours.callback(os.close, status_write)
@@ -137,13 +139,16 @@ class BubblewrapSandbox(Sandbox):
             # paths of the host.
             passed.append(in_memory(_listed(arguments), ours))
             argv = (
+                *(TOOLS[0], CORE_LIMIT, "--"),  # here, because inside the filter keeps the limit as it is
                 *group.join,
                 *(self._program, "--args", str(passed[-1]), "--"),
                 *settings_of(command, bound_processes=True),
                 *command.argv,
             )
-            try:
-                process = subprocess.Popen(  # noqa: S603  # an argument list, never a shell's
+
+            def start() -> subprocess.Popen[bytes]:
+                join_new_keyring()
+                return subprocess.Popen(  # noqa: S603  # an argument list, never a shell's
                     argv,
                     stdin=subprocess.DEVNULL,
                     stdout=outputs[0],
@@ -153,6 +158,11 @@ class BubblewrapSandbox(Sandbox):
                     pass_fds=passed,
                     start_new_session=True,
                 )
+
+            # Bubblewrap ends with the thread that started it. This one lives until the run is cleaned up.
+            starter = cleanup.enter_context(ThreadPoolExecutor(1, "sandbox"))
+            try:
+                process = starter.submit(start).result()
             except (OSError, ValueError) as refused:
                 raise Permanent(f"{command.argv[0]} cannot be started: {refused}") from refused
         # Needed if an interrupt comes before its supervision starts.

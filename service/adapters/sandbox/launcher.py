@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from service.domain.building.sandbox_command import Command
 
 TOOLS: Final = ("/usr/bin/prlimit", "/usr/bin/setarch", "/usr/bin/taskset")
+# If the kernel passes core dumps to a program of the host, which it starts as root, 0 does not stop it: the
+# dump is not a file. One byte does, because it marks that program itself. No file fits into it either.
+CORE_LIMIT: Final = "--core=1:1"
 
 
 def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
@@ -21,7 +24,7 @@ def settings_of(command: Command, *, bound_processes: bool) -> tuple[str, ...]:
     ``bound_processes`` needs a user namespace: outside one, the kernel counts all processes of the user.
     """
     limits = command.limits
-    chain = [TOOLS[0], "--core=0:0", f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
+    chain = [TOOLS[0], CORE_LIMIT, f"--fsize={limits.file_bytes}:{limits.file_bytes}"]
     if bound_processes:
         chain.append(f"--nproc={limits.processes}:{limits.processes}")
     chain.append("--")

@@ -40,6 +40,8 @@ HIDDEN: Final = (
     *("kcore", "keys", "key-users", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats"),
     *("mtrr", "pagetypeinfo", "sched_debug", "slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
 )
+# The first process of the namespace starts outside, and its views show the file system there.
+FIRST_PROCESS: Final = "/proc/1"
 # Kernel settings, each with the value that forbids the sandbox, and the fix.
 REMEDIES: Final = (
     (
@@ -119,6 +121,7 @@ def _kernel_views() -> Iterator[str]:
         elif path.exists():
             # A device on a bind mount cannot be opened without --dev-bind.
             yield from ("--ro-bind", "/dev/null", str(path))
+    yield from ("--tmpfs", FIRST_PROCESS, "--remount-ro", FIRST_PROCESS)
     for name in SYS:
         yield from ("--ro-bind-try", name, name)
     yield from ("--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
