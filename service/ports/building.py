@@ -92,6 +92,18 @@ class Sandbox(Protocol):
         """Describe the isolation and the limits here; results with different ones must not be compared."""
 
 
+class Scratch(Protocol):
+    """Room on disk for the files of a piece of work, which untrusted programs may write."""
+
+    def directory(self) -> AbstractContextManager[Path]:
+        """Create an empty directory, and remove it with all its content at the end of the block.
+
+        Raises:
+            Transient: the disk is full or does not answer.
+            Permanent: the directory cannot be removed afterwards.
+        """
+
+
 class Artifacts(Protocol):
     """A store of compressed bytes, each under the SHA-256 of its content.
 

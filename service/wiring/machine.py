@@ -18,6 +18,7 @@ from service.adapters.postgres.machine.worklist import MachineIdentity, MachineW
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.host_faults import HostFaults
 from service.adapters.sandbox.unsandboxed import DirectRunner
+from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.steps.machine.preflight import obstacle_to_measuring
@@ -98,7 +99,6 @@ def make_build_host(
     """
     sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
     scratch = home.absolute() / "scratch"
-    scratch.mkdir(parents=True, exist_ok=True)
     fingerprint, _ = toolchain_fingerprint(sandbox)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
@@ -112,6 +112,6 @@ def make_build_host(
         toolchain=fingerprint,
         cpus=cpus or there,
         host_cpus=there,
-        scratch=scratch,
+        scratch=DirectoryScratch(scratch),
         read_load=read_load,
     )

@@ -18,7 +18,7 @@ from service.domain.errors import LeaseLost, NotFound
 from service.domain.identity import RunKind
 from service.domain.machine.environment import Load
 from service.steps.machine.session import BuildHost, BuildSession
-from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker
+from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryPacker, MemoryScratch
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def memory_host(source: MemorySource, sandbox: MemorySandbox, scratch: Path, **o
         toolchain="gcc 14",
         cpus=other.get("cpus", ()),
         host_cpus=other.get("host_cpus", ()),
-        scratch=scratch,
+        scratch=MemoryScratch(scratch),
         linkers=other.get("linkers", scratch),
         read_load=other.get("read_load", lambda: nothing),
         clock=lambda: sandbox.clock,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -59,10 +58,10 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
 
     artifact = binaries.find(wanted) or build()
     with (
-        TemporaryDirectory(dir=host.scratch) as spare,
+        host.scratch.directory() as spare,
         host.source.checkout(spec.project, revision.commit) as tree,
     ):
-        archive = host.scratch / spare / "binary.tar"
+        archive = spare / "binary.tar"
         try:
             host.artifacts.get_file(artifact, archive)
         except NotFound:
@@ -142,8 +141,7 @@ def _run(
 
 def _pack(session: BuildSession, tree: Path) -> str:
     host, job = session.host, session.spec.job.benchmark
-    with TemporaryDirectory(dir=host.scratch) as spare:
-        out = host.scratch / spare
+    with host.scratch.directory() as out:
         archive = host.packer.pack(
             host.sandbox, _build_directory(tree), job.programs, job.build.keep, out, session.watch
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
@@ -240,8 +239,7 @@ class Launcher:
         host = self.session.host
         tree = self.trees[side]
         program = "./" + suite.program.removeprefix("./")
-        with TemporaryDirectory(dir=host.scratch) as spare:
-            out = host.scratch / spare
+        with host.scratch.directory() as out:
             command = Command(
                 ("sh", "-c", invocation.line, "sh", program, *invocation.flags, *suite.args),
                 mounts=(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
-    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Source
+    from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch, Source
     from service.ports.machine import Claimed
 
 
@@ -35,7 +35,7 @@ class BuildHost:
     inspector: Inspector
     toolchain: str
     cpus: tuple[int, ...]
-    scratch: Path
+    scratch: Scratch
     read_load: Callable[[], Load]
     host_cpus: tuple[int, ...] = ()
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again

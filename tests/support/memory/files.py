@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from service.domain.building.built_files import BuiltFile
 from service.domain.errors import BadInput, BadResults, NotFound, Permanent, ProgramMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from service.ports.building import Sandbox
 
@@ -64,6 +66,18 @@ class MemoryPacker:
         if not path.exists():
             raise BadResults("there is no such file")
         return path.read_bytes()
+
+
+@dataclass(frozen=True)
+class MemoryScratch:
+    """Directories in one that a test has; a file system is the one thing that memory cannot replace."""
+
+    root: Path
+
+    @contextmanager
+    def directory(self) -> Iterator[Path]:
+        with TemporaryDirectory(dir=self.root) as name:
+            yield Path(name)
 
 
 @dataclass

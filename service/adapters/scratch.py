@@ -1,0 +1,95 @@
+"""The scratch space of workers: what a killed worker leaves is removed when the next one starts."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import structlog
+from typing_extensions import override
+
+from service.adapters.removal import remove_tree
+from service.domain.errors import Permanent, Transient
+from service.ports.building import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class DirectoryScratch(Scratch):
+    """A directory of this process below ``root``, which other processes may share.
+
+    The process holds a lock on its directory for as long as it lives. Creating the object removes the
+    directories that nobody holds. Unlike a process ID, a lock works across containers.
+
+    Args:
+        root: the common directory, with nothing else in it; created if it is missing.
+
+    Raises:
+        Transient: the disk is full or does not answer.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._own = root.absolute() / f"worker-{os.getpid()}-{secrets.token_hex(6)}"
+        with _translated(root):
+            root.mkdir(parents=True, exist_ok=True)
+            # Everybody who looks for directories without a holder waits until the new one has its holder.
+            with _locked(os.open(root.with_name(root.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)):
+                stale = _take_stale(root)
+                self._own.mkdir()
+                self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+        for directory, lock in stale:
+            try:
+                remove_tree(directory)
+            except Permanent as error:  # work is possible beside it
+                structlog.get_logger().warning("scratch.not_removed", error=str(error))
+            finally:
+                os.close(lock)
+
+    @override
+    @contextmanager
+    def directory(self) -> Iterator[Path]:
+        with _translated(self._own):
+            directory = Path(mkdtemp(dir=self._own))
+        try:
+            yield directory
+        finally:
+            remove_tree(directory)
+
+
+def _take_stale(root: Path) -> list[tuple[Path, int]]:
+    """Lock the directories that nobody holds; return each with its lock."""
+    taken = []
+    for directory in root.iterdir():
+        if directory.is_symlink() or not directory.is_dir():
+            continue
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken.append((directory, lock))
+        except BlockingIOError:
+            os.close(lock)
+    return taken
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _translated(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Transient(f"{directory}: {error.strerror or error}") from error
