@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.elf import loaded_digest
+from service.adapters.packing import MOST_BYTES, MOST_ENTRIES
 from service.adapters.untrusted_file import open_output
 from service.domain.building.built_files import BuiltFile
 from service.domain.errors import BadResults
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 MAX_FILES: Final = 10_000
-MAX_BYTES: Final = 8 << 30  # of all files together: the limit of an archive of built programs
-_MAX_NAMES: Final = 100_000  # files and directories
+MAX_BYTES: Final = MOST_BYTES  # of all files together
+_MAX_NAMES: Final = 2 * MOST_ENTRIES  # files and directories
 
 
 def inspect(build: Path, watch: Callable[[], None]) -> Mapping[str, BuiltFile] | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import posixpath
 from importlib import resources
 from io import BytesIO
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.untrusted_file import open_output, read_output
 from service.domain.building.sandbox_command import Command, Limits, Mount
-from service.domain.errors import BadResults, CommandFailed, ProgramMissing, Transient
+from service.domain.errors import BadResults, CommandFailed, Permanent, ProgramMissing, Transient
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["ARCHIVE", "pack", "read_output", "renew", "unpack"]
 
 ARCHIVE: Final = "binary.tar"
+# The bounds of an archive, for packing and for unpacking.
+MOST_BYTES: Final = 8 << 30  # apparent bytes of all files: static programs with debug information
+MOST_ENTRIES: Final = 100_000
+MOST_LEVELS: Final = 100  # directories in each other; no build needs a third of this
+_ENTRY_BYTES: Final = 8192  # the archive's own bytes for an entry with the longest name
 LIMITS: Final = Limits(
     wall_seconds=900.0,  # gigabytes of programs with debug information on a slow disk
     memory_bytes=1 << 30,  # tar and sort need a fraction of this
     processes=64,
-    file_bytes=8 << 30,
+    file_bytes=MOST_BYTES + MOST_ENTRIES * _ENTRY_BYTES,
     log_bytes=1 << 20,
 )
 MOST_RENEWED: Final = 1 << 30  # bytes of both sides; copying more would take longer than measuring
@@ -39,7 +45,14 @@ _PACK, _UNPACK, _RENEW = (
 )
 _MISSING: Final = "missing program "  # of pack.sh
 _MISSING_CODE: Final = 3
-_TOO_LARGE_CODE: Final = 4  # of renew.sh
+_TOO_LARGE_CODE: Final = 4  # of all three scripts
+_MORE: Final = MappingProxyType(  # by the last word of pack.sh and unpack.sh
+    {
+        "entries": f"more than {MOST_ENTRIES} files",
+        "levels": f"a file in more than {MOST_LEVELS} directories, one in another",
+        "bytes": f"more than {MOST_BYTES >> 30} GiB (a sparse file counts in full)",
+    }
+)
 _TAIL_LINES: Final = 20
 
 
@@ -68,7 +81,8 @@ def pack(
         The archive, a regular file.
 
     Raises:
-        CommandFailed: a program is missing (the error names it), or the files cannot be packed.
+        CommandFailed: a program is missing (the error names it), the files cannot be packed, or they are more
+            than the bounds :data:`MOST_BYTES`, :data:`MOST_ENTRIES` and :data:`MOST_LEVELS` allow.
     """
     named = [_inside_build(program) for program in programs]
     conditions = ["-name", "*.so", "-o", "-name", "*.so.*"]
@@ -80,12 +94,14 @@ def pack(
         Mount(build_dir, "/src/build"),
         Mount(out_dir, "/out", writable=True),
     )
-    argv = ("sh", "-c", _PACK, "pack", ARCHIVE, str(len(named)), *named, *conditions)
+    argv = ("sh", "-c", _PACK, "pack", ARCHIVE, *_bounds(), str(len(named)), *named, *conditions)
     ended, lines = _run(sandbox, Command(argv, mounts, cwd="/out", limits=LIMITS), watch)
     if not ended.is_success:
         if ended.exit_code == _MISSING_CODE and lines and lines[0].startswith(_MISSING):
             missing = programs[int(lines[0].removeprefix(_MISSING))]
             raise ProgramMissing(f"program {missing}", "the build did not create it")
+        if more := _too_much(ended, lines):
+            raise CommandFailed("packing of the programs", f"they have {more}")
         raise CommandFailed("packing of the programs", ended.end, "\n".join(lines))
     archive = out_dir / ARCHIVE
     try:
@@ -105,11 +121,14 @@ def unpack(sandbox: Sandbox, archive: Path, into: Path, watch: Callable[[], None
         watch: called several times a second; may raise to end the work.
 
     Raises:
+        Permanent: the archive has more than the bounds of ``pack`` allow, so ``pack`` did not make it.
         Transient: it failed. An archive made by ``pack`` can be unpacked, so the machine is the cause.
     """
     mounts = (Mount(archive.parent, "/in"), Mount(into, "/build", writable=True))
-    argv = ("sh", "-c", _UNPACK, "unpack", f"./{archive.name}")
+    argv = ("sh", "-c", _UNPACK, "unpack", f"./{archive.name}", *_bounds())
     ended, lines = _run(sandbox, Command(argv, mounts, cwd="/in", limits=LIMITS), watch)
+    if more := _too_much(ended, lines):
+        raise Permanent(f"the archive of the programs has {more}")
     if not ended.is_success:
         raise _failed("unpacking of the programs", ended, lines)
 
@@ -139,6 +158,17 @@ def renew(sandbox: Sandbox, builds: tuple[Path, Path], watch: Callable[[], None]
     if not ended.is_success:
         raise _failed("copying of the programs", ended, lines)
     return True
+
+
+def _bounds() -> tuple[str, ...]:
+    return str(MOST_ENTRIES), str(MOST_LEVELS), str(MOST_BYTES)
+
+
+def _too_much(ended: Completed, lines: Sequence[str]) -> str:
+    """Name the bound that pack.sh or unpack.sh found exceeded; empty if none."""
+    if ended.exit_code != _TOO_LARGE_CODE or not lines:
+        return ""
+    return _MORE.get(lines[-1].removeprefix("more "), "")
 
 
 def _failed(what: str, ended: Completed, lines: Sequence[str]) -> Transient:

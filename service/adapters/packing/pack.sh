@@ -1,11 +1,16 @@
-# Arguments: the archive's name, the number of programs, the programs, the conditions for find.
+# Arguments: the archive's name, the most entries, levels and bytes, the number of programs, the programs, the
+# conditions for find.
 # Symbolic links to programs are followed, because their targets may be outside; shared objects and links to
 # them are packed as they are. No name is packed twice: tar would unpack either the link or the file.
-# Exit code 3: a program is missing; tar, find and sort exit with 1 or 2.
+# The size of a sparse file counts with its holes, because tar stores and unpacks them in full.
+# Exit code 3: a program is missing, 4: there is too much to pack; tar, find and sort exit with 1 or 2.
 set -eu
 out=$PWD/$1
-count=$2
-shift 2
+entries=$2
+levels=$3
+bytes=$4
+count=$5
+shift 5
 cd "${BENCHGATE_BUILD:-/build}"
 : > "$out.named"
 i=0
@@ -23,6 +28,16 @@ options='--null --no-recursion --verbatim-files-from --mtime=@0 --owner=0 --grou
 sort -z -u "$out.named" > "$out.programs"
 find . \( -type f -o -type l \) \( "$@" \) -print0 | sort -z > "$out.found"
 comm -z -23 "$out.found" "$out.programs" > "$out.kept"
+too_much() {
+  echo "more $1"
+  exit 4
+}
+[ "$(cat "$out.kept" "$out.programs" | tr -cd '\0' | wc -c)" -le "$entries" ] || too_much entries
+tr '\0\n' '\n?' < "$out.kept" | awk -F / -v most="$levels" 'NF > most + 2 { exit 1 }' || too_much levels
+{
+  xargs -0 -r stat --format=%s -- < "$out.kept"
+  xargs -0 -r stat --dereference --format=%s -- < "$out.programs"
+} | awk -v most="$bytes" '{ sum += $1 } END { exit sum > most }' || too_much bytes
 tar --create $options --file="$out" --files-from="$out.kept"
 tar --append --dereference $options --file="$out" --files-from="$out.programs"
 rm "$out.named" "$out.programs" "$out.found" "$out.kept"

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.adapters import packing
 from service.adapters.packing import ARCHIVE, pack, read_output, unpack
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.domain.building.sandbox_command import Command, Mount
-from service.domain.errors import BadResults, Cancelled, CommandFailed, Transient
+from service.domain.errors import BadResults, Cancelled, CommandFailed, Permanent, Transient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -225,6 +226,70 @@ def test_a_damaged_archive_is_reported(
     archive.write_bytes(archive.read_bytes()[damaged])
     with pytest.raises(Transient, match="unpacking of the programs: exit code 2: tar:"):
         unpacked(sandbox, archive, tmp_path)
+
+
+def grow(build: Path, what: str) -> None:
+    """Add more of ``what`` than the bounds of these tests allow."""
+    if what == "entries":
+        for number in range(9):
+            (build / f"lib/{number}.so").touch()
+    elif what == "levels":
+        (build / "a/b/c/d").mkdir(parents=True)
+        (build / "a/b/c/d/deep.so").touch()
+    else:
+        with (build / "lib/sparse.so").open("wb") as file:
+            file.truncate(1 << 20)
+
+
+@pytest.fixture
+def small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MOST_ENTRIES", 8)
+    monkeypatch.setattr(packing, "MOST_LEVELS", 3)
+    monkeypatch.setattr(packing, "MOST_BYTES", 1 << 20)
+
+
+@pytest.mark.usefixtures("small_bounds")
+@pytest.mark.parametrize(
+    ("what", "end"),
+    [("entries", "files"), ("levels", "one in another"), ("bytes", "sparse file counts in full")],
+)
+def test_more_than_the_bounds_is_refused_when_packing(
+    sandbox: Sandbox, build: Path, out: Path, what: str, end: str
+) -> None:
+    packed(sandbox, build, out)
+    grow(build, what)
+    with pytest.raises(CommandFailed, match=f"packing of the programs: they have .*{end}"):
+        packed(sandbox, build, out)
+
+
+@pytest.mark.parametrize("what", ["entries", "levels", "bytes"])
+def test_more_than_the_bounds_is_refused_before_unpacking(
+    sandbox: Sandbox, build: Path, out: Path, tmp_path: Path, what: str, request: pytest.FixtureRequest
+) -> None:
+    grow(build, what)
+    archive = packed(sandbox, build, out)
+    request.getfixturevalue("small_bounds")
+    with pytest.raises(Permanent, match="the archive of the programs has "):
+        unpacked(sandbox, archive, tmp_path)
+    assert files_in(tmp_path / "unpacked") == set()
+
+
+@pytest.mark.usefixtures("small_bounds")
+def test_files_within_the_bounds_are_unpacked(
+    sandbox: Sandbox, build: Path, out: Path, tmp_path: Path
+) -> None:
+    (build / "a/b/c").mkdir(parents=True)
+    (build / "a/b/c/x.so").symlink_to("/1/2/3/4/5/6")
+    for number in range(4):
+        (build / f"lib/{number}.so").touch()
+    assert len(files_in(unpacked(sandbox, packed(sandbox, build, out), tmp_path))) == 8
+
+
+def test_a_sparse_file_of_terabytes_is_refused_at_once(sandbox: Sandbox, build: Path, out: Path) -> None:
+    with (build / "lib/fill.so").open("wb") as file:
+        file.truncate(4 << 40)
+    with pytest.raises(CommandFailed, match="more than 8 GiB"):
+        packed(sandbox, build, out)
 
 
 def test_the_build_directory_is_not_changed(sandbox: Sandbox, build: Path, out: Path) -> None:
