@@ -17,13 +17,13 @@ from typing_extensions import override
 
 from service.adapters.untrusted_file import open_output
 from service.domain.errors import BadInput, NotFound, Permanent, Transient
+from service.domain.measuring.pair_record import RECORD_BYTES
 from service.ports.building import Artifacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-AT_MOST: Final = 64 << 20  # bytes in memory: a log, the raw results of a pair
 LEVEL: Final = 6  # higher levels hardly make programs smaller, and take three times as long
 STALE_SECONDS: Final = 24 * 3600.0  # no write takes that long
 CHUNK_BYTES: Final = 1 << 20
@@ -57,7 +57,7 @@ class DirectoryArtifacts(Artifacts):
             return self._keep(source)
 
     @override
-    def get(self, key: str, *, at_most: int = AT_MOST) -> bytes:
+    def get(self, key: str, *, at_most: int = RECORD_BYTES) -> bytes:
         collected = BytesIO()
         for chunk in self._chunks(key):
             if collected.tell() + len(chunk) > at_most:

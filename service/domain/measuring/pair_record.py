@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.benchmark import Suite
 
+# The bytes of all result files of one side in a pair: a hundred thousand rows with their repetitions.
+RESULT_BYTES: Final = 64 << 20
+# A record of both sides; half a side's bytes are far more than the facts need. Whatever a program may write
+# can be read again.
+RECORD_BYTES: Final = 2 * RESULT_BYTES + RESULT_BYTES // 2
 _COUNTS: Final = "instructions"  # a fact of the launches of a build's first pair
 
 
@@ -81,18 +86,12 @@ def counts_in(launches: Iterable[RawLaunch]) -> Counts:
 
 
 def encode(launches: Sequence[RawLaunch]) -> bytes:
-    """One JSON document; bytes that are not UTF-8 survive as lone surrogates."""
-    return json.dumps(
-        [
-            {
-                "suite": each.suite,
-                "side": str(each.side),
-                "facts": dict(each.facts),
-                "output": each.output.decode("utf-8", "surrogateescape"),
-            }
-            for each in launches
-        ]
-    ).encode()
+    """One line of JSON that describes the launches, and then their outputs as they are, in that order."""
+    described = [
+        {"suite": it.suite, "side": str(it.side), "facts": dict(it.facts), "bytes": len(it.output)}
+        for it in launches
+    ]
+    return b"".join((json.dumps(described).encode(), b"\n", *(it.output for it in launches)))
 
 
 def decode(raw: bytes) -> tuple[RawLaunch, ...]:
@@ -102,17 +101,27 @@ def decode(raw: bytes) -> tuple[RawLaunch, ...]:
         BadResults: the bytes are no pair record.
     """
     try:
-        return tuple(
-            RawLaunch(
-                suite=each["suite"],
-                side=Side(each["side"]),
-                output=each["output"].encode("utf-8", "surrogateescape"),
-                facts=each["facts"],
-            )
-            for each in json.loads(raw)
-        )
+        end = raw.find(b"\n")
+        if end < 0:
+            return tuple(_decode_earlier(each) for each in json.loads(raw))
+        launches, at = [], end + 1
+        for each in json.loads(raw[:end]):
+            output = raw[at : at + each["bytes"]]
+            at += len(output)
+            if len(output) != each["bytes"]:
+                raise ValueError("the last output is incomplete")  # noqa: TRY301
+            launches.append(RawLaunch(each["suite"], Side(each["side"]), output, each["facts"]))
+        if at != len(raw):
+            raise ValueError("it has more bytes than its outputs")  # noqa: TRY301
+        return tuple(launches)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadResults(f"not a pair record: {str(error)[:200]}") from None
+
+
+def _decode_earlier(each: Any) -> RawLaunch:  # noqa: ANN401 - any JSON
+    """Decode a launch of the form in which outputs were strings: bytes that are not UTF-8 took six each."""
+    output = each["output"].encode("utf-8", "surrogateescape")
+    return RawLaunch(each["suite"], Side(each["side"]), output, each["facts"])
 
 
 def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> MeasuredPairs:

@@ -20,7 +20,7 @@ from service.domain.measuring.launch_order import (
     side_order,
     threads_of,
 )
-from service.domain.measuring.pair_record import RawLaunch, launch_of, run_of
+from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.text import clean, plain
 from service.steps.machine.build_sides import BUILD
@@ -39,7 +39,6 @@ RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 _MAX_NAME: Final = 1024  # as long as a name in results may be
 _NAMED: Final = 3  # missing benchmarks that a message names
-_MAX_OUTPUT: Final = 256 << 20  # bytes: a hundred thousand rows with all their repetitions
 _PAD: Final = "BENCHGATE_PAD"
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
 # the runner names the directory of /out in BENCHGATE_OUT.
@@ -251,7 +250,7 @@ class Launcher:
                 env=invocation.env,
                 cpus=invocation.cpus or None,
                 aslr=False,
-                limits=Limits(wall_seconds=suite.timeout, file_bytes=_MAX_OUTPUT),
+                limits=Limits(wall_seconds=suite.timeout, file_bytes=RESULT_BYTES),
             )
             tail = BytesIO()
             done = host.sandbox.run(command, log=tail, watch=self.session.watch)
@@ -260,7 +259,7 @@ class Launcher:
                 end = f"{done.end}: {lines}" if lines else done.end
                 raise SideFailed(side, f"suite {suite.name}", end)
             try:
-                return done, host.packer.read_output(out / invocation.file, _MAX_OUTPUT), tail.getvalue()
+                return done, host.packer.read_output(out / invocation.file, RESULT_BYTES), tail.getvalue()
             except (BadResults, CommandFailed) as error:
                 raise SideFailed(side, f"suite {suite.name}", f"left no result: {error}") from None
 

@@ -18,7 +18,14 @@ from service.domain.comparison.suite import (
 )
 from service.domain.identity import RunKind, Side
 from service.domain.inference.verdict import first_decisive_look
-from service.domain.measuring.pair_record import PairRecord, encode, join_groups, read_pairs, with_counts
+from service.domain.measuring.pair_record import (
+    RESULT_BYTES,
+    PairRecord,
+    encode,
+    join_groups,
+    read_pairs,
+    with_counts,
+)
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher, SideFailed
 
@@ -141,12 +148,18 @@ def _launch_pair(
     launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], draw: int
 ) -> Iterator[tuple[RawLaunch, Launch]]:
     is_renewed = launcher.renew(draw)
+    left = dict.fromkeys(Side, RESULT_BYTES)
     for name, benchmarks in wanted.items():
         # Group by group, so that the two launches that are compared stay next to each other.
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
             for side in launcher.order(draw):
-                yield launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                raw, launch = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                left[side] -= len(raw.output)
+                if left[side] < 0:
+                    what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"
+                    raise SideFailed(side, f"suite {name}", what)
+                yield raw, launch
 
 
 def _place(pair: int, count: int, max_pairs: int, last: int) -> str:

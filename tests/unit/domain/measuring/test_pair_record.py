@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from service.domain.errors import BadResults
 from service.domain.identity import Side
-from service.domain.measuring.pair_record import PairRecord, RawLaunch, decode, encode, read_pair
+from service.domain.measuring.pair_record import (
+    RECORD_BYTES,
+    RESULT_BYTES,
+    PairRecord,
+    RawLaunch,
+    decode,
+    encode,
+    read_pair,
+)
 from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
 
@@ -24,6 +32,26 @@ def test_every_byte_survives(launches: list[RawLaunch]) -> None:
     assert decode(encode(launches)) == tuple(launches)
 
 
+def test_a_record_is_hardly_larger_than_its_outputs() -> None:
+    """Bytes that are not UTF-8 once took six bytes each, so that a record was too large to be read."""
+    outputs = 2 * [b"\xff" * 100_000]
+    record = encode([RawLaunch("s", side, each, {}) for side, each in zip(Side, outputs, strict=True)])
+
+    assert len(record) < 200_200
+
+
+def test_the_largest_results_of_both_sides_are_a_record_that_can_be_read() -> None:
+    facts = 10_000 * 500  # bytes of the counts of the longest listing
+
+    assert 2 * RESULT_BYTES + facts < RECORD_BYTES
+
+
+def test_a_record_of_the_earlier_form_is_read() -> None:
+    earlier = b'[{"suite": "s", "side": "base", "facts": {"seconds": 1.0}, "output": "a\\udcff"}]'
+
+    assert decode(earlier) == (RawLaunch("s", Side.BASE, b"a\xff", {"seconds": 1.0}),)
+
+
 @pytest.mark.parametrize(
     "record",
     [
@@ -37,6 +65,9 @@ def test_every_byte_survives(launches: list[RawLaunch]) -> None:
         b'[{"suite": "s", "side": "left", "output": "", "facts": {}}]',
         b'[{"suite": "s", "side": "base", "output": 1, "facts": {}}]',
         b'[{"suite": "s", "side": "base", "output": "\\ud800", "facts": {}}]',
+        b'[{"suite": "s", "side": "base", "bytes": 3, "facts": {}}]\n{}',
+        b'[{"suite": "s", "side": "base", "bytes": 1, "facts": {}}]\n{}',
+        b'[{"suite": "s", "side": "base", "bytes": -1, "facts": {}}]\n{}',
         b"[" * 100_000,
     ],
     ids=lambda record: record[:50],

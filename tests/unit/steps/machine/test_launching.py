@@ -165,3 +165,20 @@ class TestCpus:
 
         assert report is not None
         assert report.causes == (() if said is None else (said,))
+
+
+class TestSizes:
+    def test_results_too_large_to_be_read_again_fail_their_side(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Before, they were stored, and every later attempt to read the pair failed."""
+        monkeypatch.setattr("service.steps.machine.measure.RESULT_BYTES", 20_000)
+        padded = json.dumps(
+            {"benchmarks": {"BM_a": 1e-6}, "writes": whole(row("BM_a")).decode() + " " * 20_000}
+        )
+        bench = Bench(tmp_path, code(BM_a=1e-6), padded)
+        with pytest.raises(SideFailed, match="the results of a pair have more than") as failed:
+            bench.measure()
+
+        assert failed.value.side is Side.PATCH
+        assert bench.log.records == []
