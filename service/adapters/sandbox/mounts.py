@@ -80,6 +80,7 @@ def mount_arguments(command: Command, files: Mapping[str, int]) -> Iterator[str]
     for target, descriptor in files.items():
         yield from ("--perms", "0444", "--file", str(descriptor), target)
     yield from _kernel_views()
+    yield from ("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", str(command.limits.memory_bytes), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108
     for mount in command.mounts:
         bind = "--bind" if mount.writable else "--ro-bind"
@@ -124,7 +125,7 @@ def _kernel_views() -> Iterator[str]:
     yield from ("--tmpfs", FIRST_PROCESS, "--remount-ro", FIRST_PROCESS)
     for name in SYS:
         yield from ("--ro-bind-try", name, name)
-    yield from ("--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm")  # noqa: S108
+    yield from ("--dev", "/dev")
 
 
 def explain_refusal(complaint: str, root: Path = Path("/")) -> str:

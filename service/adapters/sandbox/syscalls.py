@@ -48,15 +48,15 @@ class _Architecture:
     variants_from: int | None = None
 
 
-# The kernel's keys belong to no namespace: `absent` has io_uring_setup, pidfd_getfd, add_key, request_key and
-# keyctl. With the 32-bit calls, because a 64-bit program can make them, too; 102 is socketcall, whose
-# arguments no filter sees.
+# The kernel's keys and messages belong to no namespace: `absent` has io_uring_setup, pidfd_getfd, add_key,
+# request_key, keyctl and syslog. With the 32-bit calls, because a 64-bit program can make them, too; 102 is
+# socketcall there, whose arguments no filter sees.
 ARCHITECTURES: Final = {
     "x86_64": (
         _Architecture(
             0xC000003E,
             (41, 53),
-            (IO_URING_SETUP, PIDFD_GETFD, 248, 249, 250),
+            (IO_URING_SETUP, PIDFD_GETFD, 248, 249, 250, 103),
             ((101, 1), (310, 0), (311, 0)),
             *(160, 302),
             variants_from=0x40000000,
@@ -64,7 +64,7 @@ ARCHITECTURES: Final = {
         _Architecture(
             0x40000003,
             (359, 360),
-            (102, IO_URING_SETUP, PIDFD_GETFD, 286, 287, 288),
+            (102, IO_URING_SETUP, PIDFD_GETFD, 286, 287, 288, 103),
             ((26, 1), (347, 0), (348, 0)),
             *(75, 340),
         ),
@@ -73,14 +73,14 @@ ARCHITECTURES: Final = {
         _Architecture(
             0xC00000B7,
             (198, 199),
-            (IO_URING_SETUP, PIDFD_GETFD, 217, 218, 219),
+            (IO_URING_SETUP, PIDFD_GETFD, 217, 218, 219, 116),
             ((117, 1), (270, 0), (271, 0)),
             *(164, 261),
         ),
         _Architecture(
             0x40000028,
             (281, 288),
-            (IO_URING_SETUP, PIDFD_GETFD, 309, 310, 311),
+            (IO_URING_SETUP, PIDFD_GETFD, 309, 310, 311, 103),
             ((26, 1), (376, 0), (377, 0)),
             *(75, 369),
         ),

@@ -68,13 +68,13 @@ def test_sockets_outside_every_namespace_are_refused(
 @pytest.mark.parametrize(
     ("machine", "architecture", "numbers"),
     [
-        ("x86_64", X86_64, (248, 249, 250)),
-        ("x86_64", I386, (286, 287, 288)),
-        ("aarch64", AARCH64, (217, 218, 219)),
-        ("aarch64", ARM, (309, 310, 311)),
+        ("x86_64", X86_64, (248, 249, 250, 103)),
+        ("x86_64", I386, (286, 287, 288, 103)),
+        ("aarch64", AARCH64, (217, 218, 219, 116)),
+        ("aarch64", ARM, (309, 310, 311, 103)),
     ],
 )
-def test_calls_for_the_kernels_keys_are_refused_in_both_interfaces(
+def test_calls_for_the_kernels_keys_and_messages_are_refused_in_both_interfaces(
     machine: str, architecture: int, numbers: tuple[int, ...]
 ) -> None:
     program = filter_for(machine)
