@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test unit check lint types native native-test lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
+.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -29,6 +29,9 @@ unit: .venv/dev.stamp ## run the quick tests: domain, steps, web and commands, w
 native-test: .venv/run.stamp ## run the C++ tests: in the measured configuration, and under all sanitizers
 	@UNITY=OFF native/test measure
 	@native/test tsan asan-ubsan
+
+escapes: .venv/dev.stamp ## try to escape from the sandbox in more than a hundred ways, and print what refused each
+	@$(BIN)/python -m pytest -q --no-header tests/escape --table
 
 check: lint types native checks-plugin ## run formatters, linters, import contracts, type checks and the plug-in's tests
 
