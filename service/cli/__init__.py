@@ -40,6 +40,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
+        "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
         "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),
         "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
         "demo": ("demo", "Explain how to start the demo."),

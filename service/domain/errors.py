@@ -43,7 +43,17 @@ class BadInput(BenchgateError):
 
 
 class BadProjectFile(BadInput):
-    """``benchgate.yaml`` has an error; no part of it is used."""
+    """``benchgate.yaml`` has an error; no part of it is used.
+
+    Args:
+        what: key, problem and the allowed values.
+        where: the file.
+        line: counts from 1; 0 if the error has none.
+    """
+
+    def __init__(self, what: str, where: str = "", line: int = 0) -> None:
+        super().__init__(what, f"{where}:{line}" if line else where)
+        self.line = line
 
 
 class BadResults(BadInput):

@@ -12,11 +12,7 @@ from service.domain.forms import Flag, Name, about, after, text
 from service.domain.identity import digest_of
 from service.domain.inference.policy import Policy
 from service.domain.project.benchmark import BenchmarkConfiguration
-from service.domain.project.job_kinds import (
-    Configuration,
-    JobKind,
-    UnknownKind,
-)
+from service.domain.project.job_kinds import Configuration, JobKind  # noqa: TC001 - keys_of reads them
 
 _PATTERNS: Final = "patterns as in .gitignore that do not begin with a slash"
 
@@ -43,8 +39,8 @@ Paths = Annotated[tuple[_Pattern, ...], about("patterns as in .gitignore; defaul
 class Job:
     """Something to run for a patch set. ``pool`` is empty if another CI runs it.
 
-    ``configuration`` is of the kind's own type; ``source`` is the job as written,
-    to be stored with each build.
+    ``configuration`` is of the kind's own type; ``source`` is the job as written, to be stored with each
+    build; ``problem`` is the reason why this version cannot run the job, with line and key, or empty.
     """
 
     name: str
@@ -55,6 +51,7 @@ class Job:
     policy: Annotated[Policy, after(_consistent), about("sizes and budgets")] = field(default_factory=Policy)
     voting: Annotated[Flag, about("false: run and shown, without weight in the vote")] = True
     source: dict[str, Any] = field(default_factory=dict)
+    problem: str = field(default="", compare=False)
 
     @property
     def benchmark(self) -> BenchmarkConfiguration:
@@ -66,11 +63,6 @@ class Job:
         if not isinstance(self.configuration, BenchmarkConfiguration):
             raise TypeError(f"job {self.name} is of kind {self.kind}, not benchmark")
         return self.configuration
-
-    @property
-    def problem(self) -> str:
-        """The reason why this version cannot run the job, with line and key; empty if it can."""
-        return self.configuration.problem if isinstance(self.configuration, UnknownKind) else ""
 
     @property
     def config_hash(self) -> str:

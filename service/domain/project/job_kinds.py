@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -34,13 +34,6 @@ class Configuration(Record):
     def programs(self) -> tuple[str, ...]:
         """Paths of the programs that a build must produce; part of a binary's key."""
         return ()
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownKind(Configuration):
-    """The configuration of a job whose kind this version does not run; ``problem`` names its line and key."""
-
-    problem: str = field(compare=False)
 
 
 class JobKind(str):

@@ -5,18 +5,21 @@ An unknown key is an error; each error names line, key and the allowed values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_type_hints
 
 from service.domain.errors import BadProjectFile
 from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.job import Job, Paths
-from service.domain.project.job_kinds import KINDS, JobKind, UnknownKind
-from service.domain.project.schema import json_schemas, read
+from service.domain.project.job_kinds import KINDS, Configuration, JobKind
+from service.domain.project.schema import json_schemas, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
 _VERSION: Final = before(lambda value: "True" if value is True else value)  # which equals 1
@@ -107,12 +110,23 @@ def parse_project_file(text: str, *, where: str = "benchgate.yaml") -> ProjectFi
     Raises:
         BadProjectFile: the message has line, key and the allowed values.
     """
-    if len(text) > MAX_BYTES:
-        raise BadProjectFile(f"larger than {MAX_BYTES >> 10} KiB", where)
-    written, places = read_yaml(text, where)
+    written, places = _read_text(text, where)
     keys = read(_Written, written, (), places)
     jobs = tuple(_job(name, source, ("jobs", name), places) for name, source in keys.jobs.items())
     return ProjectFile(jobs, keys.label, keys.commands)
+
+
+def problems_of(text: str, *, where: str = "benchgate.yaml") -> tuple[BadProjectFile, ...]:
+    """List the problems of a project file and of its jobs, by line; also those of jobs that are left out."""
+    try:
+        written, places = _read_text(text, where)
+    except BadProjectFile as error:
+        return (error,)
+    found = [*problems_in(_Written, written, (), places)]
+    jobs = written.get("jobs") if isinstance(written, dict) else None
+    for name, source in jobs.items() if isinstance(jobs, dict) else ():
+        found += _problems_of_job(name, source, ("jobs", name), places)
+    return tuple(sorted(found, key=lambda error: error.line))
 
 
 def parse_job(name: str, source: dict[str, Any]) -> Job:
@@ -148,14 +162,40 @@ def keys_of(kind: JobKind) -> type[Record]:
     return make_dataclass(f"{kind} job", keys, bases=(Record,), frozen=True, slots=True, kw_only=True)
 
 
+def _read_text(text: str, where: str) -> tuple[Any, Places]:
+    if len(text) > MAX_BYTES:
+        raise BadProjectFile(f"larger than {MAX_BYTES >> 10} KiB", where)
+    return read_yaml(text, where)
+
+
+def _problems_of_job(name: str, source: Any, at: Path, places: Places) -> Sequence[BadProjectFile]:  # noqa: ANN401
+    common = problems_in(_AnyKind, source, at, places)
+    kind = JobKind(source["kind"]) if isinstance(source, dict) and str(source.get("kind")) in KINDS else None
+    found = common if kind is None else problems_in(keys_of(kind), source, at, places)
+    return found or _faults(_job(name, source, at, places), at, places)
+
+
+def _faults(job: Job, at: Path, places: Places) -> tuple[BadProjectFile, ...]:
+    """List the reasons why this version cannot run a job that is written correctly."""
+    if not job.kind.is_known:
+        lacks = f"this version does not run {job.kind}; it runs {', '.join(KINDS)}"
+        return (places.error((*at, "kind"), lacks),)
+    return ()
+
+
 def _job(name: str, source: dict[str, Any], at: Path, places: Places) -> Job:
     common = read(_AnyKind, source, at, places)
     kind = JobKind(common.kind)
     if not kind.is_known:
-        lacks = f"this version does not run {kind}; it runs {', '.join(KINDS)}"
-        unknown = UnknownKind(str(places.error((*at, "kind"), lacks)))
-        return Job(name, kind, unknown, "", common.paths, voting=common.voting, source=source)
+        job = Job(name, kind, Configuration(), "", common.paths, voting=common.voting, source=source)
+        return _with_problem(job, at, places)
     keys: Any = read(keys_of(kind), source, at, places)
     own = {each.name: getattr(keys, each.name) for each in fields(kind.configuration)}
     pool = "" if kind.is_external else keys.pool
-    return Job(name, kind, kind.configuration(**own), pool, keys.paths, keys.policy, keys.voting, source)
+    job = Job(name, kind, kind.configuration(**own), pool, keys.paths, keys.policy, keys.voting, source)
+    return _with_problem(job, at, places)
+
+
+def _with_problem(job: Job, at: Path, places: Places) -> Job:
+    faults = _faults(job, at, places)
+    return replace(job, problem=str(faults[0])) if faults else job

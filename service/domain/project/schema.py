@@ -10,8 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from service.domain.errors import BadProjectFile
     from service.domain.project.yaml_reader import Path, Places
 
+MOST: Final = 100  # problems of one mapping; who made more needs another file
 _T = TypeVar("_T")
 _UNKNOWN: Final = "unexpected_keyword_argument"
 # An unknown key explains a missing one: it is misspelt.
@@ -46,11 +48,32 @@ def read(record: Callable[..., _T], value: object, at: Path, places: Places) -> 
     """
     try:
         values: _T = _adapter(record).validate_python(value)
-    except ValidationError as problems:
-        error = min(problems.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
-        path, problem = _explain(error["type"], error, _adapter(record).json_schema())
-        raise places.error((*at, *path), problem) from None
+    except ValidationError as found:
+        raise _errors(found, record, at, places)[0] from None
     return values
+
+
+def problems_in(
+    record: Callable[..., object], value: object, at: Path, places: Places
+) -> tuple[BadProjectFile, ...]:
+    """List the problems of the mapping at a path of the file, at most :data:`MOST`."""
+    try:
+        _adapter(record).validate_python(value)
+    except ValidationError as found:
+        return _errors(found, record, at, places)
+    return ()
+
+
+def _errors(
+    found: ValidationError, record: Callable[..., object], at: Path, places: Places
+) -> tuple[BadProjectFile, ...]:
+    schema = _adapter(record).json_schema()
+    errors = sorted(found.errors(), key=lambda each: _URGENCY.get(each["type"], 1))
+    # A list whose only element is wrong also counts as too short.
+    wrong = {error["loc"][:length] for error in errors for length in range(len(error["loc"]))}
+    shown = [error for error in errors if error["type"] != "too_short" or error["loc"] not in wrong][:MOST]
+    explained = [_explain(error["type"], error, schema) for error in shown]
+    return tuple(places.error((*at, *path), problem) for path, problem in explained)
 
 
 def _explain(kind: str, error: Mapping[str, Any], schema: dict[str, Any]) -> tuple[Path, str]:

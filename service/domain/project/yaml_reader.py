@@ -24,14 +24,10 @@ class Places:
     file: str
     lines: dict[Path, int] = field(default_factory=dict)
 
-    def of(self, path: Path) -> str:
-        """Name the file and the line of a value."""
-        return f"{self.file}:{self.lines[path]}" if path in self.lines else self.file
-
     def error(self, path: Path, problem: str) -> BadProjectFile:
         """Build the error that names a value's place and key."""
         key = "".join(f"[{each}]" if isinstance(each, int) else f".{each[:100]}" for each in path)
-        return BadProjectFile(f"{key[1:]}: {problem}" if key else problem, self.of(path))
+        return BadProjectFile(f"{key[1:]}: {problem}" if key else problem, self.file, self.lines.get(path, 0))
 
 
 def read_yaml(text: str, file: str) -> tuple[Any, Places]:
@@ -46,7 +42,7 @@ def read_yaml(text: str, file: str) -> tuple[Any, Places]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line if mark else text.count("\n", 0, getattr(error, "position", 0))
-        raise BadProjectFile(f"not YAML: {_problem(error)}", f"{file}:{line + 1}") from None
+        raise BadProjectFile(f"not YAML: {_problem(error)}", file, line + 1) from None
     except RecursionError:
         raise BadProjectFile(f"nested deeper than {_MAX_DEPTH} levels", file) from None
     if tree is None:
@@ -59,7 +55,8 @@ def _unfold(tree: yaml.Node, path: Path, loader: yaml.SafeLoader, places: Places
     """Build the value of a node; an alias is unfolded, and counts each time."""
     places.lines[path] = tree.start_mark.line + 1
     if len(places.lines) > _MAX_NODES or len(path) > _MAX_DEPTH:
-        raise BadProjectFile("too large or nested too deep once its aliases are unfolded", places.of(path))
+        problem = "too large or nested too deep once its aliases are unfolded"
+        raise BadProjectFile(problem, places.file, places.lines[path])
     if isinstance(tree, yaml.ScalarNode):
         return _scalar(tree, path, loader, places)
     if tree.tag not in _PLAIN_TAGS:

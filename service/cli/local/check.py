@@ -1,0 +1,41 @@
+"""``benchgate check``: every error of a project file, before it is pushed."""
+
+from __future__ import annotations
+
+import click
+
+from service.cli import EXIT_OK, EXIT_USAGE
+from service.domain.errors import BadInput
+from service.domain.project.project_file import MAX_BYTES, problems_of
+from service.steps.planning.read_project_file import PROJECT_FILE
+
+
+@click.command()
+@click.argument("file", default=PROJECT_FILE, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.pass_context
+def command(ctx: click.Context, file: str) -> None:
+    """List every error of a project file, as the service would report it; `-` reads stdin.
+
+    Prints one line per error to stdout: `path:line: key: message`, the message with the allowed values. Exit
+    code 0: no error; 2: errors, or a file that cannot be read.
+    """
+    name = "<stdin>" if file == "-" else file
+    problems = problems_of(_read(file, name), where=name)
+    for problem in problems:
+        click.echo(str(problem))
+    if not problems:
+        click.echo(f"{name}: no errors", err=True)
+    ctx.exit(EXIT_USAGE if problems else EXIT_OK)
+
+
+def _read(file: str, name: str) -> str:
+    try:
+        with click.open_file(file, "rb") as stream:
+            # One byte more than allowed is enough to refuse it.
+            content: bytes = stream.read(4 * MAX_BYTES + 1)
+        return content.decode()
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), name) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput("not UTF-8 text", f"{name}:{line}") from None
