@@ -60,6 +60,7 @@ def create_pages(
     *,
     read_log: Callable[[str], bytes],
     patience: Patience | None = None,
+    review_url: str = "",
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -67,8 +68,9 @@ def create_pages(
         reading: the read ports behind the pages.
         read_log: returns the bytes of a log's artifact; may raise NotFound.
         patience: how long something may wait before every page warns about it.
+        review_url: the review server's address; empty: its pages are not linked.
     """
-    pages = Pages(reading, patience)
+    pages = Pages(reading, patience, review_url)
     router = APIRouter(include_in_schema=False, route_class=_page_route(pages))
     _add_changes(router, reading, pages)
     _add_builds(router, reading, pages, read_log)

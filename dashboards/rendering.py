@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path, plotly_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of
+from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
@@ -34,16 +35,18 @@ _ENUMS: Final = (BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, Run
 class Pages:
     """Renderer of pages, each with the service's problems at its top."""
 
-    def __init__(self, reading: Reading, patience: Patience | None = None) -> None:
+    def __init__(self, reading: Reading, patience: Patience | None = None, review_url: str = "") -> None:
         self._reading = reading
         self._patience = patience or Patience()
+        self._review = ReviewLinks(review_url)
         self._environment = _environment()
         self._warnings: tuple[str, ...] = ()
         self._checked_at = float("-inf")
 
     def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
         """Render a template as a page."""
-        text = self._environment.get_template(template).render(warnings=self._current_warnings(), **values)
+        shared = {"warnings": self._current_warnings(), "review": self._review}
+        text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
     def _current_warnings(self) -> tuple[str, ...]:

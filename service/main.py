@@ -41,7 +41,7 @@ def create_app() -> FastAPI:
         create_api(plane.reading),
         create_gerrit_checks(plane.reading, plane.links, origin_of(settings.gerrit_url)),
         create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
-        create_pages(plane.reading, read_log=plane.artifacts.get),
+        create_pages(plane.reading, read_log=plane.artifacts.get, review_url=settings.gerrit_url),
     ]
     app = assemble(routers, version=version("benchgate"), inline_style_paths=INLINE_STYLE_PATHS)
     # What is loaded stays: a full collection would walk through all of it every few requests.

@@ -40,6 +40,7 @@ def build_app(
     receive: Callable[[Sequence[bytes]], Sequence[int | None]] = lambda bodies: [1] * len(bodies),
     secrets: Sequence[str] = SECRETS,
     logs: Mapping[str, bytes] | None = None,
+    review_url: str = "",
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -54,7 +55,7 @@ def build_app(
         create_gerrit_checks(reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
-        create_pages(reading, read_log=read_log),
+        create_pages(reading, read_log=read_log, review_url=review_url),
     ]
     return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
 

@@ -11,7 +11,7 @@ from service.domain.inference.verdict import Verdict
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import build_view, change_view, comparison
-from tests.support.web import SECRETS, build_app, call, serving
+from tests.support.web import GERRIT, SECRETS, build_app, call, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,6 +92,27 @@ def test_a_drawing_has_a_zero_and_marks_what_lies_beyond_its_ends() -> None:
     assert '<span class="axis"><span>−100 %</span><span>0</span><span>+100 %</span></span>' in text
     assert '<text class="cut" x="240" y="16" text-anchor="end">×53.1 »</text>' in text
     assert text.count("▸") == text.count('class="expand"')
+
+
+@pytest.mark.parametrize(
+    ("path", "addresses"),
+    [
+        ("/", ["c/kv_engine/+/4712/2"]),
+        ("/changes/4712", ["c/kv_engine/+/4712/2", f"q/{'c0ffee12' * 5}", f"q/{'9' * 40}"]),
+        ("/changes/4721", [f"q/{'8' * 40}", f"q/{'7' * 40}"]),
+        ("/runs/41", ["c/kv_engine/+/4712/2", f"q/{'c0ffee12' * 5}", f"q/{'9' * 40}"]),
+        ("/job/kv-engine-cv-perf/5904/", [f"q/{'c0ffee12' * 5}", f"q/{'9' * 40}"]),
+    ],
+)
+def test_changes_and_commits_are_linked_to_the_review_server(path: str, addresses: list[str]) -> None:
+    text = call(build_app(sample_project(), review_url=GERRIT), "GET", path).text
+    for address in addresses:
+        assert f'<a href="{GERRIT}/{address}" rel="noopener noreferrer">' in text
+    assert GERRIT not in call(APP, "GET", path).text
+
+
+def test_a_change_names_the_parent_that_it_was_measured_against() -> None:
+    assert "against its parent <code>9999999999</code>" in call(APP, "GET", "/changes/4712").text
 
 
 def test_empty_pages_explain_how_they_fill() -> None:
