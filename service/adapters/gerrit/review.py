@@ -61,7 +61,8 @@ class GerritReview(ReviewServer):
         instance: the name under which its changes are stored.
         url: Gerrit's address, including its path if it has one.
         credentials: those of Benchgate's account.
-        projects: projects whose changes are listed; empty: all that the account can see.
+        projects: projects that are served; empty: all that the account can see. A change of another project
+            does not exist for the callers, in whichever way they learned of it.
         timeouts: limits on waiting.
         transport: a replacement of the network.
 
@@ -81,6 +82,7 @@ class GerritReview(ReviewServer):
     ) -> None:
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
+        self._projects = frozenset(projects)
         self._scope = _scope(projects)
 
     @property
@@ -99,7 +101,7 @@ class GerritReview(ReviewServer):
 
     @override
     def change(self, key: ChangeKey) -> Change:
-        return change_from(self._connection.get(self._path(key), urlencode(_SHOWN)), self._instance)
+        return self._served(self._connection.get(self._path(key), urlencode(_SHOWN)))
 
     @override
     def changes_since(self, moment: datetime | None) -> Iterator[Change]:
@@ -178,6 +180,13 @@ class GerritReview(ReviewServer):
             raise NotFound(f"change {key.number} of {key.instance} is not on {self._instance}")
         return f"changes/{key.number}"
 
+    def _served(self, document: object) -> Change:
+        """Parse a change; raises NotFound if its project is not served."""
+        change = change_from(document, self._instance)
+        if self._projects and change.project not in self._projects:
+            raise NotFound(f"project {plain(change.project)} of change {change.key.number} is not served")
+        return change
+
     def _pages(self, query: str) -> Iterator[list[Any]]:
         start, size, has_next = 0, _PAGE, True
         while has_next:
@@ -196,7 +205,7 @@ class GerritReview(ReviewServer):
     def _readable(self, documents: Sequence[Any]) -> Iterator[Change]:
         for document in documents:
             try:
-                change = change_from(document, self._instance)
+                change = self._served(document)
             except Permanent as error:
                 _LOG.warning(
                     "gerrit.change_unreadable",

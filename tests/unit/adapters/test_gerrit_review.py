@@ -83,6 +83,21 @@ def test_a_change_is_read_in_full() -> None:
     assert change.votes == {"Code-Review": {"1000002": 1}, "Verified": {"1000001": -1}}
 
 
+@pytest.mark.parametrize(("projects", "is_served"), [((), True), (("kv_engine",), True), (("docs",), False)])
+def test_a_change_of_a_project_that_is_not_served_does_not_exist(
+    projects: tuple[str, ...], *, is_served: bool
+) -> None:
+    named = Replay(answer(change_document()), projects=projects)
+    listed = Replay(answer([change_document()]), projects=projects)
+
+    assert [change.key for change in listed.server.changes_since(None)] == [ONE] * is_served
+    if is_served:
+        assert named.server.change(ONE).project == "kv_engine"
+    else:
+        with pytest.raises(NotFound, match="project kv_engine of change 1 is not served"):
+            named.server.change(ONE)
+
+
 def test_author_and_uploader_of_a_patch_set_are_distinct() -> None:
     current = Replay(answer(change_document())).server.change(ONE).current
     assert (current.number, current.revision, current.kind) == (1, REVISION, "REWORK")
