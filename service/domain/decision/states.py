@@ -31,7 +31,7 @@ class RunState(StrEnum):
     RUNNING = "running"
     FINISHED = "finished"  # all builds are finished, and the vote is decided
     CANCELLED = "cancelled"  # by a newer patch set, an abandoned change or a person
-    REFUSED = "refused"  # no usable project file, code that may not run, or planning failed for good
+    REFUSED = "refused"  # no usable project file, code that may not run, or a step failed for good
 
 
 UNFINISHED: Final = (RunState.PLANNING, RunState.RUNNING)

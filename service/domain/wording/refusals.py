@@ -1,4 +1,4 @@
-"""Reasons of runs that Benchgate refuses to plan."""
+"""Reasons of runs that Benchgate refuses to plan or cannot decide."""
 
 from __future__ import annotations
 
@@ -27,3 +27,8 @@ def not_trusted(person: str, group: str) -> str:
 def not_planned(failure: str) -> str:
     """The reason of a run that is given up after its last attempt."""
     return f"the run could not be planned: {failure}"
+
+
+def not_decided(failure: str) -> str:
+    """The reason of a run whose vote is given up after the last attempt."""
+    return f"the vote could not be decided: {failure}; `recheck` tries again"

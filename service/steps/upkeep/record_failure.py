@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.wording.build_causes import NOT_ANALYSED
 from service.domain.wording.message import Header
-from service.domain.wording.refusals import not_planned
+from service.domain.wording.refusals import not_decided, not_planned
 from service.domain.wording.replies import COMMAND_FAILED
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
@@ -16,6 +17,8 @@ from service.steps.planning.plan_run import refuse
 from service.steps.reviewers.run_comment_commands import answer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from service.domain.links import Links
     from service.ports.store import Store
     from service.ports.upkeep import StepFailures
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 DEFECT_ATTEMPTS: Final = 8
 # A wait is at most 300 s, so about 16 hours: a night in which no operator restarts the review server.
 TRANSIENT_ATTEMPTS: Final = 200
+
+# The steps that end their run when they are given up, with the run's state before and the reason.
+_ABORTED: Final[Mapping[Task, tuple[RunState, Callable[[str], str]]]] = MappingProxyType(
+    {Task.PLAN: (RunState.PLANNING, not_planned), Task.VOTE: (RunState.RUNNING, not_decided)}
+)
 
 
 def record_failure(
@@ -41,9 +49,10 @@ def record_failure(
             comment = tx.lock_comment(entity)
         # On the comment's own revision: if that is outdated by now, no person waits for the reply.
         answer(store, comment, comment.revision, links, COMMAND_FAILED)
-    if task is Task.PLAN:
+    if task in _ABORTED:
+        state, reason = _ABORTED[task]
         with store.transaction() as tx:
             run = tx.lock_run(entity)
-            if run.state is RunState.PLANNING:
-                refuse(tx, run, not_planned(text), links.run(run.id), header=Header.ABORTED)
+            if run.state is state:
+                refuse(tx, run, reason(text), links.run(run.id), header=Header.ABORTED)
     return True

@@ -20,3 +20,9 @@ def test_a_fault_is_reported_without_a_remedy() -> None:
 
 def test_a_run_that_was_given_up_names_the_failure() -> None:
     assert refusals.not_planned("Transient: git") == "the run could not be planned: Transient: git"
+
+
+def test_a_vote_that_was_given_up_names_the_failure_and_the_remedy() -> None:
+    assert refusals.not_decided("Transient: database") == (
+        "the vote could not be decided: Transient: database; `recheck` tries again"
+    )

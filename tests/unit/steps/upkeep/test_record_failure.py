@@ -67,3 +67,30 @@ def test_a_run_that_was_planned_in_the_meantime_goes_on(service: Service) -> Non
 
     assert service.runs() == [("patch1", RunState.RUNNING)]
     assert service.store.memory.reviews == {}
+
+
+def test_a_run_whose_vote_cannot_be_decided_ends_visibly_without_a_vote(service: Service) -> None:
+    service.plan()
+    fail(service, Task.VOTE, DEFECT_ATTEMPTS - 1)
+    assert service.runs() == [("patch1", RunState.RUNNING)]
+    assert service.store.memory.reviews == {}
+
+    fail(service, Task.VOTE, 1)
+    assert service.runs() == [("patch1", RunState.REFUSED)]
+    (review,) = service.store.memory.reviews.values()
+    assert review.review.labels == {}
+    assert review.review.message == (
+        "Build Aborted \n\nthe vote could not be decided: ValueError: the results are odd; "
+        "`recheck` tries again\n\n"
+        "https://bench.example.com/runs/1"
+    )
+
+
+def test_a_run_that_was_decided_in_the_meantime_stays_finished(service: Service) -> None:
+    service.plan()
+    with service.store.transaction() as tx:
+        tx.end_run(1, RunState.FINISHED)
+    fail(service, Task.VOTE, DEFECT_ATTEMPTS)
+
+    assert service.runs() == [("patch1", RunState.FINISHED)]
+    assert service.store.memory.reviews == {}
