@@ -60,7 +60,7 @@ class ControlSettings(_Settings):
         "", description="URL with the owner role; empty: `benchgate up` starts a server"
     )
     base_url: str = Field("http://127.0.0.1:8080", description="address of the pages")
-    instance: str = Field("console", description="name of the review server")
+    instance: str = Field("console", description="name of the review server; part of the home")
     webhook_secrets: list[SecretStr] = Field(
         default_factory=list, description="secrets accepted in the webhook's path; two during rotation"
     )

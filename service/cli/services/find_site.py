@@ -9,6 +9,7 @@ import click
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
+from service.cli.services.home_instance import instance_of
 from service.config import ControlSettings
 from service.domain.errors import BadInput
 
@@ -26,10 +27,10 @@ def settings_of_running_site(home: Path) -> ControlSettings:
     """Read the settings from the environment, and missing addresses from the ``benchgate up`` of ``home``.
 
     Raises:
-        BadInput: ``benchgate up`` was never started with this ``home``.
+        BadInput: ``benchgate up`` was never started with this ``home``, or its instance is another one.
     """
     settings = ControlSettings()
-    site: dict[str, Any] = {"home": home.absolute()}
+    site: dict[str, Any] = {"home": home.absolute(), "instance": instance_of(home)}
     if not settings.database_url:
         directory = _started(home, "postgres", "BENCHGATE_DATABASE_URL")
         site["database_url"] = EmbeddedPostgres(directory).owner_url

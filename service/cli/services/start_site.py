@@ -12,6 +12,7 @@ from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.embedded.valkey import EmbeddedValkey
 from service.adapters.postgres.migrate import migrate
 from service.cli.services.child_processes import Site, parts_of
+from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
@@ -33,16 +34,18 @@ def running_site(
     pool: str,
     report: Callable[[Status], None],
     settings: Mapping[str, str] | None = None,
+    before_parts: Callable[[Site], None] = lambda _: None,
 ) -> Iterator[tuple[Site, Supervisor]]:
     """Start every part, wait until all are ready, and stop all of them at the end.
 
     The parts use the servers in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise
     this function starts servers below ``home``. Port 0 means any free port. ``settings`` are further
-    BENCHGATE_ variables for all parts. Only this user can read the files that are created meanwhile, also
-    those that this process creates.
+    BENCHGATE_ variables for all parts. The instance is part of ``home``: its first start decides it.
+    ``before_parts`` is called when the database is ready and no part runs yet. Only this user can read the
+    files that are created meanwhile, also those that this process creates.
 
     Raises:
-        BadInput: a setting cannot be used.
+        BadInput: a setting cannot be used, or ``home`` has another instance.
         Unfit: this host has no sandbox, or the port or home cannot be used; nothing was started.
         Permanent: a part did not start; the others have been stopped.
     """
@@ -51,6 +54,8 @@ def running_site(
     with ExitStack() as stack:
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
+        instance = instance_of(home, settings)
+        keep_instance(home, instance)
         logs = home / "log"
         postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")
         # Registered before the supervisor, so that the servers have stopped when these are called.
@@ -78,8 +83,9 @@ def running_site(
             redis_url=broker,
             database_url=database,
             machine_database_url=machine_database,
-            settings={**inherited, **(settings or {})},
+            settings={**inherited, **(settings or {}), "BENCHGATE_INSTANCE": instance},
         )
+        before_parts(site)
         supervisor.start(*parts_of(site))
         yield site, supervisor
 

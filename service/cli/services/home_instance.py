@@ -1,0 +1,46 @@
+"""The instance of a home: the name under which its database stores the changes of the review server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.config import ControlSettings
+from service.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_VARIABLE: Final = "BENCHGATE_INSTANCE"
+_FILE: Final = "instance"
+
+
+def instance_of(home: Path, settings: Mapping[str, str] | None = None) -> str:
+    """Return the instance of a home; of a home without one, that of the settings.
+
+    ``settings`` are BENCHGATE_ variables that override those of the environment.
+
+    Raises:
+        BadInput: the settings name another instance than that of the home, under which all changes that
+            are open would be stored again.
+    """
+    environment = ControlSettings()
+    given = (settings or {}).get(_VARIABLE) or (
+        environment.instance if "instance" in environment.model_fields_set else ""
+    )
+    path = home / _FILE
+    own = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    if own and given and own != given:
+        raise BadInput(
+            f"is {given}, but {home} stores the changes of {own}; unset the variable, or choose another "
+            "--home",
+            _VARIABLE,
+        )
+    return own or given or environment.instance
+
+
+def keep_instance(home: Path, instance: str) -> None:
+    """Make the instance that of the home."""
+    path = home / _FILE
+    if not path.exists():
+        path.write_text(f"{instance}\n", encoding="utf-8")
