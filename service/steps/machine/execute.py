@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
@@ -12,7 +11,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, unfit
-from service.steps.machine.session import BuildSession
+from service.steps.machine.session import BuildLog, BuildSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,7 @@ def execute_build(
     network is retried, and after the last attempt an infrastructure failure, never the change's fault.
     ``is_draining`` says that this worker must stop: the build is then handed back.
     """
-    log = io.BytesIO()
+    log = BuildLog()
 
     def run() -> MachineReport:
         spec = BuildSpec.from_mapping(claimed.spec)

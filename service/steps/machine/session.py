@@ -5,18 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from io import BytesIO
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
+from service.domain.building.sandbox_command import Limits
 from service.domain.errors import Drained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from typing_extensions import Buffer
+
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
     from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch, Source
     from service.ports.machine import Claimed
+
+
+# As much as one command may write. A build runs a dozen, and its log is held in memory and read whole.
+LOG_BYTES: Final = Limits().log_bytes
+_DROPPED: Final = f"\n== the log has more than {LOG_BYTES >> 20} MiB; the rest is not stored\n".encode()
+
+
+class BuildLog(BytesIO):
+    """A log that accepts any number of bytes and keeps the first :data:`LOG_BYTES`; its end says so."""
+
+    @override
+    def write(self, data: Buffer, /) -> int:
+        given = memoryview(data).cast("B")
+        left = LOG_BYTES - self.tell()
+        if left >= 0:
+            super().write(given[:left])
+            if len(given) > left:
+                super().write(_DROPPED)
+        return len(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +78,7 @@ class BuildSession:
     spec: BuildSpec
     host: BuildHost
     progress: Progress
-    log: BytesIO = field(default_factory=BytesIO)
+    log: BytesIO = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
 
     def watch(self) -> None:
