@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
 
 from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
-from dashboards.rendering import Pages
+from dashboards.rendering import Pages, problem_page
 from dashboards.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from fastapi import Request
-    from fastapi.responses import HTMLResponse
 
     from dashboards.comparison_table import ComparisonTable
     from dashboards.patch_set_table import PatchSetTable
@@ -71,7 +70,7 @@ def create_pages(
         review_url: the review server's address; empty: its pages are not linked.
     """
     pages = Pages(reading, patience, review_url)
-    router = APIRouter(include_in_schema=False, route_class=_page_route(pages))
+    router = APIRouter(include_in_schema=False, route_class=_page_route())
     _add_changes(router, reading, pages)
     _add_builds(router, reading, pages, read_log)
     add_trends(router, reading, pages)
@@ -202,7 +201,7 @@ def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:
     return "\n".join(text.splitlines()[-_TAIL_LINES:])
 
 
-def _page_route(pages: Pages) -> type[APIRoute]:
+def _page_route() -> type[APIRoute]:
     class PageRoute(APIRoute):
         """A route whose errors are pages, because a person followed a link."""
 
@@ -215,7 +214,7 @@ def _page_route(pages: Pages) -> type[APIRoute]:
                 except (NotFound, RequestValidationError, BadInput) as error:
                     is_invalid = isinstance(error, RequestValidationError)
                     reason = "There is no page at this address." if is_invalid else str(error)
-                    return pages.render("not_found.html", status=404, reason=reason)
+                    return HTMLResponse(problem_page(404, reason), 404, {"Cache-Control": "no-cache"})
 
             return handle_for_people
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from functools import cache
+from http import HTTPStatus
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -26,9 +28,22 @@ from service.domain.wording.health import degradation_sentences
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from service.ports.reading import Reading
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
+_TITLES: Final[Mapping[int, str]] = MappingProxyType(
+    {404: "Not found", 500: "Something failed", 503: "Temporarily not available"}
+)
+_REASONS: Final[Mapping[int, str]] = MappingProxyType({404: "there is no page at this address"})
+_ADVICE: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        404: "Check the address, or look for the change in the list.",
+        500: "Try again. If it fails again, give the operator the id of the request, which the log has too.",
+        503: "Try again in a few seconds. If it lasts, /readyz says what does not work.",
+    }
+)
 _ENUMS: Final = (BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
 
 
@@ -58,6 +73,23 @@ class Pages:
                 self._warnings = ("The database does not answer; this page may be out of date.",)
             self._checked_at = now
         return self._warnings
+
+
+def problem_page(status: int, detail: str, request_id: str = "") -> str:
+    """Render a page about an error, with what the reader can do next; it needs no database."""
+    title = _TITLES.get(status, HTTPStatus(status).phrase)
+    reason = detail if detail and detail != HTTPStatus(status).phrase else _REASONS.get(status, title)
+    return (
+        _environment()
+        .get_template("problem.html")
+        .render(
+            warnings=(),
+            title=title,
+            reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
+            advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
+            request_id=request_id,
+        )
+    )
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry
 
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
+from dashboards.rendering import problem_page
 from service.config import ControlSettings
 from service.logs import log_as_json
 from service.steps.intake.receive_event import receive_events
@@ -43,7 +44,12 @@ def create_app() -> FastAPI:
         create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
         create_pages(plane.reading, read_log=plane.artifacts.get, review_url=settings.gerrit_url),
     ]
-    app = assemble(routers, version=version("benchgate"), inline_style_paths=INLINE_STYLE_PATHS)
+    app = assemble(
+        routers,
+        version=version("benchgate"),
+        inline_style_paths=INLINE_STYLE_PATHS,
+        problem_page=problem_page,
+    )
     # What is loaded stays: a full collection would walk through all of it every few requests.
     gc.collect()
     gc.freeze()

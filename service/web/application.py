@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
+    from service.web.problems import ProblemPage
+
 
 def assemble(
-    routers: Sequence[APIRouter], *, version: str, inline_style_paths: Collection[str] = ()
+    routers: Sequence[APIRouter],
+    *,
+    version: str,
+    inline_style_paths: Collection[str] = (),
+    problem_page: ProblemPage | None = None,
 ) -> FastAPI:
     """Create an application with these routes, security headers, and a problem for every error.
 
@@ -24,6 +30,7 @@ def assemble(
         routers: from the factories of this package and of the pages.
         version: shown in the OpenAPI document.
         inline_style_paths: pages whose chart library sets styles on elements.
+        problem_page: renders the page that browsers get for an error; None: they get a problem too.
     """
     app = FastAPI(
         title="Benchgate",
@@ -37,6 +44,6 @@ def assemble(
     )
     for router in routers:
         app.include_router(router)
-    install_problems(app)
+    install_problems(app, problem_page)
     app.add_middleware(Guard, inline_style_paths=inline_style_paths)
     return app

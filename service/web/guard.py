@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 
-from service.web.problems import problem
+from service.web.problems import unhandled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,7 +76,7 @@ class Guard:
             _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
             if is_started:
                 raise
-            answer = problem(500, "the service failed to handle this request", path="", request_id=request_id)
+            answer = unhandled(Request(scope))
             await answer(scope, receive, send_guarded)
 
     def _headers(self, path: str, request_id: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 from service.domain.errors import BadInput, BenchgateError, NotFound, Transient
@@ -14,12 +14,15 @@ from service.domain.text import plain
 from service.web.schemas import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fastapi import FastAPI, Request
 
+    ProblemPage = Callable[[int, str, str], str]  # of a status, a sentence and a request's id
+
 MEDIA_TYPE = "application/problem+json"
 _MOST_ERRORS = 20
+_FAILED = "the service failed to handle this request"
 # In the OpenAPI document of every operation with parameters.
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {
@@ -30,8 +33,9 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def install_problems(app: FastAPI) -> None:
-    """Answer every error of the application as a problem."""
+def install_problems(app: FastAPI, page: ProblemPage | None = None) -> None:
+    """Answer every error of the application as a problem; a browser outside the API gets a page."""
+    app.state.problem_page = page
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(BenchgateError, _known_error)
@@ -68,8 +72,23 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
+def unhandled(request: Request) -> Response:
+    """Answer a request that nothing else could answer."""
+    return _answer(request, 500, _FAILED)
+
+
 def _answer(request: Request, status: int, detail: str, **more: Any) -> Response:  # noqa: ANN401
+    page: ProblemPage | None = request.app.state.problem_page
+    if page is not None and _is_browser(request):
+        text = page(status, plain(detail, 500), request_id_of(request))
+        headers = {"Cache-Control": "no-store", "Vary": "Accept", **(more.get("headers") or {})}
+        return HTMLResponse(text, status, headers)
     return problem(status, detail, path=request.url.path, request_id=request_id_of(request), **more)
+
+
+def _is_browser(request: Request) -> bool:
+    is_api = request.url.path.startswith("/api/")
+    return not is_api and "text/html" in request.headers.get("accept", "")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -93,4 +112,4 @@ async def _known_error(request: Request, error: Exception) -> Response:
         return _answer(request, 400, str(error))
     if isinstance(error, Transient):
         return _answer(request, 503, str(error), headers={"Retry-After": "5"})
-    return _answer(request, 500, "the service failed to handle this request")
+    return _answer(request, 500, _FAILED)

@@ -14,6 +14,7 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
+from dashboards.rendering import problem_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
 from service.web.api import create_api
@@ -57,14 +58,18 @@ def build_app(
         create_health(reading, registry),
         create_pages(reading, read_log=read_log, review_url=review_url),
     ]
-    return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
+    return assemble(
+        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
+    )
 
 
 def build_pages(reading: Reading) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
     registry = CollectorRegistry()
     routers = [create_health(reading, registry), create_pages(reading, read_log=lambda _: b"")]
-    return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
+    return assemble(
+        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
+    )
 
 
 def build_webhooks(
@@ -73,7 +78,9 @@ def build_webhooks(
     """Build the webhook and the health routes alone, as quickly."""
     registry = CollectorRegistry()
     routers = [create_webhooks(secrets, receive, registry), create_health(FakeReading(), registry)]
-    return assemble(routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS)
+    return assemble(
+        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
+    )
 
 
 def call(app: FastAPI, method: str, path: str, **more: object) -> httpx.Response:

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from service.domain.decision.states import RunState
+from service.domain.errors import Transient
 from service.domain.inference.verdict import Verdict
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
@@ -14,9 +16,11 @@ from tests.support.reading.views import build_view, change_view, comparison
 from tests.support.web import GERRIT, SECRETS, build_app, call, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from starlette.routing import BaseRoute
+
+    from service.ports.views import Change, Cursor
 
 APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
 PAGES = (
@@ -63,6 +67,49 @@ def test_a_missing_page_is_a_page_that_says_not_found() -> None:
         answer = call(APP, "GET", path)
         assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
         assert "Not found" in answer.text
+
+
+class Failing(FakeReading):
+    failure: Exception = Transient("the database does not answer")
+
+    @override
+    def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
+        raise self.failure
+
+
+@pytest.mark.parametrize(
+    ("path", "failure", "status", "sentence", "advice"),
+    [
+        ("/nosuch", None, 404, "There is no page at this address.", "Check the address"),
+        (
+            "/",
+            Transient("the database <does> not answer"),
+            503,
+            "The database &lt;does&gt; not",
+            "Try again in a",
+        ),
+        ("/", RuntimeError("secret"), 500, "The service failed to handle this request.", "give the operator"),
+    ],
+)
+def test_an_error_is_a_page_for_browsers_and_a_problem_for_programs(
+    path: str, failure: Exception | None, status: int, sentence: str, advice: str
+) -> None:
+    reading = Failing()
+    reading.failure = failure or reading.failure
+    app = build_app(reading)
+    page = call(app, "GET", path, headers={"Accept": "text/html,*/*;q=0.8", "X-Request-Id": "request-1"})
+    assert (page.status_code, page.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    for shown in (sentence, advice, '<a href="/">All changes</a>', "request-1"):
+        assert shown in page.text
+    assert "secret" not in page.text
+    for answer in (
+        call(app, "GET", path),
+        call(
+            app, "GET", f"/api/v1{path if failure is None else '/changes'}", headers={"Accept": "text/html"}
+        ),
+    ):
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
 
 
 def test_the_machines_page_shows_which_series_may_vote() -> None:
