@@ -9,6 +9,7 @@
     │   └── BadEvent         the body of a Gerrit event
     ├── Transient            the same call may succeed later; the only error that is retried
     │   └── Refused          Benchgate's credentials were rejected; an operator must act
+    │       └── Forbidden    its credentials are valid, but its account may not do this
     ├── Permanent            the same call will fail again
     │   ├── NotFound         the requested object does not exist (any more)
     │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
@@ -79,6 +80,10 @@ class Transient(BenchgateError):
 
 class Refused(Transient):
     """Benchgate's credentials were rejected, or lack a permission. Retries go on until an operator acts."""
+
+
+class Forbidden(Refused):
+    """Benchgate's account may not do this, but its credentials are valid."""
 
 
 class Permanent(BenchgateError):

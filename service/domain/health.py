@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+# The part of a branch whose votes the review server forbids; its trouble is the missing right.
+VOTE_ON: Final = "vote on "
 LISTEN: Final = "listen"  # the part that listens to a stream of events
 
 
@@ -25,6 +27,7 @@ class Patience:
     queue: float = 3600.0  # as long as a few builds before it may take
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
+    right: float = 7 * 86400.0  # seconds for which a missing right is reported, unless a vote is accepted
     listen: float = 60.0  # a sign of life comes every ten seconds
     heartbeats: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"schedule": 60.0, "reconcile": 300.0})
@@ -43,6 +46,7 @@ class DegradationKind(StrEnum):
     NEVER_RAN = auto()  # part
     SILENT = auto()  # part, seconds
     DISCONNECTED = auto()  # the reason
+    VOTE_FORBIDDEN = auto()  # the missing right
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,9 @@ class Degradation:
 def degradations(condition: Condition, patience: Patience) -> tuple[Degradation, ...]:
     """List all degradations; none if the service works."""
     return tuple(
-        degradation for part in (_backlogs, _queues, _heartbeats) for degradation in part(condition, patience)
+        degradation
+        for part in (_backlogs, _queues, _heartbeats, _missing_rights)
+        for degradation in part(condition, patience)
     )
 
 
@@ -96,6 +102,12 @@ def _heartbeats(condition: Condition, patience: Patience) -> Iterator[Degradatio
             yield Degradation(DegradationKind.SILENT, (part, silent))
         elif beats[part].trouble:
             yield Degradation(DegradationKind.DISCONNECTED, (beats[part].trouble,))
+
+
+def _missing_rights(condition: Condition, patience: Patience) -> Iterator[Degradation]:
+    for beat in condition.heartbeats:
+        if beat.part.startswith(VOTE_ON) and beat.trouble and _age(condition, beat.beat_at) < patience.right:
+            yield Degradation(DegradationKind.VOTE_FORBIDDEN, (beat.trouble,))
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:

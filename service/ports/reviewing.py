@@ -48,7 +48,7 @@ class ReviewServer(Protocol):
         Raises:
             NotFound: there is no such change or revision.
             Permanent: the server rejects the review, for example a vote on a closed change.
-            Refused: Benchgate's account may not cast this vote.
+            Forbidden: Benchgate's account may not cast this vote; nothing was posted.
             Transient: no response; the review may have been posted or not.
         """
 

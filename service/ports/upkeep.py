@@ -111,6 +111,13 @@ class Heartbeats(Protocol):
     def beat(self, part: str, note: str = "", trouble: str = "") -> None:
         """Store a sign of life of a part of the service; ``trouble`` keeps it from its work."""
 
+    def clear_trouble(self, part: str) -> None:
+        """Note that nothing keeps a part from its work any more; a part without a sign of life gets none."""
 
-class Upkeep(Hints, DueReviews, LostBuilds, StalledWork, Calibrations, StepFailures, Heartbeats, Protocol):
+
+class Delivery(DueReviews, Heartbeats, Protocol):
+    """The upkeep that the delivery of reviews needs."""
+
+
+class Upkeep(Hints, LostBuilds, StalledWork, Calibrations, StepFailures, Delivery, Protocol):
     """All of the upkeep; each call is a transaction of its own."""

@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.domain.errors import Transient
-from service.domain.health import Patience
+from service.domain.health import VOTE_ON, Patience
 from service.domain.wording.health import degradation_sentences
 
 if TYPE_CHECKING:
@@ -136,5 +136,6 @@ def _gauges(condition: Condition) -> Iterable[Metric]:
         "benchgate_pulse_seconds", "Time since the part's last heartbeat.", labels=["part"]
     )
     for heartbeat in condition.heartbeats:
-        beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
+        if not heartbeat.part.startswith(VOTE_ON):  # has no regular heartbeat
+            beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
     yield from (waiting, oldest, beats)

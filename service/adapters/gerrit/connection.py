@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from service.domain.errors import NotFound, Permanent, Refused, Transient
+from service.domain.errors import Forbidden, NotFound, Permanent, Refused, Transient
 from service.domain.text import plain
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ _GUARD: Final = b")]}'"  # the first bytes of every JSON response of Gerrit, and
 _BY_A_PROXY: Final = (b"404 ", b"default backend")  # plain-text errors of Go programs and Kubernetes
 _PASSING: Final = frozenset({408, 425, 429, 499})  # too slow, too early, too many, aborted by Gerrit
 _HEADER_TEXT: Final = re.compile(r"[!-~]+")
-
-
-class Forbidden(Refused):
-    """This account may not do this, but its credentials are valid."""
 
 
 class Overlong(Transient):

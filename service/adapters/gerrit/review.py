@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 import structlog
 from typing_extensions import override
 
-from service.adapters.gerrit.connection import PATIENT, Connection, Forbidden, Overlong
+from service.adapters.gerrit.connection import PATIENT, Connection, Overlong
 from service.adapters.gerrit.reading import (
     account_from,
     change_from,
@@ -25,7 +25,7 @@ from service.adapters.gerrit.reading import (
     replies_from,
 )
 from service.adapters.gerrit_fields import is_revision
-from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.gerrit.change import Posted
 from service.domain.gerrit.events import object_from
 from service.domain.text import plain

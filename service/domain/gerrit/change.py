@@ -146,10 +146,14 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The parts of a review that the server accepted: the labels now set, and the inline comments."""
+    """The parts of a review that the server accepted: the labels now set, and the inline comments.
+
+    ``is_vote_forbidden``: its labels were left out because Benchgate's account may not set them.
+    """
 
     labels: Mapping[str, int]
     comments: tuple[InlineComment, ...] = ()
+    is_vote_forbidden: bool = False
 
 
 def person_of(account: str, messages: Sequence[PostedMessage]) -> Person | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from service.domain.text import plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,6 +22,20 @@ def withheld(label: str) -> str:
 def not_granted(label: str) -> str:
     """The note on a vote that the review server rejected."""
     return f"label not granted: {label}"
+
+
+def missing_right(votes: Mapping[str, int], project: str, branch: str) -> str:
+    """The name of the right that the review server requires for votes."""
+    named = ", ".join(f"{label}{vote:+}" for label, vote in votes.items())
+    return f"no right to vote {named} on {plain(project)}, branch {plain(branch)}"
+
+
+def not_allowed(right: str) -> str:
+    """The line in a message whose vote the review server forbids."""
+    return (
+        f"This message has no vote: Benchgate's account has {right}. An administrator of the review server "
+        "can grant it; write `recheck all` after that."
+    )
 
 
 def rejected_votes(votes: Mapping[str, int]) -> str:

@@ -63,6 +63,7 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
         ),
         DegradationKind.NEVER_RAN: lambda part: f"{_part(part)} has not run yet.",
         DegradationKind.SILENT: lambda part, seconds: f"{_part(part)} has not run for {_duration(seconds)}.",
+        DegradationKind.VOTE_FORBIDDEN: lambda right: f"Benchgate may not vote: {plain(right)}.",
         DegradationKind.DISCONNECTED: lambda trouble: f"{_part(LISTEN)} is {plain(trouble)}.",
     }
 )

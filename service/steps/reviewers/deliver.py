@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from service.domain.errors import NotFound, Permanent, Transient
+from service.domain.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.gerrit.change import Change, PostedMessage, Review, person_of
 from service.domain.gerrit.vote_override import is_vote_removed
+from service.domain.health import VOTE_ON
 from service.domain.wording.delivery import (
     OUTDATED,
     TAKEN_BACK,
     WITHOUT_COMMENTS,
+    missing_right,
+    not_allowed,
     not_granted,
     rejected_votes,
     taken_back,
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from service.ports.records import DueReview
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store
-    from service.ports.upkeep import DueReviews
+    from service.ports.upkeep import Delivery
 
 _NOT_YET: Final = 60.0  # seconds until a server must show a patch set that was just pushed
 _ENOUGH: Final = 2  # failures in a row: then the server fails, not a single change
@@ -34,7 +37,7 @@ _LONGEST: Final = 300.0  # seconds between two attempts
 _WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
 
-def deliver_reviews(store: Store, upkeep: DueReviews, server: ReviewServer) -> int:
+def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int:
     """Post every due review in the order of the decisions, and return the number of posted reviews.
 
     After two failures in a row, the remaining reviews wait for the next call.
@@ -56,7 +59,7 @@ def deliver_reviews(store: Store, upkeep: DueReviews, server: ReviewServer) -> i
     return posted
 
 
-def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueReview) -> bool:
+def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueReview) -> bool:
     """Post one review. The caller holds the change's lock; no transaction is open during server calls."""
     review = due.review
     try:
@@ -78,12 +81,12 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
         try:
-            posted = server.post(replace(review, labels=labels, comments=comments))
+            posted = _post(upkeep, server, change, replace(review, labels=labels, comments=comments))
         except Transient:
             upkeep.note_failed_post(due.outbox_id)
             raise
         # Somebody may have pushed after the change was read; if this fails, the next attempt does it.
-        if labels and _take_back(server, server.change(review.change), review):
+        if posted.labels and _take_back(server, server.change(review.change), review):
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, TAKEN_BACK, posted.comments)
             return True
     except NotFound as error:
@@ -97,6 +100,26 @@ def _deliver(store: Store, upkeep: DueReviews, server: ReviewServer, due: DueRev
         return False
     _settle(store, upkeep, due, labels, posted)
     return True
+
+
+def _post(upkeep: Delivery, server: ReviewServer, change: Change, review: Review) -> Posted:
+    """Post a review; if Benchgate's account may not vote, without the vote, and with the missing right."""
+    part = f"{VOTE_ON}{change.key.instance} {change.project} {change.branch}"
+    try:
+        posted = server.post(review)
+    except Forbidden:
+        if not review.labels:
+            raise
+    else:
+        if posted.labels:
+            upkeep.clear_trouble(part)
+        return posted
+    right = missing_right(review.labels, change.project, change.branch)
+    text = review.message.removesuffix(review.marker)
+    message = f"{text}{not_allowed(right)}\n\n{review.marker}"
+    posted = server.post(replace(review, labels={}, message=message))
+    upkeep.beat(part, right, right)
+    return replace(posted, is_vote_forbidden=True)
 
 
 def _take_back(server: ReviewServer, change: Change, review: Review) -> bool:
@@ -124,15 +147,13 @@ def _votes_to_cast(
     return {name: vote for name, vote in labels.items() if not is_vote_removed(messages, number, name, bot)}
 
 
-def _settle(
-    store: Store, upkeep: DueReviews, due: DueReview, cast: Mapping[str, int], posted: Posted
-) -> None:
+def _settle(store: Store, upkeep: Delivery, due: DueReview, cast: Mapping[str, int], posted: Posted) -> None:
     removed = sorted(due.review.labels.keys() - cast.keys())
     refused = sorted(name for name, value in cast.items() if posted.labels.get(name) != value)
     notes = [*map(withheld, removed), *map(not_granted, refused)]
     if due.review.comments and due.failed_posts >= _WITH_COMMENTS:
         notes.append(WITHOUT_COMMENTS)
-    if refused:
+    if refused and not posted.is_vote_forbidden:
         # Only the server's response shows it, so a second message must report it.
         _report_refused_votes(store, due, refused)
     upkeep.settle_review(due.outbox_id, ReviewState.SENT, "; ".join(notes), posted.comments)

@@ -351,3 +351,9 @@ class TestHeartbeats:
         for note in ("3 changes", "5 changes"):
             site.upkeep.beat("reconcile", note)
         assert site.beats() == {"schedule": "", "reconcile": "5 changes"}
+
+    def test_a_trouble_is_cleared_only_if_there_was_one(self, site: StoreSite) -> None:
+        site.upkeep.beat("vote on kv", "may not vote", "may not vote")
+        site.upkeep.clear_trouble("vote on kv")
+        site.upkeep.clear_trouble("vote on docs")
+        assert site.beats() == {"vote on kv": ""}

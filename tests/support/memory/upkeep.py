@@ -275,3 +275,7 @@ class MemoryUpkeep(Upkeep):
 
     def beat(self, part: str, note: str = "", trouble: str = "") -> None:
         self.memory.beats[part] = trouble or note
+
+    def clear_trouble(self, part: str) -> None:
+        if part in self.memory.beats:
+            self.memory.beats[part] = ""

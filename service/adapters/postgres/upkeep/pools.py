@@ -26,6 +26,7 @@ INSERT INTO pulse (part, beat_at, note, trouble) VALUES (:part, now(), :note, :t
 ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
+_CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
 _PREEMPT: Final = text("""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
@@ -108,6 +109,10 @@ class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
     @override
     def beat(self, part: str, note: str = "", trouble: str = "") -> None:
         self._do(_BEAT, part=part, note=note, trouble=trouble)
+
+    @override
+    def clear_trouble(self, part: str) -> None:
+        self._do(_CLEAR_TROUBLE, part=part)
 
     @override
     def preempt_calibrations(self) -> Sequence[int]:

@@ -60,6 +60,10 @@ CASES = [
         {"heartbeats": (*WELL, Heartbeat("listen", NOW, "disconnected for 60 s: refused"))},
         "The listener of the event stream is disconnected for 60 s: refused.",
     ),
+    (
+        {"heartbeats": (*WELL, Heartbeat("vote on kv master", NOW - 60 * HOUR, "no right on kv"))},
+        "Benchgate may not vote: no right on kv.",
+    ),
 ]
 
 
@@ -70,6 +74,12 @@ def test_everything_that_is_degraded_has_a_sentence(facts: dict[str, Any], sente
 
 def test_a_listener_that_is_connected_is_well() -> None:
     assert sentences(heartbeats=(*WELL, Heartbeat("listen", NOW))) == ()
+
+
+def test_a_missing_right_is_not_reported_after_a_granted_vote_or_a_week() -> None:
+    granted = Heartbeat("vote on kv master", NOW)
+    old = Heartbeat("vote on kv old", NOW - 200 * HOUR, "no right on kv old")
+    assert sentences(heartbeats=(*WELL, granted, old)) == ()
 
 
 @pytest.mark.parametrize("sentence", [sentence for _, sentence in CASES])

@@ -1,83 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 import pytest
 
 from service.domain.errors import NotFound, Permanent, Transient
 from service.domain.gerrit.change import ChangeStatus, InlineComment, Review
 from service.domain.identity import ChangeKey
-from service.steps.reviewers.deliver import deliver_reviews
 from tests.support.changes import KEY, change_at
-from tests.support.fakes import FakeReviewServer
-from tests.support.memory.store import MemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from service.domain.gerrit.change import Change, Posted
-
-MARKER = "https://bench.example.com/runs/5#v1"
-MESSAGE = f"Build Successful \n\nhttps://bench.example.com/job/perf/1/ : SUCCESS\n\n{MARKER}"
-
-
-@dataclass
-class FaultyServer(FakeReviewServer):
-    """A server that fails before it applies a request, or after."""
-
-    before: list[Exception] = field(default_factory=list)
-    refused: list[Exception] = field(default_factory=list)  # raised instead of accepting a review
-    after: list[Exception] = field(default_factory=list)
-    pushed: list[Change] = field(default_factory=list)  # appear right before a review is applied
-
-    def change(self, key: ChangeKey) -> Change:
-        if self.before:
-            raise self.before.pop()
-        return super().change(key)
-
-    def post(self, review: Review) -> Posted:
-        if self.refused:
-            raise self.refused.pop()
-        if self.pushed:
-            self.put(self.pushed.pop())
-        granted = super().post(review)
-        if self.after:
-            raise self.after.pop()
-        return granted
-
-
-class Delivery:
-    """A queue of reviews and the server that they are for."""
-
-    def __init__(self) -> None:
-        self.store = MemoryStore()
-        self.server = FaultyServer()
-        self.server.put(change_at(1))
-
-    def queue(
-        self, marker: str = MARKER, labels: Mapping[str, int] | None = None, change: ChangeKey = KEY
-    ) -> None:
-        message = MESSAGE.replace(MARKER, marker)
-        asked = {"Verified": 1} if labels is None else labels
-        review = Review(change, "patch1", message, asked)
-        with self.store.transaction() as tx:
-            tx.queue_review(marker, review)
-
-    def deliver(self) -> int:
-        """Deliver after the longest wait between two attempts."""
-        self.store.wait(300.0)
-        return deliver_reviews(self.store, self.store, self.server)
-
-    @property
-    def waits(self) -> list[float]:
-        """The seconds until each review is due."""
-        memory = self.store.memory
-        return [review.next_at - memory.clock for review in memory.reviews.values()]
-
-    @property
-    def states(self) -> list[tuple[str, str]]:
-        return [(review.state, review.note) for review in self.store.memory.reviews.values()]
+from tests.support.delivery import MARKER, MESSAGE, Delivery
 
 
 @pytest.fixture
@@ -236,83 +165,6 @@ class TestOutdatedReviews:
         delivery.server.put(change_at(1, status=ChangeStatus.MERGED))
 
         assert delivery.deliver() == 1
-
-
-class TestPushesWhilePosting:
-    """A vote that lands on a patch set which became outdated meanwhile is taken back."""
-
-    WITHDRAWN = "Vote taken back: patch set 2 appeared while it was posted, and gets a vote of its own."
-    NOTE = "the vote was taken back because a newer patch set appeared while it was posted"
-
-    def test_the_vote_is_taken_back_on_the_outdated_revision(self, delivery: Delivery) -> None:
-        delivery.server.pushed = [change_at(2)]
-
-        assert delivery.deliver() == 1
-        assert [(each.revision, each.labels) for each in delivery.server.reviews] == [
-            ("patch1", {"Verified": 1}),
-            ("patch1", {"Verified": 0}),
-        ]
-        assert delivery.server.reviews[-1].message == f"{self.WITHDRAWN}\n\n{MARKER}-taken-back"
-        assert delivery.states == [("sent", self.NOTE)]
-        assert delivery.deliver() == 0
-
-    def test_a_message_without_a_vote_stays(self) -> None:
-        delivery = Delivery()
-        delivery.queue(labels={})
-        delivery.server.pushed = [change_at(2)]
-
-        assert delivery.deliver() == 1
-        assert len(delivery.server.reviews) == 1
-
-    @pytest.mark.parametrize("lost", [1, 2])
-    def test_it_is_taken_back_once_although_responses_were_lost(self, delivery: Delivery, lost: int) -> None:
-        delivery.server.pushed = [change_at(2)]
-        delivery.server.after = [Transient("502 after it was applied")] * lost
-        for _ in range(4):
-            delivery.deliver()
-
-        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}, {"Verified": 0}]
-        assert delivery.states == [("superseded", self.NOTE)]
-
-    def test_another_event_on_the_same_patch_set_leaves_the_vote(self, delivery: Delivery) -> None:
-        delivery.server.pushed = [change_at(1, minutes=1)]
-        delivery.deliver()
-
-        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}]
-        assert delivery.states == [("sent", "")]
-
-
-class TestRemovedVotes:
-    """Benchgate never casts a vote again that a person removed."""
-
-    @pytest.fixture
-    def delivery(self) -> Delivery:
-        delivery = Delivery()
-        delivery.server.say(KEY, delivery.server.account, "Patch Set 1: Verified-1\n\nBuild Failed")
-        delivery.queue()
-        return delivery
-
-    def test_the_message_is_posted_without_it(self, delivery: Delivery) -> None:
-        delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
-
-        assert delivery.deliver() == 1
-        assert delivery.server.reviews[-1].labels == {}
-        assert delivery.states == [("sent", "not cast again because a person removed it: Verified")]
-
-    def test_the_removal_of_another_accounts_vote_does_not_matter(self, delivery: Delivery) -> None:
-        delivery.server.say(KEY, "bob", "Removed Verified-1 by Alice")
-
-        assert delivery.deliver() == 1
-        assert delivery.server.reviews[-1].labels == {"Verified": 1}
-
-    def test_a_new_patch_set_gets_a_vote(self, delivery: Delivery) -> None:
-        delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
-        delivery.server.put(change_at(2))
-        with delivery.store.transaction() as tx:
-            tx.queue_review("new", Review(KEY, "patch2", "Build Failed\n\nnew", {"Verified": -1}))
-
-        assert delivery.deliver() + delivery.deliver() == 1
-        assert delivery.server.reviews[-1].labels == {"Verified": -1}
 
 
 class TestFaults:

@@ -1,0 +1,130 @@
+"""Votes that are taken back, left out or not cast again."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.errors import Forbidden, Transient
+from service.domain.gerrit.change import Review
+from service.domain.wording.delivery import not_allowed
+from tests.support.changes import KEY, change_at
+from tests.support.delivery import MARKER, MESSAGE, Delivery
+
+
+@pytest.fixture
+def delivery() -> Delivery:
+    delivery = Delivery()
+    delivery.queue()
+    return delivery
+
+
+class TestPushesWhilePosting:
+    """A vote that lands on a patch set which became outdated meanwhile is taken back."""
+
+    WITHDRAWN = "Vote taken back: patch set 2 appeared while it was posted, and gets a vote of its own."
+    NOTE = "the vote was taken back because a newer patch set appeared while it was posted"
+
+    def test_the_vote_is_taken_back_on_the_outdated_revision(self, delivery: Delivery) -> None:
+        delivery.server.pushed = [change_at(2)]
+
+        assert delivery.deliver() == 1
+        assert [(each.revision, each.labels) for each in delivery.server.reviews] == [
+            ("patch1", {"Verified": 1}),
+            ("patch1", {"Verified": 0}),
+        ]
+        assert delivery.server.reviews[-1].message == f"{self.WITHDRAWN}\n\n{MARKER}-taken-back"
+        assert delivery.states == [("sent", self.NOTE)]
+        assert delivery.deliver() == 0
+
+    def test_a_message_without_a_vote_stays(self) -> None:
+        delivery = Delivery()
+        delivery.queue(labels={})
+        delivery.server.pushed = [change_at(2)]
+
+        assert delivery.deliver() == 1
+        assert len(delivery.server.reviews) == 1
+
+    @pytest.mark.parametrize("lost", [1, 2])
+    def test_it_is_taken_back_once_although_responses_were_lost(self, delivery: Delivery, lost: int) -> None:
+        delivery.server.pushed = [change_at(2)]
+        delivery.server.after = [Transient("502 after it was applied")] * lost
+        for _ in range(4):
+            delivery.deliver()
+
+        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}, {"Verified": 0}]
+        assert delivery.states == [("superseded", self.NOTE)]
+
+    def test_another_event_on_the_same_patch_set_leaves_the_vote(self, delivery: Delivery) -> None:
+        delivery.server.pushed = [change_at(1, minutes=1)]
+        delivery.deliver()
+
+        assert [each.labels for each in delivery.server.reviews] == [{"Verified": 1}]
+        assert delivery.states == [("sent", "")]
+
+
+class TestRemovedVotes:
+    """Benchgate never casts a vote again that a person removed."""
+
+    @pytest.fixture
+    def delivery(self) -> Delivery:
+        delivery = Delivery()
+        delivery.server.say(KEY, delivery.server.account, "Patch Set 1: Verified-1\n\nBuild Failed")
+        delivery.queue()
+        return delivery
+
+    def test_the_message_is_posted_without_it(self, delivery: Delivery) -> None:
+        delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
+
+        assert delivery.deliver() == 1
+        assert delivery.server.reviews[-1].labels == {}
+        assert delivery.states == [("sent", "not cast again because a person removed it: Verified")]
+
+    def test_the_removal_of_another_accounts_vote_does_not_matter(self, delivery: Delivery) -> None:
+        delivery.server.say(KEY, "bob", "Removed Verified-1 by Alice")
+
+        assert delivery.deliver() == 1
+        assert delivery.server.reviews[-1].labels == {"Verified": 1}
+
+    def test_a_new_patch_set_gets_a_vote(self, delivery: Delivery) -> None:
+        delivery.server.say(KEY, "bob", "Removed Verified-1 by Benchgate")
+        delivery.server.put(change_at(2))
+        with delivery.store.transaction() as tx:
+            tx.queue_review("new", Review(KEY, "patch2", "Build Failed\n\nnew", {"Verified": -1}))
+
+        assert delivery.deliver() + delivery.deliver() == 1
+        assert delivery.server.reviews[-1].labels == {"Verified": -1}
+
+
+class TestForbiddenVotes:
+    """A vote for which Benchgate lacks the right is left out, and the right is named."""
+
+    def test_a_forbidden_vote_is_left_out_and_the_missing_right_is_named(self, delivery: Delivery) -> None:
+        delivery.server.refused = [Forbidden("Applying label is restricted")]
+
+        assert delivery.deliver() == 1
+        (posted,) = delivery.server.reviews
+        assert posted.labels == {}
+        assert posted.message == MESSAGE.replace(
+            MARKER, f"{not_allowed('no right to vote Verified+1 on kv, branch master')}\n\n{MARKER}"
+        )
+        assert delivery.states == [("sent", "label not granted: Verified")]
+        assert delivery.store.memory.beats == {
+            "vote on gerrit kv master": "no right to vote Verified+1 on kv, branch master"
+        }
+        assert delivery.deliver() == 0
+
+    def test_the_next_vote_on_the_branch_clears_the_missing_right(self, delivery: Delivery) -> None:
+        delivery.server.refused = [Forbidden("Applying label is restricted")]
+        delivery.deliver()
+        delivery.queue("https://bench.example.com/runs/6#v1")
+
+        assert delivery.deliver() == 1
+        assert delivery.server.reviews[-1].labels == {"Verified": 1}
+        assert delivery.store.memory.beats == {"vote on gerrit kv master": ""}
+
+    def test_a_message_that_is_forbidden_without_a_vote_is_tried_again(self, delivery: Delivery) -> None:
+        delivery.server.refused = [Forbidden("read only")] * 2
+
+        assert delivery.deliver() == 0
+        assert delivery.states == [("pending", "read only")]
+        assert delivery.store.memory.beats == {}
