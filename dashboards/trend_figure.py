@@ -33,6 +33,7 @@ _MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyTyp
         Verdict.NEW: ("circle", _SMALL, None),
         Verdict.REMOVED: ("circle", _SMALL, None),
         Verdict.BROKEN: ("circle", _SMALL, None),
+        Verdict.FAILING: ("circle", _SMALL, None),
     }
 )
 _GAP: Final = ("circle", _SMALL, None)

@@ -14,13 +14,10 @@ from service.adapters.local.repository import resolve_revision
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
-from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
 from service.steps.local.gate import LocalVerdict, choose_jobs, gate, local_spec
 from service.steps.planning.read_project_file import PROJECT_FILE
 from service.wiring.machine import make_build_host
-
-# Outcomes without a measurement.
-_NOT_MEASURED = frozenset({Outcome.INFRASTRUCTURE, Outcome.NO_PARENT, Outcome.CANCELLED})
 
 
 @click.command()
@@ -57,7 +54,7 @@ def command(
     named and left out.
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
-    runs; 3: could not measure.
+    runs; 3: no verdict, because nothing could be measured or the vote would be withheld.
     """
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchgate"
     base_commit, patch_commit = (resolve_revision(repo, revision) for revision in (base, patch))
@@ -93,10 +90,11 @@ def command(
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
-    """Return 1 if something would vote −1, else 3 if something could not be measured, else 0."""
-    if any(CONSEQUENCES[outcome].counts is Counts.FAIL for outcome in outcomes):
+    """Return 1 if something would vote −1, else 3 if something has no verdict, else 0."""
+    ends = {CONSEQUENCES[outcome].local for outcome in outcomes}
+    if LocalEnd.FAILS in ends:
         return EXIT_SLOWER
-    return EXIT_CANNOT if _NOT_MEASURED.intersection(outcomes) else EXIT_OK
+    return EXIT_CANNOT if LocalEnd.NO_VERDICT in ends else EXIT_OK
 
 
 def _print(verdict: LocalVerdict) -> None:

@@ -28,6 +28,7 @@ _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
     Verdict.REMOVED: {"fg": "red", "bold": True},
     Verdict.FASTER: {"fg": "green"},
     Verdict.UNDECIDED: {"fg": "yellow"},
+    Verdict.FAILING: {"fg": "yellow"},
 }
 _HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
 _NAMED: Final = 3  # more names than these, and the reason after them is not found

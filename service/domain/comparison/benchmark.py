@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from service.domain.comparison.answers import Answers, why_no_answer
 from service.domain.comparison.clock import JOIN_SHARE, why_real_time_joins
 from service.domain.comparison.work_rate import (
     RATES,
@@ -19,7 +20,7 @@ from service.domain.inference.estimate import MIN_PAIRS
 from service.domain.inference.exact_counters import compare_exactly, exact_looks
 from service.domain.inference.metric import metric_named, own_clock
 from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
+from service.domain.inference.verdict import ComparedRow, Comparison, compare_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,16 +64,21 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark, with the launches of each side that report it or lost its result, by pair in order."""
+    """A benchmark, with the launches of each side that ran it, by pair in order."""
 
     name: str
     is_asked: bool  # the suite names metrics; otherwise the benchmark's own clock is judged
     base: Mapping[int, Launch]
     patch: Mapping[int, Launch]
+    launched: int  # pairs of the suite
 
     def comparisons(self, rows: Sequence[ComparedRow], rule: Rule) -> Iterator[Comparison]:
         """Compare each row, and real time if it joins."""
-        pairs = [(self.base[pair], self.patch[pair]) for pair in self.base if pair in self.patch]
+        pairs = [
+            (one, other)
+            for pair, one in self.base.items()
+            if (other := self.patch.get(pair)) and not (self.name in one.errors or self.name in other.errors)
+        ]
         first = rule.first_look(pairs)
         work = self._work_change(first, [row.metric.name for row in rows])
         canonical_of = canonical_metrics(self.name, [row.metric.name for row in rows])
@@ -93,11 +99,12 @@ class Benchmark:
             yield _because(self._judge(real, pairs, work, lesser), reason)
 
     def _judge(self, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
-        if found := self._one_sided(row, rule.least_failures):
+        answers = self._answers(row, work)
+        if found := answers.settle(rule.least_failures):
             return found
         values = [(self._value(row, one, work), self._value(row, other, work)) for one, other in pairs]
         base, patch = [value for value, _ in values], [value for _, value in values]
-        usual = compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule)
+        usual = answers.qualify(compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule))
         if row.metric.is_speed:
             return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
         key = (self.name, row.metric.name)
@@ -106,6 +113,7 @@ class Benchmark:
         repeating = self._complete(row, alike)
         schedule = rule.exact_schedule(len(repeating))
         exact = compare_exactly(row, repeating, schedule, rule.policy, rule.family)
+        exact = None if exact is None else answers.qualify(exact)
         # Both are final once they decide, and so is the earlier of them.
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
         return exact if exact is not None and is_earlier else usual
@@ -114,7 +122,7 @@ class Benchmark:
         self, canonical: Comparison, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
         """Derive a rate's row from the row that tests the same hypothesis."""
-        if found := self._one_sided(row, rule.least_failures):
+        if found := self._answers(row, None).settle(rule.least_failures):
             return found
         complete = self._complete(row, pairs)
         if not canonical.pairs or not complete:
@@ -141,33 +149,16 @@ class Benchmark:
         )
         return why_real_time_joins(self.name, base, patch)
 
-    def _one_sided(self, row: ComparedRow, least: int) -> Comparison | None:
-        """Judge a metric that only one side ever reports; None if both do, or neither.
-
-        The verdict is final if that side reported it ``least`` times or more.
-        """
+    def _answers(self, row: ComparedRow, work: WorkChange | None) -> Answers:
+        sides = {Side.BASE: self.base, Side.PATCH: self.patch}
+        asked = sorted({*self.base, *self.patch})
         base, patch = (
-            [self._value(row, launch, None) is not None for launch in launches.values()]
-            for launches in (self.base, self.patch)
+            [pair in ours and self._value(row, ours[pair], work) is not None for pair in asked]
+            for ours in sides.values()
         )
-        if any(base) and any(patch):
-            return None
-        # A side may have reported results of which none can be used.
-        for side, values, launches in ((Side.PATCH, patch, self.patch), (Side.BASE, base, self.base)):
-            lost = [launch.lost[self.name] for launch in launches.values() if self.name in launch.lost]
-            if lost and not any(values):
-                return row.without_pairs(Verdict.UNDECIDED, ReasonKind.UNUSABLE, str(side), lost[0])
-        label = row.metric.label
-        if any(base) and not all(base):
-            facts = (label, sum(base), len(base))
-            return row.without_pairs(Verdict.UNDECIDED, ReasonKind.SOMETIMES_IN_BASE, *facts)
-        if any(base):
-            verdict = Verdict.BROKEN if len(base) >= least else Verdict.UNDECIDED
-            return row.without_pairs(verdict, ReasonKind.NOT_IN_PATCH, label)
-        if any(patch):
-            verdict = Verdict.NEW if len(patch) >= least else Verdict.UNDECIDED
-            return row.without_pairs(verdict, ReasonKind.NOT_IN_BASE, label)
-        return None
+        launches = {side: ours.values() for side, ours in sides.items()}
+        why = why_no_answer(self.name, row.metric.label, launches)
+        return Answers(row, tuple(zip(base, patch, strict=True)), why, len(asked) or self.launched)
 
     def _value(self, row: ComparedRow, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})

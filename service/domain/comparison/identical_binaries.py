@@ -19,7 +19,7 @@ def treat_as_unchanged(comparisons: Iterable[Comparison], suites: Collection[str
 def _as_unchanged(found: Comparison) -> Comparison:
     reasons = found.reasons
     match found.verdict:
-        case Verdict.SAME | Verdict.NEW:
+        case Verdict.SAME | Verdict.NEW | Verdict.FAILING:
             return found
         case Verdict.UNDECIDED if not found.pairs:
             return found

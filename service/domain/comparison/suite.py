@@ -15,7 +15,6 @@ from service.domain.identity import Side
 from service.domain.inference.exact_counters import EXACT_SHARE, exact_looks
 from service.domain.inference.interim_looks import looks
 from service.domain.inference.metric import metric_named, own_clock
-from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -188,6 +187,7 @@ def _comparisons_of(
     in_base, in_patch = set(listing.base), set(listing.patch)
     in_order = sorted(launches, key=attrgetter("pair"))
     sides = {side: [launch for launch in in_order if launch.side is side] for side in Side}
+    launched = len({launch.pair for launch in launches})
     for name in dict.fromkeys((*listing.patch, *listing.base)):
         metrics = suite.metrics or (own_clock(name),)
         rows = [ComparedRow(suite.name, name, metric_named(each, suite.higher_is_better)) for each in metrics]
@@ -195,41 +195,6 @@ def _comparisons_of(
             yield from (Comparison(row, Verdict.NEW) for row in rows)
         elif name not in in_patch:
             yield from (Comparison(row, Verdict.REMOVED) for row in rows)
-        elif failed := _judge_failures(name, sides, rule.least_failures):
-            verdict, reason = failed
-            yield from (Comparison(row, verdict, reasons=(reason,)) for row in rows)
         else:
-            base, patch = (
-                {each.pair: each for each in ours if name in each.values or name in each.lost}
-                for ours in sides.values()
-            )
-            yield from Benchmark(name, bool(suite.metrics), base, patch).comparisons(rows, rule)
-
-
-def _judge_failures(
-    name: str, sides: Mapping[Side, Sequence[Launch]], least: int
-) -> tuple[Verdict, Reason] | None:
-    """Judge a benchmark that fails; None if it never does.
-
-    Only a benchmark that fails in every launch of the patch and in none of the base is broken. One that
-    fails in half of its launches does so in the first two of one side only in one of 16 sequences, and in the
-    first five in one of 1,000: fewer than ``least`` launches prove nothing.
-    """
-    errors = {
-        side: [launch.errors[name] for launch in ours if name in launch.errors]
-        for side, ours in sides.items()
-    }
-    if not any(errors.values()):
-        return None
-    ran = {
-        side: sum(name in launch.errors or name in launch.values for launch in ours)
-        for side, ours in sides.items()
-    }
-    base_fails, patch_fails = (least <= ran[side] == len(errors[side]) for side in Side)
-    if base_fails:
-        return Verdict.NEW, Reason(ReasonKind.FAILS_IN_BASE, (errors[Side.BASE][-1],))
-    if patch_fails and not errors[Side.BASE]:
-        return Verdict.BROKEN, Reason(ReasonKind.FAILS, (errors[Side.PATCH][-1],))
-    side = Side.PATCH if errors[Side.PATCH] else Side.BASE
-    facts = (str(side), len(errors[side]), ran[side], errors[side][-1])
-    return Verdict.UNDECIDED, Reason(ReasonKind.FAILS_SOMETIMES, facts)
+            base, patch = ({each.pair: each for each in ours if each.ran(name)} for ours in sides.values())
+            yield from Benchmark(name, bool(suite.metrics), base, patch, launched).comparisons(rows, rule)

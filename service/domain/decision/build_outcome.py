@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy, VoteWhen
-from service.domain.inference.reasons import ReasonKind, has_kind
+from service.domain.inference.reasons import OF_PATCH, ReasonKind, has_kind
 from service.domain.inference.verdict import ComparedRow, Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Group(StrEnum):
     WITHHELD = auto()  # slower by as much, without a vote
     SLIGHTLY_SLOWER = auto()
     FASTER = auto()
+    FAILING = auto()  # on both sides
     UNDECIDED = auto()
     SAME = auto()
     NEW = auto()
@@ -85,6 +86,7 @@ def _groups(
         Group.WITHHELD: [each for each in large if each.row in withheld],
         Group.SLIGHTLY_SLOWER: [each for each in slower if each.worsening < policy.vote_at],
         Group.FASTER: sorted(by_verdict[Verdict.FASTER], key=lambda each: each.worsening),
+        Group.FAILING: by_verdict[Verdict.FAILING],
         Group.UNDECIDED: undecided,
         # For the same program, the interval may have any width.
         Group.SAME: [
@@ -105,7 +107,26 @@ def _outcome(
         return Outcome.REMOVED
     if groups[Group.SLOWER]:
         return Outcome.SLOWER
-    if groups[Group.UNDECIDED]:
-        withheld = policy.on_undecided is VoteWhen.NONE
-        return Outcome.UNDECIDED_WITHHELD if withheld else Outcome.UNDECIDED
-    return Outcome.PASSED
+    if _has_failing_suite(groups):
+        return Outcome.MISCONFIGURED
+    return _without_a_failure(groups[Group.UNDECIDED], policy)
+
+
+def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outcome:
+    """The outcome if nothing fails: no +1 for what a patch can choose to leave undecided."""
+    if not undecided:
+        return Outcome.PASSED
+    is_of_patch = any(has_kind(each.reasons, OF_PATCH) for each in undecided)
+    is_withheld = is_of_patch or policy.on_undecided is VoteWhen.NONE
+    return Outcome.UNDECIDED_WITHHELD if is_withheld else Outcome.UNDECIDED
+
+
+def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:
+    """Whether nothing that both sides of a suite list can be measured on either side."""
+    measured = {
+        each.row.suite
+        for group, rows in groups.items()
+        if group not in {Group.FAILING, Group.NEW}
+        for each in rows
+    }
+    return any(each.row.suite not in measured for each in groups[Group.FAILING])

@@ -29,7 +29,8 @@ class MachineReport:
 
     ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
     phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
-    patch's side about a file and a line.
+    patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
+    some pairs.
     """
 
     outcome: Outcome | None = None
@@ -38,6 +39,15 @@ class MachineReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     conditions: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    is_parent_lost: bool = False
+
+    def beside(self, judged: Outcome) -> Outcome:
+        """The outcome of a build whose pairs were judged.
+
+        A parent that fails only after code of the patch ran may fail because of it: what it left undecided is
+        no +1.
+        """
+        return Outcome.INFRASTRUCTURE if self.is_parent_lost and judged is Outcome.UNDECIDED else judged
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -45,7 +55,7 @@ class MachineReport:
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> MachineReport:
-        """Read the values of :meth:`to_mapping`, also those of a previous version that had no findings."""
+        """Read the values of :meth:`to_mapping`, also those of a previous version that had fewer."""
         return MachineReport(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,
             causes=tuple(found["causes"]),
@@ -53,4 +63,5 @@ class MachineReport:
             seconds=found["seconds"],
             conditions=found["conditions"],
             findings=findings_from(found.get("findings")),
+            is_parent_lost=bool(found.get("is_parent_lost", False)),
         )

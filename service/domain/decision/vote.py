@@ -50,41 +50,71 @@ class Counts(StrEnum):
     IGNORED = "ignored"
 
 
+class LocalEnd(StrEnum):
+    """The meanings of an outcome on a developer's machine, each with an exit code of its own."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    NO_VERDICT = "no verdict"  # nothing was compared, or the vote is withheld
+
+
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """The meaning of an outcome."""
+    """The meaning of an outcome.
+
+    ``is_lasting``: the same trees and configuration would give it again. Others are worth another try.
+    """
 
     result: Result
     counts: Counts
+    is_lasting: bool
+    local: LocalEnd
 
 
-# Without a default on purpose: an outcome that is not listed is a programming error, not a +1.
+_PASSES: Final = Consequence(Result.SUCCESS, Counts.PASS, is_lasting=True, local=LocalEnd.PASSES)
+_FAILS: Final = Consequence(Result.FAILURE, Counts.FAIL, is_lasting=True, local=LocalEnd.FAILS)
+
+# Without a default on purpose: an outcome that is not listed is a programming error, not a +1. Could a patch
+# choose it? Beside each +1 stands why it could not, and beside each other one who causes it.
 CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
-        Outcome.PASSED: Consequence(Result.SUCCESS, Counts.PASS),
-        Outcome.FAILED: Consequence(Result.FAILURE, Counts.FAIL),
-        Outcome.SLOWER: Consequence(Result.FAILURE, Counts.FAIL),
-        Outcome.MEASURED_NOTHING: Consequence(Result.FAILURE, Counts.FAIL),
-        Outcome.BROKEN: Consequence(Result.FAILURE, Counts.FAIL),
-        Outcome.REMOVED: Consequence(Result.FAILURE, Counts.FAIL),
-        Outcome.UNDECIDED: Consequence(Result.SUCCESS, Counts.PASS),
-        Outcome.UNDECIDED_WITHHELD: Consequence(Result.UNSTABLE, Counts.NOTHING_CERTAIN),
-        Outcome.NO_PARENT: Consequence(Result.SUCCESS, Counts.PASS),
-        Outcome.MISCONFIGURED: Consequence(Result.UNSTABLE, Counts.NOTHING_CERTAIN),
-        Outcome.INFRASTRUCTURE: Consequence(Result.ABORTED, Counts.NOTHING_CERTAIN),
-        Outcome.CANCELLED: Consequence(Result.ABORTED, Counts.NOTHING_CERTAIN),
-        Outcome.NOT_BUILT: Consequence(Result.NOT_BUILT, Counts.IGNORED),
+        # No: every row that both sides list was measured on both.
+        Outcome.PASSED: _PASSES,
+        # The patch's own doing.
+        Outcome.FAILED: _FAILS,
+        Outcome.SLOWER: _FAILS,
+        Outcome.MEASURED_NOTHING: _FAILS,
+        Outcome.BROKEN: _FAILS,
+        Outcome.REMOVED: _FAILS,
+        # No: the parent answered in every pair in which the patch did, and pairs scatter too much.
+        Outcome.UNDECIDED: _PASSES,
+        # Yes: the patch alone fails now and then, or its programs do not link again.
+        Outcome.UNDECIDED_WITHHELD: Consequence(
+            Result.UNSTABLE, Counts.NOTHING_CERTAIN, is_lasting=True, local=LocalEnd.NO_VERDICT
+        ),
+        # No: the parent is known not to be comparable before any code of the patch ran.
+        Outcome.NO_PARENT: Consequence(
+            Result.SUCCESS, Counts.PASS, is_lasting=True, local=LocalEnd.NO_VERDICT
+        ),
+        # The project file asks for something that neither side has.
+        Outcome.MISCONFIGURED: Consequence(
+            Result.UNSTABLE, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
+        ),
+        # The machine, or a parent that fails after code of the patch ran.
+        Outcome.INFRASTRUCTURE: Consequence(
+            Result.ABORTED, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
+        ),
+        # A person, or a newer patch set.
+        Outcome.CANCELLED: Consequence(
+            Result.ABORTED, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
+        ),
+        # The paths that the patch changes.
+        Outcome.NOT_BUILT: Consequence(
+            Result.NOT_BUILT, Counts.IGNORED, is_lasting=False, local=LocalEnd.PASSES
+        ),
     }
 )
-
-
-# The same trees and configuration would give these again; the others are worth another try.
-LASTING: Final = frozenset(Outcome) - {
-    Outcome.MISCONFIGURED,
-    Outcome.INFRASTRUCTURE,
-    Outcome.CANCELLED,
-    Outcome.NOT_BUILT,
-}
+LASTING: Final = frozenset(outcome for outcome, each in CONSEQUENCES.items() if each.is_lasting)
 
 
 @dataclass(frozen=True, slots=True)

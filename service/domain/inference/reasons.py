@@ -34,6 +34,9 @@ class ReasonKind(StrEnum):
     FAILS = "fails"  # the program's own words
     FAILS_IN_BASE = "fails in base"  # the program's own words
     FAILS_SOMETIMES = "fails sometimes"  # side, failed launches, all launches, the program's own words
+    ONLY_PATCH_FAILS = "only patch fails"  # pairs in which only the patch fails, all pairs, what is wrong
+    ONLY_PATCH_ZERO = "only patch zero"  # pairs in which only the patch is zero or negative, all pairs
+    FAILS_ON_BOTH = "fails on both"  # what is wrong
     # of clocks and work
     JUDGED_BY = "judged by"  # metric
     WORK_CHANGED = "work changed"  # the rate, patch divided by base
@@ -86,6 +89,19 @@ WITHHOLDING: Final = frozenset(
     }
 )
 """The reasons why a slower row may not vote −1."""
+
+
+OF_PATCH: Final = frozenset(
+    {
+        ReasonKind.FAILS,
+        ReasonKind.NOT_IN_PATCH,
+        ReasonKind.ONLY_PATCH_FAILS,
+        ReasonKind.ONLY_PATCH_ZERO,
+        ReasonKind.LISTED_ONCE,
+        ReasonKind.LAYOUT_NOT_CHECKED,
+    }
+)
+"""The reasons of an undecided row that a patch can choose: with them there is no +1, whatever the policy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _MANY_PAIRS: Final = 1000  # more than any policy may ask for
 
 
 # Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
-RULE: Final = 3
+RULE: Final = 4
 
 
 class Verdict(StrEnum):
@@ -39,6 +39,7 @@ class Verdict(StrEnum):
     NEW = "new"
     REMOVED = "removed"
     BROKEN = "broken"
+    FAILING = "failing"  # on both sides, so the change is not the cause
 
     @property
     def is_decided(self) -> bool:
@@ -139,7 +140,7 @@ def compare_pairs(
     for look in due:
         seen = pairs[: look.pairs]
         if not _are_positive(seen):
-            return _without_ratio(row, seen)
+            return _without_ratio(row, seen, _why_no_ratio(row, pairs))
         estimated = estimate([b for b, _ in seen], [p for _, p in seen])
         spent = errors.get(look.pairs, 0.0)
         verdict = _decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
@@ -230,13 +231,24 @@ def _are_positive(pairs: Sequence[tuple[float, float]]) -> bool:
     return all(b > 0 and p > 0 for b, p in pairs)
 
 
-def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Comparison:
+def _without_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]], reason: Reason) -> Comparison:
     """Judge pairs with a zero, which has no ratio: without any difference none is needed."""
     base, patch = _median([b for b, _ in pairs]), _median([p for _, p in pairs])
     if all(b == p for b, p in pairs):
         return Comparison(row, Verdict.SAME, len(pairs), 1.0, (1.0, 1.0), base, patch)
-    reason = Reason(ReasonKind.NO_RATIO)
     return Comparison(row, Verdict.UNDECIDED, len(pairs), None, None, base, patch, (reason,))
+
+
+def _why_no_ratio(row: ComparedRow, pairs: Sequence[tuple[float, float]]) -> Reason:
+    """The reason why zeros decide nothing; a patch that chose them gets no +1.
+
+    A cost that is zero in every launch of the patch is gone, which is no fault.
+    """
+    only_patch = sum(b > 0 >= p for b, p in pairs)
+    is_gone = row.metric.better is Better.LOWER and all(p == 0 for _, p in pairs)
+    if only_patch and not is_gone and all(b > 0 for b, _ in pairs):
+        return Reason(ReasonKind.ONLY_PATCH_ZERO, (only_patch, len(pairs)))
+    return Reason(ReasonKind.NO_RATIO)
 
 
 def _interval_error(look: Look) -> float:

@@ -55,6 +55,14 @@ def _work_changed(rate: str, factor: float) -> str:
     return f"{unit}s per iteration changed by {change(factor)}, so the time per {unit} is compared"
 
 
+def _after(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def _only_patch_fails(failed: int, pairs: int, text: str = "") -> str:
+    return f"only the patch gives no result in {failed} of {pairs} pairs, so there is no +1{_after(text)}"
+
+
 def _compared_too(is_of_process: int) -> str:
     threads = "all threads of the process, but neither" if is_of_process else "neither other threads nor"
     return f"so it is compared, too; CPU time counts {threads} sleeping nor waiting for locks or I/O"
@@ -89,8 +97,15 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.UNUSABLE: lambda side, why: f"the result of the {side_name(side)} is unusable: {why}",
         ReasonKind.FAILS: "{}",
         ReasonKind.FAILS_IN_BASE: "it fails in the parent: {}",
-        ReasonKind.FAILS_SOMETIMES: lambda side, failed, launches, text: (
-            f"it fails in {failed} of {launches} launches of the {side_name(side)}: {text}"
+        ReasonKind.FAILS_SOMETIMES: lambda side, failed, launches, text="": (
+            f"it fails in {failed} of {launches} launches of the {side_name(side)}{_after(text)}"
+        ),
+        ReasonKind.ONLY_PATCH_FAILS: _only_patch_fails,
+        ReasonKind.ONLY_PATCH_ZERO: (
+            "the patch reports zero or less in {} of {} pairs, and the parent in none, so there is no +1"
+        ),
+        ReasonKind.FAILS_ON_BOTH: lambda text="": (
+            f"it fails on both sides: {text}" if text else "neither side reports a result"
         ),
         ReasonKind.JUDGED_BY: "the verdict is that of {}",
         ReasonKind.WORK_CHANGED: _work_changed,
@@ -102,7 +117,8 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             f"{_compared_too(is_of_process)}"
         ),
         ReasonKind.LAYOUT_NOT_CHECKED: (
-            "the slow-down was not confirmed on relinked programs, so it does not vote"
+            "the slow-down could not be checked on relinked programs, so there is neither a -1 nor a +1; "
+            "if the link cannot be varied, set `layout: off`"
         ),
         ReasonKind.LAYOUT_CONFIRMED: lambda *ratios: (
             f"confirmed: also slower on {len(ratios)} relinked programs ({_list(ratios)})"

@@ -65,7 +65,13 @@ def run(session: BuildSession) -> MachineReport:
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
         *_too_few_cpus(session, measured.listings),
     )
-    return MachineReport(causes=causes, pairs=measured.pairs, seconds=seconds, conditions=conditions)
+    return MachineReport(
+        causes=causes,
+        pairs=measured.pairs,
+        seconds=seconds,
+        conditions=conditions,
+        is_parent_lost=measured.parent_failed is not None,
+    )
 
 
 def _built_sides(

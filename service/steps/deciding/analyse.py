@@ -24,7 +24,8 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
         report = MachineReport.from_mapping(build.execution)
         if report.outcome is None:
             end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
-            end = replace(end, causes=(*end.causes, *report.causes))
+            outcome = report.beside(end.outcome)
+            end = replace(end, outcome=outcome, causes=(*end.causes, *report.causes))
         else:
             end = BuildEnd(report.outcome, report.causes)
         if report.findings:

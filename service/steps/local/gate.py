@@ -82,5 +82,5 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
         return LocalVerdict(spec.job.name, (), end, report.seconds)
     found = judge_measured(spec.judged, build.listing, build.pairs())
     causes = measured_causes(found, spec.judged.policy, "this machine")
-    end = BuildEnd(found.judgement.outcome, (*causes, *report.causes, WITHOUT_HISTORY))
+    end = BuildEnd(report.beside(found.judgement.outcome), (*causes, *report.causes, WITHOUT_HISTORY))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

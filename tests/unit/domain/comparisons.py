@@ -28,4 +28,7 @@ UNDECIDED = Comparison(row("BM_noisy"), Verdict.UNDECIDED, 32, 1.01, (0.98, 1.04
 UNMEASURED = Comparison(row("BM_never"), Verdict.UNDECIDED, reasons=(Reason(ReasonKind.NO_PAIR),))
 NEW = Comparison(row("BM_new"), Verdict.NEW)
 REMOVED = Comparison(row("BM_gone"), Verdict.REMOVED)
+FAILING = Comparison(
+    row("BM_file"), Verdict.FAILING, reasons=(Reason(ReasonKind.FAILS_ON_BOTH, ("no file",)),)
+)
 BROKEN = Comparison(row("BM_broken"), Verdict.BROKEN, reasons=(Reason(ReasonKind.FAILS, ("no space left",)),))

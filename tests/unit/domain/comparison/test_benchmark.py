@@ -181,8 +181,8 @@ class TestCounters:
 
 
 class TestUnusableRows:
-    def test_a_time_of_zero_in_the_patch_is_undecided_and_not_broken(self) -> None:
+    def test_a_time_of_zero_in_every_launch_of_the_patch_is_broken(self) -> None:
         found = compared(PLAIN, launches(PLAIN, busy(1.0), lambda _: {"cpu_time": 0.0}))["cpu_time"]
 
-        assert found.verdict is Verdict.UNDECIDED
+        assert found.verdict is Verdict.BROKEN
         assert found.reasons == (Reason(ReasonKind.UNUSABLE, ("patch", "its cpu_time is not above 0")),)

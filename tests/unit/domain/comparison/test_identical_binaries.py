@@ -122,4 +122,4 @@ def test_the_same_program_that_lists_nothing_this_time_has_not_lost_its_benchmar
     found = judged([{**each, "patch": []} for each in listing(same_program=True)])
 
     assert [each.verdict for each in found.comparisons] == [Verdict.UNDECIDED] * 2
-    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert found.judgement.outcome is Outcome.UNDECIDED_WITHHELD

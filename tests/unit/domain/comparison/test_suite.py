@@ -16,7 +16,7 @@ from service.domain.comparison.suite import (
 from service.domain.gbench.reader import read_run
 from service.domain.identity import Side
 from service.domain.inference.policy import Policy
-from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.reasons import OF_PATCH, Reason, ReasonKind, has_kind
 from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.project.benchmark import Suite
 from tests.unit.domain.gbench_files import REPEATED, row, whole
@@ -45,6 +45,19 @@ def launches(
         )
         for pair in range(pairs)
         for side, values in ((Side.BASE, base), (Side.PATCH, patch))
+    ]
+
+
+BOTH = Listing("s", ("a",), ("a",))
+
+
+def failing(found: Sequence[Launch], side: Side, pairs: set[int]) -> list[Launch]:
+    """The same launches, of which these report an error."""
+    return [
+        replace(each, values={}, errors={"a": "no space"})
+        if each.side is side and each.pair in pairs
+        else each
+        for each in found
     ]
 
 
@@ -139,21 +152,50 @@ class TestComparing:
             (Reason(ReasonKind.FAILS, ("no space",)),),
         )
 
-    @pytest.mark.parametrize("side", Side)
-    def test_what_fails_now_and_then_is_blamed_on_nobody(self, side: Side) -> None:
-        found = launches({"a": 1.0}, {"a": 1.0}, 16)
-        failing = [
-            replace(each, values={}, errors={"a": "no space"})
-            if each.side is side and each.pair in {3, 7}
-            else each
-            for each in found
-        ]
+    def test_what_fails_now_and_then_in_the_patch_alone_is_undecided_for_a_reason_of_the_patch(self) -> None:
+        row = compared(failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.PATCH, {3, 7}), BOTH)["a"]
 
-        row = compared(failing, Listing("s", ("a",), ("a",)))["a"]
-        reason = Reason(ReasonKind.FAILS_SOMETIMES, (side, 2, 16, "no space"))
-        assert (row.verdict, row.reasons) == (Verdict.UNDECIDED, (reason,))
+        assert row.verdict is Verdict.UNDECIDED
+        assert row.reasons[0] == Reason(ReasonKind.ONLY_PATCH_FAILS, (2, 16, "no space"))
+        assert has_kind(row.reasons, OF_PATCH)
 
-    def test_what_the_parent_reports_now_and_then_is_not_missing_from_the_patch(self) -> None:
+    def test_what_fails_now_and_then_in_the_parent_alone_is_judged_by_the_other_pairs(self) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.BASE, {3, 7})
+
+        assert compared(found, BOTH)["a"].verdict is Verdict.SAME
+
+    def test_what_fails_now_and_then_on_both_sides_is_blamed_on_nobody(self) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.BASE, {3})
+        row = compared(failing(found, Side.PATCH, {4, 7}), BOTH)["a"]
+
+        assert row.verdict is Verdict.UNDECIDED
+        assert row.reasons[0] == Reason(ReasonKind.FAILS_SOMETIMES, ("patch", 2, 16, "no space"))
+        assert not has_kind(row.reasons, OF_PATCH)
+
+    def test_a_slow_down_of_the_launches_that_did_measure_stands(self) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 2.0}, 16), Side.PATCH, {0})
+
+        assert compared(found, BOTH)["a"].verdict is Verdict.SLOWER
+
+    @pytest.mark.parametrize(("failed", "verdict"), [(12, Verdict.UNDECIDED), (13, Verdict.BROKEN)])
+    def test_thirteen_pairs_that_only_the_patch_fails_are_no_chance(
+        self, failed: int, verdict: Verdict
+    ) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.PATCH, set(range(failed)))
+
+        assert compared(found, BOTH)["a"].verdict is verdict
+
+    def test_a_parent_that_failed_once_excuses_no_patch_that_always_fails(self) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.BASE, {0})
+
+        assert compared(failing(found, Side.PATCH, set(range(16))), BOTH)["a"].verdict is Verdict.BROKEN
+
+    def test_a_verdict_of_the_pairs_before_the_first_failure_is_final(self) -> None:
+        found = failing(launches({"a": 1.0}, {"a": 1.0}, 16), Side.PATCH, {5, 6})
+
+        assert compared(found, BOTH)["a"].verdict is Verdict.SAME
+
+    def test_eight_launches_of_the_parent_with_a_metric_do_not_prove_that_the_patch_lost_it(self) -> None:
         found = [
             replace(each, values={"a": {"cpu_time": 1.0} if each.pair % 2 == 0 else {}})
             if each.side is Side.BASE
@@ -163,14 +205,30 @@ class TestComparing:
 
         row = compared(found, Listing("s", ("a",), ("a",)))["a"]
         assert row.verdict is Verdict.UNDECIDED
-        assert row.reasons == (Reason(ReasonKind.SOMETIMES_IN_BASE, ("CPU time", 8, 16)),)
+        assert row.reasons == (Reason(ReasonKind.ONLY_PATCH_FAILS, (8, 16)),)
 
-    def test_what_fails_in_the_parent_is_new_whatever_the_patch_does(self) -> None:
-        errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}
-        found = compared(launches({}, {}, errors=errors), Listing("s", ("a",), ("a",)))["a"]
+    def test_what_fails_in_the_parent_alone_is_new(self) -> None:
+        found = compared(launches({}, {"a": 1.0}, errors={Side.BASE: {"a": "no file"}}), BOTH)["a"]
 
         reason = Reason(ReasonKind.FAILS_IN_BASE, ("no file",))
         assert (found.verdict, found.reasons) == (Verdict.NEW, (reason,))
+
+    @pytest.mark.parametrize(("pairs", "verdict"), [(4, Verdict.UNDECIDED), (5, Verdict.FAILING)])
+    def test_what_fails_on_both_sides_is_neither_new_nor_broken(self, pairs: int, verdict: Verdict) -> None:
+        errors = {Side.PATCH: {"a": "no space"}, Side.BASE: {"a": "no file"}}
+        found = compared(launches({}, {}, pairs, errors=errors), BOTH)["a"]
+
+        assert found.verdict is verdict
+        if verdict is Verdict.FAILING:
+            assert found.reasons == (Reason(ReasonKind.FAILS_ON_BOTH, ("no space",)),)
+
+    def test_what_neither_side_ever_reports_is_failing(self) -> None:
+        found = compared(launches({"b": 1.0}, {"b": 1.0}, 5), Listing("s", ("a", "b"), ("a", "b")))["a"]
+
+        assert (found.verdict, found.reasons) == (
+            Verdict.FAILING,
+            (Reason(ReasonKind.FAILS_ON_BOTH),),
+        )
 
     def test_what_the_patch_no_longer_reports_is_broken_and_not_merely_undecided(self) -> None:
         found = compared(launches({"a": 1.0}, {"a": None}, 5), Listing("s", ("a",), ("a",)))["a"]
@@ -185,18 +243,18 @@ class TestComparing:
         assert (found.verdict, found.reasons) == (Verdict.NEW, (reason,))
 
     @pytest.mark.parametrize(
-        ("base", "patch", "kind"),
+        ("base", "patch", "reason"),
         [
-            ({"a": 1.0}, {"a": None}, ReasonKind.NOT_IN_PATCH),
-            ({"a": None}, {"a": 1.0}, ReasonKind.NOT_IN_BASE),
+            ({"a": 1.0}, {"a": None}, Reason(ReasonKind.ONLY_PATCH_FAILS, (4, 4))),
+            ({"a": None}, {"a": 1.0}, Reason(ReasonKind.NOT_IN_BASE, ("CPU time",))),
         ],
     )
     def test_four_launches_may_miss_a_metric_by_chance(
-        self, base: dict[str, float | None], patch: dict[str, float | None], kind: ReasonKind
+        self, base: dict[str, float | None], patch: dict[str, float | None], reason: Reason
     ) -> None:
         row = compared(launches(base, patch, 4), Listing("s", ("a",), ("a",)))["a"]
 
-        assert (row.verdict, row.reasons) == (Verdict.UNDECIDED, (Reason(kind, ("CPU time",)),))
+        assert (row.verdict, row.reasons) == (Verdict.UNDECIDED, (reason,))
 
     @pytest.mark.parametrize(
         ("pairs", "side", "verdict"),

@@ -11,6 +11,7 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import (
     BROKEN,
+    FAILING,
     FASTER,
     NEW,
     REMOVED,
@@ -22,6 +23,8 @@ from tests.unit.domain.comparisons import (
 )
 
 POLICY = Policy()
+OTHER_SLOWER = slower("BM_a", 1.05)._replace(row=row("BM_a")._replace(suite="other"))
+UNCHECKED = UNDECIDED._replace(reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
 PROBATION = Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))
 
 
@@ -38,6 +41,13 @@ PROBATION = Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))
         ([BROKEN, REMOVED], Outcome.BROKEN),
         ([UNDECIDED], Outcome.UNDECIDED),
         ([UNMEASURED, slower("BM_a", 1.05)], Outcome.SLOWER),
+        ([FAILING], Outcome.MISCONFIGURED),
+        ([FAILING, NEW], Outcome.MISCONFIGURED),
+        ([FAILING, UNDECIDED], Outcome.UNDECIDED),
+        ([FAILING, SAME], Outcome.PASSED),
+        ([FAILING, SAME._replace(row=SAME.row._replace(suite="other"))], Outcome.MISCONFIGURED),
+        ([FAILING, OTHER_SLOWER], Outcome.SLOWER),
+        ([UNCHECKED, SAME], Outcome.UNDECIDED_WITHHELD),
     ],
 )
 def test_the_worst_verdict_is_the_outcome(comparisons: list[Comparison], outcome: Outcome) -> None:

@@ -13,6 +13,7 @@ from service.domain.decision.vote import Outcome
     "execution",
     [
         MachineReport(),
+        MachineReport(is_parent_lost=True),
         MachineReport(pairs=24, seconds={"measure": 1.5}, conditions={"sandbox": {"network": "none"}}),
         MachineReport(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
         *(MachineReport(outcome, ("a cause", "another")) for outcome in Outcome),
@@ -29,7 +30,7 @@ def test_an_unknown_outcome_is_an_error_and_not_a_pass() -> None:
 
 def test_what_a_worker_from_before_there_were_findings_reported_is_read() -> None:
     reported = MachineReport(Outcome.FAILED, ("because",)).to_mapping()
-    del reported["findings"]
+    del reported["findings"], reported["is_parent_lost"]
     assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED, ("because",))
 
 
@@ -39,3 +40,12 @@ def test_findings_that_cannot_be_are_dropped_and_nothing_else() -> None:
         "findings": [{"path": "/etc/passwd", "line": 1}],
     }
     assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_what_a_lost_parent_left_undecided_is_no_pass(outcome: Outcome) -> None:
+    """The parent failed after code of the patch ran, which may be why."""
+    expected = Outcome.INFRASTRUCTURE if outcome is Outcome.UNDECIDED else outcome
+
+    assert MachineReport(is_parent_lost=True).beside(outcome) is expected
+    assert MachineReport().beside(outcome) is outcome

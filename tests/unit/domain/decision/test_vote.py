@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.vote import CONSEQUENCES, Ballot, Consequence, Counts, Outcome, Result, vote_of
+from service.domain.decision.vote import (
+    CONSEQUENCES,
+    Ballot,
+    Consequence,
+    Counts,
+    LocalEnd,
+    Outcome,
+    Result,
+    vote_of,
+)
 from service.domain.inference.policy import VoteWhen
 
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
@@ -13,24 +22,32 @@ NONE = VoteWhen.NONE
 
 
 @pytest.mark.parametrize(
-    ("outcome", "result", "counts"),
+    ("outcome", "result", "counts", "is_lasting", "local"),
     [
-        (Outcome.PASSED, "SUCCESS", "+1"),
-        (Outcome.FAILED, "FAILURE", "-1"),
-        (Outcome.SLOWER, "FAILURE", "-1"),
-        (Outcome.MEASURED_NOTHING, "FAILURE", "-1"),
-        (Outcome.BROKEN, "FAILURE", "-1"),
-        (Outcome.REMOVED, "FAILURE", "-1"),
-        (Outcome.UNDECIDED, "SUCCESS", "+1"),
-        (Outcome.UNDECIDED_WITHHELD, "UNSTABLE", "no vote"),
-        (Outcome.NO_PARENT, "SUCCESS", "+1"),
-        (Outcome.INFRASTRUCTURE, "ABORTED", "no vote"),
-        (Outcome.CANCELLED, "ABORTED", "no vote"),
-        (Outcome.NOT_BUILT, "NOT_BUILT", "ignored"),
+        (Outcome.PASSED, "SUCCESS", "+1", True, "passes"),
+        (Outcome.FAILED, "FAILURE", "-1", True, "fails"),
+        (Outcome.SLOWER, "FAILURE", "-1", True, "fails"),
+        (Outcome.MEASURED_NOTHING, "FAILURE", "-1", True, "fails"),
+        (Outcome.BROKEN, "FAILURE", "-1", True, "fails"),
+        (Outcome.REMOVED, "FAILURE", "-1", True, "fails"),
+        (Outcome.UNDECIDED, "SUCCESS", "+1", True, "passes"),
+        (Outcome.UNDECIDED_WITHHELD, "UNSTABLE", "no vote", True, "no verdict"),
+        (Outcome.NO_PARENT, "SUCCESS", "+1", True, "no verdict"),
+        (Outcome.MISCONFIGURED, "UNSTABLE", "no vote", False, "no verdict"),
+        (Outcome.INFRASTRUCTURE, "ABORTED", "no vote", False, "no verdict"),
+        (Outcome.CANCELLED, "ABORTED", "no vote", False, "no verdict"),
+        (Outcome.NOT_BUILT, "NOT_BUILT", "ignored", False, "passes"),
     ],
 )
-def test_each_outcome_has_its_consequence(outcome: Outcome, result: str, counts: str) -> None:
-    assert CONSEQUENCES[outcome] == Consequence(Result(result), Counts(counts))
+def test_each_outcome_has_its_consequence(
+    outcome: Outcome,
+    result: str,
+    counts: str,
+    is_lasting: bool,  # noqa: FBT001 - a case
+    local: str,
+) -> None:
+    expected = Consequence(Result(result), Counts(counts), is_lasting, LocalEnd(local))
+    assert CONSEQUENCES[outcome] == expected
 
 
 def test_no_outcome_is_without_one() -> None:

@@ -50,6 +50,23 @@ SENTENCES = [
     (ReasonKind.FAILS_IN_BASE, ("no file",), "it fails in the parent: no file"),
     (ReasonKind.FAILS_SOMETIMES, ("patch", 2, 16, "x"), "it fails in 2 of 16 launches of the patch: x"),
     (ReasonKind.FAILS_SOMETIMES, ("base", 2, 16, "x"), "it fails in 2 of 16 launches of the parent: x"),
+    (
+        ReasonKind.ONLY_PATCH_FAILS,
+        (2, 16, "no space"),
+        "only the patch gives no result in 2 of 16 pairs, so there is no +1: no space",
+    ),
+    (
+        ReasonKind.ONLY_PATCH_FAILS,
+        (2, 16),
+        "only the patch gives no result in 2 of 16 pairs, so there is no +1",
+    ),
+    (
+        ReasonKind.ONLY_PATCH_ZERO,
+        (2, 16),
+        "the patch reports zero or less in 2 of 16 pairs, and the parent in none, so there is no +1",
+    ),
+    (ReasonKind.FAILS_ON_BOTH, ("no file",), "it fails on both sides: no file"),
+    (ReasonKind.FAILS_ON_BOTH, (), "neither side reports a result"),
     (ReasonKind.JUDGED_BY, ("CPU time",), "the verdict is that of CPU time"),
     (
         ReasonKind.WORK_CHANGED,
@@ -78,7 +95,10 @@ SENTENCES = [
     (
         ReasonKind.LAYOUT_NOT_CHECKED,
         (),
-        "the slow-down was not confirmed on relinked programs, so it does not vote",
+        (
+            "the slow-down could not be checked on relinked programs, so there is neither a -1 nor a +1; "
+            "if the link cannot be varied, set `layout: off`"
+        ),
     ),
     (
         ReasonKind.LAYOUT_CONFIRMED,

@@ -184,7 +184,7 @@ def test_what_cannot_be_linked_again_does_not_vote_and_the_causes_say_why(
     found = machine.judge()
 
     assert report.causes[0] == layout_not_checked(why)
-    assert found.judgement.outcome is Outcome.UNDECIDED
+    assert found.judgement.outcome is Outcome.UNDECIDED_WITHHELD
     assert verdict_of(found, "BM_slow") == (
         Verdict.UNDECIDED,
         (Reason(ReasonKind.LAYOUT_NOT_CHECKED),),

@@ -1,0 +1,162 @@
+"""A promise of the judgement: faults in launches of the patch alone never turn a −1 into a +1."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.domain.comparison.link_layout import VARIANTS
+from service.domain.comparison.suite import Listing
+from service.domain.decision.judge_build import judge_measured
+from service.domain.decision.vote import Ballot, Outcome, vote_of
+from service.domain.identity import Side
+from service.domain.inference.policy import Layout, Policy
+from service.domain.measuring.pair_record import PairRecord, RawLaunch, encode
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.job import Job
+from service.domain.project.job_kinds import JobKind
+from tests.unit.domain.gbench_files import row, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PAIRS: Final = 32
+RELINKED: Final = 20  # of each variant
+NAMES: Final = ("BM_a", "BM_b")
+
+
+class Fault(StrEnum):
+    """The ways in which a launch of the patch may lack a usable result."""
+
+    DROP = "no launch"
+    ABSENT = "no row"
+    ERROR = "an error"
+    SKIP = "a skip"
+    ZERO = "a time of zero"
+    NAN = "a time that is no number"
+    TINY = "a time below any clock"
+    JUNK = "a row that is none"
+    NO_COUNTER = "no counter"
+    NO_RATE = "no rate"
+    ZERO_COUNTER = "a counter of zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A patch that gets −1: by how much it changes a metric, and which metrics are judged."""
+
+    by: Mapping[str, float]
+    metrics: tuple[str, ...] = ()
+    higher: tuple[str, ...] = ()
+
+
+SLOW: Final = (
+    Slow({"cpu_time": 2.0, "real_time": 2.0}),
+    Slow({"cpu_time": 1.04, "real_time": 1.04}),
+    Slow({"real_time": 9.0}),
+    Slow({"hits": 2.0}, ("cpu_time", "hits")),
+    Slow({"hits": 0.5}, ("hits",), ("hits",)),
+    Slow({"cpu_time": 2.0}, ("items_per_second",)),
+)
+
+
+FAULTY: Final[Mapping[Fault, Mapping[str, object]]] = {
+    Fault.ERROR: {"error_occurred": True, "error_message": "no space"},
+    Fault.SKIP: {"skipped": True, "skip_message": "not today"},
+    Fault.ZERO: {"real_time": 0.0, "cpu_time": 0.0},
+    Fault.NAN: {"real_time": math.nan, "cpu_time": math.nan},
+    Fault.TINY: {"real_time": 5e-324, "cpu_time": 5e-324},
+    Fault.NO_COUNTER: {"hits": ...},
+    Fault.NO_RATE: {"items_per_second": ...},
+    Fault.ZERO_COUNTER: {"hits": 0.0},
+}
+
+
+def launch(side: Side, slow: Slow, noise: random.Random, fault: Fault | None) -> RawLaunch:
+    """The launch of a side; only BM_a of the patch is slow, and only it has the fault."""
+    rows: list[object] = []
+    for name in NAMES:
+        time = noise.gauss(100.0, 0.3)
+        by = slow.by if side is Side.PATCH and name == "BM_a" else {}
+        usual = {"cpu_time": time, "real_time": 1.02 * time, "hits": 64.0}
+        values: dict[str, object] = {metric: value * by.get(metric, 1.0) for metric, value in usual.items()}
+        values["items_per_second"] = 1e6 / (time * by.get("cpu_time", 1.0))
+        if side is Side.BASE or name != "BM_a" or fault is None:
+            rows.append(row(name, **values))
+        elif fault is Fault.JUNK:
+            rows.append({"name": name, "junk": [1]})
+        elif fault is not Fault.ABSENT:
+            rows.append(row(name, **{**values, **FAULTY[fault]}))
+    return RawLaunch("s", side, whole(*rows), {"seconds": 1.0})
+
+
+def outcome_of(
+    slow: Slow, faults: Mapping[tuple[int, int], Fault], policy: Policy, most: int = PAIRS
+) -> Outcome:
+    """Judge a build whose patch has these faults, by variant and pair."""
+    noise = random.Random(5)  # noqa: S311 - repeatable on purpose
+    suite = Suite("s", "build/s", metrics=slow.metrics, higher_is_better=slow.higher)
+    job = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(suite,)), policy=policy)
+    places = [(0, pair) for pair in range(most)]
+    places += [(variant, pair) for variant in VARIANTS for pair in range(RELINKED)]
+    records = []
+    for variant, pair in places:
+        fault = faults.get((variant, pair))
+        sides = [Side.BASE] if fault is Fault.DROP else list(Side)
+        raw = [launch(side, slow, noise, fault) for side in sides]
+        records.append(PairRecord(pair, encode(raw), variant))
+    listing = [Listing("s", NAMES, NAMES).to_mapping()]
+    return judge_measured(job, listing, records).judgement.outcome
+
+
+def vote(outcome: Outcome) -> int | None:
+    return vote_of([Ballot(outcome)])
+
+
+FAULTS = st.dictionaries(
+    st.tuples(st.just(0), st.integers(0, PAIRS - 1)), st.sampled_from(Fault), max_size=PAIRS
+)
+RELINK_FAULTS = st.dictionaries(
+    st.tuples(st.sampled_from(VARIANTS), st.integers(0, RELINKED - 1)),
+    st.sampled_from([each for each in Fault if each not in {Fault.NO_COUNTER, Fault.ZERO_COUNTER}]),
+    max_size=2 * RELINKED,
+)
+POLICIES = st.sampled_from([Policy(probation=0), Policy(probation=0, layout=Layout.OFF)])
+
+
+@pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
+def test_without_a_fault_each_gets_a_minus(slow: Slow) -> None:
+    assert vote(outcome_of(slow, {}, Policy())) == -1
+
+
+@given(st.sampled_from(SLOW), FAULTS, RELINK_FAULTS, POLICIES)
+@settings(max_examples=150, deadline=None)
+def test_no_mixture_of_faults_of_the_patch_is_a_plus(
+    slow: Slow, faults: dict[tuple[int, int], Fault], relinks: dict[tuple[int, int], Fault], policy: Policy
+) -> None:
+    assert vote(outcome_of(slow, faults | relinks, policy)) != 1
+
+
+@pytest.mark.parametrize("pairs", [1, 4, 11, 20, 31])
+@pytest.mark.parametrize("fault", Fault)
+@pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
+def test_no_number_of_launches_with_one_fault_is_a_plus(slow: Slow, fault: Fault, pairs: int) -> None:
+    first = {(0, pair): fault for pair in range(pairs)}
+    last = {(0, PAIRS - 1 - pair): fault for pair in range(pairs)}
+
+    assert vote(outcome_of(slow, first, Policy())) != 1
+    assert vote(outcome_of(slow, last, Policy())) != 1
+
+
+@pytest.mark.parametrize("fault", [each for each in Fault if each is not Fault.ZERO_COUNTER])
+@pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
+def test_a_patch_that_always_fails_never_gets_a_plus(slow: Slow, fault: Fault) -> None:
+    """A counter of zero in all launches is no fault: the cost is gone."""
+    assert vote(outcome_of(slow, {(0, pair): fault for pair in range(PAIRS)}, Policy())) != 1
