@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from scipy.special import betaincinv, stdtrit
 
-from service.domain.inference.estimate import TRIM, spread_of
+from service.domain.inference.estimate import MIN_PAIRS, TRIM, estimate_of, spread_of
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.inference.policy import Policy
+    from service.domain.inference.verdict import Comparison
 
 SESSION_PAIRS: Final = 20  # of one calibration: enough to call one of a hundred benchmarks slower, were it so
 LEAST_SESSIONS: Final = 3  # pairs of one hour share its neighbours and its heat
@@ -24,6 +25,9 @@ MOST_ALARMS: Final = 1  # in as many sessions; at 1 % per patch set even one is 
 NOISE_LIMIT: Final = 0.015  # a spread above it leaves a change of 3 % undecided within 32 pairs
 BEYOND: Final = math.log(1.03)  # as far off as the smallest change that must be found
 BEYOND_LIMIT: Final = 0.10  # share of pairs that may lie there; the trimming takes up to 20 % a side
+# A slow-down that is surely larger votes without a history: no machine was ever seen to make it by itself.
+FAR: Final = math.log(1.25)
+FAR_SHARE: Final = 3.0  # times the largest estimate that the machine's own sessions of the series show
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
@@ -42,6 +46,11 @@ class Session:
     def is_alarm(self) -> bool:
         """Return whether the rule reported a difference, which is false: both sides are one program."""
         return self.verdict in _ALARMS
+
+    @property
+    def size(self) -> float:
+        """The size of the log ratio that it estimates; 0 if it is too short for an estimate."""
+        return abs(estimate_of(self.logs).centre) if len(self.logs) >= MIN_PAIRS else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ class VotingStatus:
     ``noise`` is the spread of the pairs' log ratios, 1.4826 · MAD, and ``beyond`` the share of them
     further off than 3 %; both None without pairs. ``pairs_needed`` is about how many pairs a change of
     3 % takes, None if no policy allows so many. ``alarm_share`` is the Clopper-Pearson 95 % interval
-    of the share of false alarms. ``why_not`` is None if the series may vote.
+    of the share of false alarms. ``why_not`` is None if the series may vote. ``largest`` is the size of the
+    largest log ratio that a recalled session estimates, 0 without sessions.
     """
 
     sessions: int
@@ -83,6 +93,7 @@ class VotingStatus:
     beyond: float | None
     pairs_needed: int | None
     why_not: Reason | None
+    largest: float = 0.0
 
     @property
     def is_measurable(self) -> bool:
@@ -91,8 +102,19 @@ class VotingStatus:
 
     @property
     def may_vote(self) -> bool:
-        """Return whether a ``slower`` of this series may vote −1."""
+        """Return whether every ``slower`` of this series may vote −1."""
         return self.why_not is None
+
+
+def why_withheld(status: VotingStatus, row: Comparison) -> Reason | None:
+    """Find why a slower row may not vote −1, given the history of its series; None if it may.
+
+    A history shows which differences the machine makes by itself. One that is far beyond these needs none:
+    the nearest end of its interval is at least :data:`FAR`, and :data:`FAR_SHARE` times the largest estimate
+    of a session. Layout is no matter of history: relinks confirmed the row, or it is larger than layout.
+    """
+    is_far = row.nearest >= max(FAR, FAR_SHARE * status.largest)
+    return None if is_far else status.why_not
 
 
 def voting_status_of(history: History, policy: Policy) -> VotingStatus:
@@ -109,6 +131,7 @@ def voting_status_of(history: History, policy: Policy) -> VotingStatus:
         beyond=beyond,
         pairs_needed=None if noise is None else pairs_needed(noise, policy),
         why_not=_why_not(history, policy, noise, beyond) if policy.probation else None,
+        largest=max((session.size for session in history.newest), default=0.0),
     )
 
 

@@ -26,11 +26,22 @@ if TYPE_CHECKING:
 
     Added = Callable[[ComparedRow], float | None]  # by how much the instructions grew: 0.05 for 5 %
 
-VARIANTS: Final = (1, 2, 3)  # relinks of each side; all must agree, so that chance makes it at most 1 in 8
-PAIRS: Final = 10  # of each variant: two outliers on each side are trimmed, five degrees of freedom are left
-MOST: Final = PAIRS + allowance(PAIRS)  # that are launched, with those that other work disturbed
-BELOW: Final = 0.25  # a larger slow-down of a whole benchmark does not come from layout alone
-LEVEL: Final = 0.05  # one-sided, of each variant
+VARIANTS: Final = (1, 2, 3, 4, 5)  # relinks of each side; all must agree: by chance at most 1 in 32 does
+PAIRS: Final = 10  # at least, of each variant: two outliers on each side are trimmed
+SHARE: Final = (
+    0.5  # of the pairs that found the slow-down: what took many pairs to see takes many to see again
+)
+BELOW: Final = (
+    0.50  # layout alone moves no benchmark further; the largest seen was 26 %, see the measurements
+)
+LEVEL: Final = (
+    0.25  # one-sided, of each variant: a program that a relink does not slow passes five in 1 of 1,024
+)
+
+
+def pairs_for(found: Comparison) -> int:
+    """The pairs of each variant that confirm or refute a comparison."""
+    return max(PAIRS, math.ceil(SHARE * found.pairs))
 
 
 def unknown(_: ComparedRow) -> float | None:
@@ -41,8 +52,9 @@ def unknown(_: ComparedRow) -> float | None:
 def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown) -> tuple[Comparison, ...]:
     """The comparisons that vote −1 only once relinks confirm them.
 
-    Slower in a time or rate, by ``vote_at`` or more and by less than :data:`BELOW`. Alignment, the order of
-    functions and what shares a cache set move times by a few per cent without any change of what is executed
+    Slower in a time or rate, by ``vote_at`` or more, and by an interval whose nearest end is below
+    :data:`BELOW`: the estimate may be far above what layout does because the pairs scatter. Alignment, the
+    order of functions and what shares a cache set move times without any change of what is executed
     (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", ASPLOS 2009).
 
     Args:
@@ -58,8 +70,12 @@ def suspects(rows: Iterable[Comparison], policy: Policy, added: Added = unknown)
 
 
 def _is_suspect(found: Comparison, policy: Policy) -> bool:
-    is_small = policy.vote_at <= found.worsening < BELOW
+    is_small = found.worsening >= policy.vote_at and _may_be_layout(found)
     return found.verdict is Verdict.SLOWER and found.row.metric.is_speed and is_small
+
+
+def _may_be_layout(found: Comparison) -> bool:
+    return found.nearest < math.log1p(BELOW)
 
 
 def _is_executed(found: Comparison, added: Added) -> bool:
@@ -68,16 +84,25 @@ def _is_executed(found: Comparison, added: Added) -> bool:
     return share is not None and (share >= half > 0 or share <= half < 0)
 
 
-def pairs_short(suspected: Iterable[Comparison], launches: Sequence[Launch]) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks of which a variant has fewer complete pairs that count than it takes.
+def pairs_short(
+    suspected: Iterable[Comparison], by_variant: Mapping[int, Sequence[Launch]], variant: int, policy: Policy
+) -> dict[str, tuple[str, ...]]:
+    """By suite, the benchmarks of which this variant has fewer complete pairs that count than it takes.
 
-    ``launches`` are those of one variant.
+    A benchmark that any variant refutes takes no more: all must agree.
     """
     short: dict[str, dict[str, None]] = {}
     for found in suspected:
-        if len(_complete(found, launches)) < PAIRS:
+        is_short = len(_complete(found, by_variant.get(variant, ()))) < pairs_for(found)
+        if is_short and all(is_slower for _, is_slower in _relinks(found, by_variant, policy)):
             short.setdefault(found.row.suite, {})[found.row.benchmark] = None
     return {suite: tuple(names) for suite, names in short.items()}
+
+
+def most_pairs(suspected: Iterable[Comparison]) -> int:
+    """The most pairs of a variant that are launched, with those that other work disturbed."""
+    pairs = max(map(pairs_for, suspected), default=PAIRS)
+    return pairs + allowance(pairs)
 
 
 def pairs_with(wanted: Mapping[str, Sequence[str]], launches: Iterable[Launch]) -> int:
@@ -93,24 +118,24 @@ def confirm(
 ) -> tuple[Comparison, ...]:
     """Make suspects ``undecided`` unless relinked programs of every variant are slower, too.
 
-    A variant is slower if, by its first :data:`PAIRS` complete pairs, the 20 % trimmed mean of the log ratios
-    is beyond the floor and its one-sided 95 % bound (Yuen's, as in
-    :func:`service.domain.inference.estimate.estimate`) is above zero. Disturbed pairs are left out as
+    A variant is slower if, by its first :func:`pairs_for` complete pairs, the 20 % trimmed mean of the log
+    ratios is beyond the floor and its one-sided bound at :data:`LEVEL` (Yuen's, as in
+    :func:`service.domain.inference.estimate.estimate`) is above zero. The first variant that is not refutes
+    the slow-down, whatever the others are. Disturbed pairs are left out as
     :func:`~service.domain.comparison.counting_pairs.counting_pairs` does for :data:`PAIRS`.
 
     * **False alarms.** A row is ``slower`` here only if it was before, so the error promised for the pairs
       of the programs as linked holds unchanged, at any level of a variant.
     * **Layout.** Each link of each side has an order of its own. If the change itself costs nothing, base and
-      patch can change places: each variant is slower with a probability of at most one half, and all three
-      with at most 1/8, however large the effect of layout is.
-    * **Power.** A level of 5 % is lenient on purpose. If links do not differ by themselves, a true 3 % on
-      normal pairs that spread by 1.5 %, the most that counts as measurable, is slower in all three variants
-      in 99 of 100 cases; a true 2 % in 85.
+      patch can change places: each variant is slower with a probability of at most one half, and all five
+      with at most 1/32, however large the effect of layout is, whatever the level.
+    * **Power.** A level of 25 % is lenient on purpose: five variants must agree, and layout is excluded by
+      their number. Half of the pairs that found a difference at the small error of one look show it again.
 
-    A small ``faster`` blocks nobody, so it is not measured again and gets the reason ``LAYOUT_POSSIBLE``. A
-    suspect with too few pairs of a variant is ``undecided`` because of ``LAYOUT_NOT_CHECKED``: a −1 never
-    rests on a difference that layout alone may have made. A project whose link cannot be varied turns the
-    confirmation off.
+    A ``faster`` that layout may explain blocks nobody, so it is not measured again and gets the reason
+    ``LAYOUT_POSSIBLE``. A suspect with too few pairs of a variant is ``undecided`` because of
+    ``LAYOUT_NOT_CHECKED``: neither a −1 nor a +1 rests on a difference that layout alone may have made. A
+    project whose link cannot be varied turns the confirmation off.
 
     Args:
         rows: the comparisons of the programs as the project links them.
@@ -130,23 +155,35 @@ def confirm(
 
 
 def _qualified(found: Comparison, policy: Policy, added: Added) -> Comparison:
-    is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and -found.worsening < BELOW
+    is_small = found.verdict is Verdict.FASTER and found.row.metric.is_speed and _may_be_layout(found)
     if policy.layout is Layout.OFF or not is_small or _is_executed(found, added):
         return found
     return found._replace(reasons=(*found.reasons, Reason(ReasonKind.LAYOUT_POSSIBLE)))
 
 
-def _confirm(found: Comparison, by_variant: dict[int, list[Launch]], policy: Policy) -> Comparison:
-    variants = [_complete(found, by_variant[variant]) for variant in VARIANTS]
-    if any(len(pairs) < PAIRS for pairs in variants):
+def _confirm(found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy) -> Comparison:
+    relinks = _relinks(found, by_variant, policy)
+    ratios = tuple(estimated.ratio for estimated, _ in relinks)
+    slower = sum(is_slower for _, is_slower in relinks)
+    if slower < len(relinks):
+        refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
+        return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
+    if len(relinks) < len(VARIANTS):
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(Reason(ReasonKind.LAYOUT_NOT_CHECKED),))
-    estimates = [estimate([b for b, _ in pairs], [p for _, p in pairs]) for pairs in variants]
-    slower = sum(_is_slower(each, found.row.metric, policy) for each in estimates)
-    ratios = tuple(each.ratio for each in estimates)
-    if slower == len(VARIANTS):
-        return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
-    refuted = Reason(ReasonKind.LAYOUT_REFUTED, (slower, *ratios))
-    return found._replace(verdict=Verdict.UNDECIDED, reasons=(refuted,))
+    return found._replace(reasons=(Reason(ReasonKind.LAYOUT_CONFIRMED, ratios),))
+
+
+def _relinks(
+    found: Comparison, by_variant: Mapping[int, Sequence[Launch]], policy: Policy
+) -> list[tuple[Estimate, bool]]:
+    """Of each variant with enough pairs, its estimate and whether it is slower."""
+    relinks: list[tuple[Estimate, bool]] = []
+    for variant in VARIANTS:
+        pairs = _complete(found, by_variant.get(variant, ()))
+        if len(pairs) == pairs_for(found):
+            estimated = estimate([b for b, _ in pairs], [p for _, p in pairs])
+            relinks.append((estimated, _is_slower(estimated, found.row.metric, policy)))
+    return relinks
 
 
 def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
@@ -156,7 +193,7 @@ def _is_slower(found: Estimate, metric: Metric, policy: Policy) -> bool:
 
 
 def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float, float]]:
-    """The judged values of base and patch in a variant's first counting pairs that have both, at most PAIRS.
+    """The judged values of base and patch in a variant's first counting pairs that have both.
 
     Pairs that were launched for other benchmarks, by a later check, take nothing from its allowance.
     """
@@ -170,4 +207,4 @@ def _complete(found: Comparison, launches: Sequence[Launch]) -> list[tuple[float
         if each.pair in counting and each.suite == row.suite and value is not None and value > 0:
             by_pair.setdefault(each.pair, {})[each.side] = value
     both = [(each[Side.BASE], each[Side.PATCH]) for each in by_pair.values() if len(each) == len(Side)]
-    return both[:PAIRS]
+    return both[: pairs_for(found)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from service.domain.comparison.clock import JOIN_SHARE
 from service.domain.comparison.counting_pairs import DisturbedPairs, counting_launches, disturbed_pairs
 from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
-from service.domain.inference.verdict import least_budget, with_missing_pairs
+from service.domain.inference.verdict import first_decisive_look, least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
@@ -40,6 +41,7 @@ class Notes:
         disturbed: the pairs that other work disturbed.
         are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
         pairs_to_prove: the pairs that a difference takes among so many benchmarks.
+        missing_pairs: the pairs up to the first look that could find one, if their lack withholds the vote.
         warnings: of the reader, each once.
     """
 
@@ -49,6 +51,7 @@ class Notes:
     disturbed: DisturbedPairs = field(default_factory=DisturbedPairs)
     are_programs_kept_in_place: bool = False
     pairs_to_prove: int = 0
+    missing_pairs: int = 0
     warnings: tuple[str, ...] = ()
 
 
@@ -106,7 +109,22 @@ def judge_measured(
     if any(listing.base for listing in listings):
         empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
         judgement = judge((*rows, *voting), job.policy, empty, withheld)
+        is_cut_short = any(not row.verdict.is_decided for row in as_built)
+        missing = _missing_pairs(job, listings, launches) if is_cut_short else 0
+        if missing and judgement.outcome is Outcome.UNDECIDED:
+            # Otherwise launches that take long enough would be a way to a +1.
+            judgement = replace(judgement, outcome=Outcome.UNDECIDED_WITHHELD)
+            notes = replace(notes, missing_pairs=missing)
     return Measured((*explained, *counted), launches, judgement, notes, listings)
+
+
+def _missing_pairs(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> int:
+    """Count the pairs that are missing up to the first look that could have found any difference."""
+    family = family_size(job.benchmark.suites, listings)
+    if any(not suite.metrics for suite in job.benchmark.suites):
+        family /= JOIN_SHARE  # real time that joins has that part of a row's error
+    decisive = first_decisive_look(job.policy, family)
+    return max(0, decisive - len({launch.pair for launch in launches}))
 
 
 def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:

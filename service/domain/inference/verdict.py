@@ -98,6 +98,14 @@ class Comparison(NamedTuple):
             return math.inf
         return max(self._worsening_to(bound) for bound in self.interval)
 
+    @property
+    def nearest(self) -> float:
+        """The smallest size of the log ratio that the interval leaves open; 0 without an interval."""
+        if self.interval is None:
+            return 0.0
+        low, high = map(math.log, self.interval)
+        return 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+
     def _worsening_to(self, ratio: float) -> float:
         return ratio - 1 if self.row.metric.better is Better.LOWER else 1 - ratio
 

@@ -23,7 +23,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.SLOWER: "{rows} {slower}; worst: {first}",
         Group.WITHHELD: "{rows} {slower}, without a vote; worst: {first}; {no_vote}",
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at} (no −1); worst: {first}",
-        Group.FASTER: "{rows} {faster}; best: {first}",
+        Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
         Group.UNDECIDED: "{rows} undecided: {first}{because}",
         Group.SAME: "{rows} the same within {same_within}",

@@ -62,6 +62,11 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
             f"max_pairs is {policy.max_pairs}, but with this many benchmarks it takes {least} pairs "
             "to prove a difference: raise max_pairs in benchgate.yaml"
         )
+    if missing := notes.missing_pairs:
+        yield (
+            f"the machine time ended {missing} pair{'s' if missing > 1 else ''} before any difference could "
+            "be found, so there is no +1: raise machine_time in benchgate.yaml, or measure less"
+        )
     yield from (f"warning: {plain(text)}" for text in notes.warnings[:_SHOWN])
     if (more := len(notes.warnings) - _SHOWN) > 0:
         yield f"{more} more warnings about results"

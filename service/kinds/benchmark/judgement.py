@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec
-from service.domain.calibration.evidence import History, voting_status_of
+from service.domain.calibration.evidence import History, voting_status_of, why_withheld
 from service.domain.calibration.sessions import sessions_of
 from service.domain.comparison.suite import compare_suites
 from service.domain.decision.judge_build import judge_measured
@@ -66,12 +66,15 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
 def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]) -> Withheld:
     """Map each slower row that may not vote to the reason, by the evidence on the build's machine."""
     policy = spec.job.policy
-    slower = {row.row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
+    slower = {row: _series(spec, row.row) for row in rows if row.verdict is Verdict.SLOWER}
     if not policy.probation or not slower:
         return {}
     histories = tx.evidence(build.machine, list(slower.values()))
-    statuses = {row: voting_status_of(histories.get(key, History()), policy) for row, key in slower.items()}
-    return {row: status.why_not for row, status in statuses.items() if status.why_not is not None}
+    reasons = {
+        row.row: why_withheld(voting_status_of(histories.get(key, History()), policy), row)
+        for row, key in slower.items()
+    }
+    return {row: reason for row, reason in reasons.items() if reason is not None}
 
 
 def _store(

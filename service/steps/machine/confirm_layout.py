@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.counting_pairs import count_pairs
-from service.domain.comparison.link_layout import MOST, PAIRS, VARIANTS, pairs_short, pairs_with
+from service.domain.comparison.link_layout import PAIRS, VARIANTS, most_pairs, pairs_short, pairs_with
 from service.domain.decision.judge_build import suspected_of_layout
 from service.domain.errors import BenchgateError, CommandFailed
 from service.domain.identity import Side
@@ -23,7 +23,7 @@ from service.steps.machine.launching import Launcher, SideFailed
 from service.steps.machine.measure import long_by_suite, measure_pair, next_pair, warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from service.domain.comparison.launch import Launch
@@ -72,7 +72,7 @@ def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence
     try:
         for variant in VARIANTS:
             relinked = replace(launcher, variant=variant)
-            left -= _measure(relinked, suspected, launches[variant], left)
+            left -= _measure(relinked, suspected, launches, left)
     except CommandFailed as error:
         return str(error)
     except SideFailed as error:
@@ -80,28 +80,34 @@ def _hindrance(session: BuildSession, measured: Measurement, suspected: Sequence
     except _Spent:
         return OUT_OF_MACHINE_TIME
     # The benchmarks that have too few complete pairs although all that are allowed were launched.
-    short = [pairs_short(suspected, launches[variant]) for variant in VARIANTS]
+    policy = session.spec.judged.policy
+    short = [pairs_short(suspected, launches, variant, policy) for variant in VARIANTS]
     names = sorted({name for by_suite in short for names in by_suite.values() for name in names})
-    return relinks_short(names, PAIRS) if names else ""
+    return relinks_short(names) if names else ""
 
 
 def _measure(
-    launcher: Launcher, suspected: Sequence[Comparison], launches: list[Launch], left: float
+    launcher: Launcher,
+    suspected: Sequence[Comparison],
+    by_variant: Mapping[int, list[Launch]],
+    left: float,
 ) -> float:
     """Launch the missing pairs of the launcher's variant; return the seconds, building excluded.
 
-    ``launches`` are those of the variant so far; the new ones are added. A benchmark that sometimes gives no
+    ``by_variant`` are the launches so far; the new ones are added. A benchmark that sometimes gives no
     result gets as many more pairs as on a disturbed machine.
 
     Raises:
         _Spent: more than ``left`` seconds are used.
     """
-    wanted = pairs_short(suspected, launches)
+    session, variant = launcher.session, launcher.variant
+    policy, launches = session.spec.judged.policy, by_variant[variant]
+    wanted = pairs_short(suspected, by_variant, variant, policy)
     # Of what is wanted now: pairs of other benchmarks, which an earlier check suspected, take nothing away.
-    left_to_launch = MOST - pairs_with(wanted, launches)
+    is_wanted = (each for each in suspected if each.row.benchmark in wanted.get(each.row.suite, ()))
+    left_to_launch = most_pairs(is_wanted) - pairs_with(wanted, launches)
     if not wanted or left_to_launch <= 0:
         return 0.0
-    session, variant = launcher.session, launcher.variant
     clock, progress = session.host.clock, session.progress
     place = f"{session.claimed.name}: relink {variant} of {len(VARIANTS)}"
     progress.say(f"{place}, linking again")
@@ -120,7 +126,7 @@ def _measure(
             # As with the programs as built: a pair that is measured again keeps its order.
             draw = count_pairs(launches, PAIRS)
             launches.extend(measure_pair(launcher, pair, wanted, draw))
-            wanted = pairs_short(suspected, launches)
+            wanted = pairs_short(suspected, by_variant, variant, policy)
         return clock() - begun
 
 

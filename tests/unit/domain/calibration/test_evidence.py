@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -14,11 +15,13 @@ from service.domain.calibration.evidence import (
     clopper_pearson,
     pairs_needed,
     voting_status_of,
+    why_withheld,
 )
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import Reason, ReasonKind
-from service.domain.inference.verdict import Verdict
+from service.domain.inference.verdict import Comparison, Verdict
 from tests.unit.domain.comparisons import reason as because
+from tests.unit.domain.comparisons import row
 
 POLICY = Policy()
 
@@ -114,3 +117,48 @@ def test_more_noise_takes_more_pairs_and_the_loudest_more_than_any_policy_allows
     known = [n for n in needed if n is not None]
     assert known == sorted(known)
     assert known[1] < POLICY.max_pairs
+
+
+class TestWithholding:
+    """A slower row of a series that may not vote yet."""
+
+    @pytest.mark.parametrize(
+        ("low", "high", "may_vote"),
+        [(1.45, 1.55, True), (1.25, 1.9, True), (1.249, 1.9, False), (1.02, 3.0, False)],
+    )
+    def test_a_slow_down_of_certainly_25_percent_needs_no_history(
+        self, low: float, high: float, *, may_vote: bool
+    ) -> None:
+        status = voting_status_of(History(), POLICY)
+        reason = why_withheld(status, slower(low, high))
+
+        assert reason == (None if may_vote else status.why_not)
+
+    def test_a_rate_that_falls_counts_by_its_nearest_end_too(self) -> None:
+        status = voting_status_of(History(), POLICY)
+
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.26)) is None
+        assert why_withheld(status, slower(1 / 1.9, 1 / 1.24)) == status.why_not
+
+    def test_a_machine_that_showed_differences_of_its_own_needs_three_times_as_much(self) -> None:
+        odd = [Session((0.1,) * SESSION_PAIRS, Verdict.SLOWER)] * 2
+        status = voting_status_of(History.of(odd), POLICY)
+
+        assert status.largest == pytest.approx(0.1)
+        assert why_withheld(status, slower(math.exp(0.29), 2.0)) == Reason(ReasonKind.SUSPENDED, (2, 2))
+        assert why_withheld(status, slower(math.exp(0.31), 2.0)) is None
+
+    def test_a_row_without_an_interval_waits(self) -> None:
+        status = voting_status_of(History(), POLICY)
+        found = Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)
+
+        assert why_withheld(status, found) == status.why_not
+
+    def test_a_series_that_may_vote_votes_whatever_the_size(self) -> None:
+        status = voting_status_of(History.of(sessions(3)), POLICY)
+
+        assert why_withheld(status, slower(1.02, 1.03)) is None
+
+
+def slower(low: float, high: float) -> Comparison:
+    return Comparison(row("BM_a"), Verdict.SLOWER, 20, math.sqrt(low * high), (low, high))

@@ -160,3 +160,9 @@ def test_no_number_of_launches_with_one_fault_is_a_plus(slow: Slow, fault: Fault
 def test_a_patch_that_always_fails_never_gets_a_plus(slow: Slow, fault: Fault) -> None:
     """A counter of zero in all launches is no fault: the cost is gone."""
     assert vote(outcome_of(slow, {(0, pair): fault for pair in range(PAIRS)}, Policy())) != 1
+
+
+@pytest.mark.parametrize("pairs", range(1, PAIRS))
+@pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
+def test_launches_that_use_the_machine_time_up_are_no_plus(slow: Slow, pairs: int) -> None:
+    assert vote(outcome_of(slow, {}, Policy(), pairs)) != 1

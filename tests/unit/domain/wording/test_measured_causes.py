@@ -108,3 +108,13 @@ def test_instruction_counts_make_one_sentence() -> None:
     assert causes_of(Notes(counted=tuple(rows), is_counting_advisory=False))[0].startswith(
         "instructions of 5 benchmarks (voting)"
     )
+
+
+@pytest.mark.parametrize(("missing", "pairs"), [(1, "1 pair"), (12, "12 pairs")])
+def test_a_build_that_could_find_nothing_says_what_to_raise(missing: int, pairs: str) -> None:
+    assert causes_of(Notes(missing_pairs=missing), Outcome.UNDECIDED_WITHHELD) == [
+        (
+            f"the machine time ended {pairs} before any difference could be found, so there is no +1: "
+            "raise machine_time in benchgate.yaml, or measure less"
+        )
+    ]

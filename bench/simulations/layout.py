@@ -1,0 +1,102 @@
+"""``python -m bench.simulations.layout``: simulated −1 of layout and of true slow-downs.
+
+Layout: every link of every side is as likely to favour one side as the other, by a constant effect, and the
+programs as built favour the parent. Truth: every link shows the same slow-down.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison.launch import Launch
+from service.domain.comparison.link_layout import VARIANTS, confirm, pairs_for, suspects
+from service.domain.identity import Side
+from service.domain.inference.estimate import estimate_of
+from service.domain.inference.metric import metric_named
+from service.domain.inference.policy import Policy
+from service.domain.inference.verdict import ComparedRow, Comparison, Verdict, compare_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EFFECTS: Final = (0.05, 0.10, 0.20, 0.30)
+SPREADS: Final = (0.01, 0.05, 0.10, 0.20, 0.40)
+FAMILY: Final = 15.0  # a suite of 12 whose real time may join
+POLICY: Final = Policy()
+_ROW: Final = ComparedRow("suite", "BM_a", metric_named("cpu_time"))
+_OLD_VARIANTS, _OLD_PAIRS, _OLD_BELOW, _OLD_LEVEL = 3, 10, 0.25, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Shares of patch sets: called slower as built, and stopped by the rule before and by the rule now."""
+
+    found: float
+    before: float
+    now: float
+
+
+def simulate(effect: float, spread: float, *, is_layout: bool, trials: int, pairs: int = 32) -> Cell:
+    """Judge patch sets of one benchmark that is slower as built, on normal pairs of that spread."""
+    noise = random.Random(f"{effect} {spread} {is_layout}")  # noqa: S311 - repeatable on purpose
+    log = math.log1p(effect)
+    found = before = now = 0
+    for _ in range(trials):
+        row = compare_pairs(_ROW, [1.0] * pairs, _ratios(noise, log, spread, pairs), POLICY, FAMILY)
+        if row.verdict is not Verdict.SLOWER:
+            continue
+        found += 1
+        links = [log * (noise.choice((-1, 1)) if is_layout else 1) for _ in VARIANTS]
+        before += _stops_before(row, links, spread, noise)
+        now += _stops_now(row, links, spread, noise)
+    return Cell(found / trials, before / trials, now / trials)
+
+
+def _ratios(noise: random.Random, log: float, spread: float, pairs: int) -> list[float]:
+    return [math.exp(noise.gauss(log, spread)) for _ in range(pairs)]
+
+
+def _stops_before(row: Comparison, links: Sequence[float], spread: float, noise: random.Random) -> bool:
+    """The rule of estimates below 25 %: three relinks of ten pairs each, at 5 %."""
+    if not POLICY.vote_at <= row.worsening < _OLD_BELOW:
+        return row.worsening >= POLICY.vote_at
+    logs = [[noise.gauss(link, spread) for _ in range(_OLD_PAIRS)] for link in links[:_OLD_VARIANTS]]
+    estimates = [estimate_of(each) for each in logs]
+    return all(e.bounds(_OLD_LEVEL)[0] > 0 and e.centre > math.log1p(POLICY.floor) for e in estimates)
+
+
+def _stops_now(row: Comparison, links: Sequence[float], spread: float, noise: random.Random) -> bool:
+    if row.worsening < POLICY.vote_at:
+        return False
+    launches = [
+        Launch(pair, side, "suite", {"BM_a": {"cpu_time": value}}, {}, variant=variant)
+        for variant, link in zip(VARIANTS, links, strict=True)
+        if suspects([row], POLICY)
+        for pair, ratio in enumerate(_ratios(noise, link, spread, pairs_for(row)))
+        for side, value in ((Side.BASE, 1.0), (Side.PATCH, ratio))
+    ]
+    return confirm([row], launches, POLICY)[0].verdict is Verdict.SLOWER
+
+
+def main() -> int:
+    """Print both tables, in percent of the patch sets."""
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    for is_layout, title in ((True, "layout alone"), (False, "a true slow-down")):
+        sys.stdout.write(
+            f"\n| {title} | spread | slower as built | -1 before | -1 now |\n|---|---|---|---|---|\n"
+        )
+        for effect in EFFECTS:
+            for spread in SPREADS:
+                cell = simulate(effect, spread, is_layout=is_layout, trials=trials)
+                shares = " | ".join(f"{100 * each:.1f}" for each in (cell.found, cell.before, cell.now))
+                sys.stdout.write(f"| {effect:.0%} | {spread:.0%} | {shares} |\n")
+                sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
