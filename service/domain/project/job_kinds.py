@@ -17,6 +17,10 @@ KINDS: Final = {
     "external": "service.kinds.external",
 }
 
+OWN_FILE: Final = (
+    "project-file"  # the kind of the check of a patch set's own benchgate.yaml; no file can ask for it
+)
+
 
 def measured_kinds() -> list[str]:
     """Name the kinds whose builds compare two sides."""

@@ -14,13 +14,15 @@ from service.domain.errors import BadProjectFile
 from service.domain.forms import Flag, Name, Record, Text, about, after, before, limit, text
 from service.domain.inference.policy import ON_NOTHING, Policy, VoteWhen
 from service.domain.project.job import Job, Paths
-from service.domain.project.job_kinds import KINDS, Configuration, JobKind
+from service.domain.project.job_kinds import KINDS, OWN_FILE, Configuration, JobKind
 from service.domain.project.schema import json_schemas, problems_in, read
 from service.domain.project.yaml_reader import Path, Places, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FILE_NAME: Final = "benchgate.yaml"
+_RUNS_ONCE: Final = f"{FILE_NAME} is checked once per patch set: correct it, and upload a new patch set"
 MAX_BYTES: Final = 256 << 10  # a project file is written by hand
 _VERSION: Final = before(lambda value: "True" if value is True else value)  # which equals 1
 _LABEL: Final = text(
@@ -131,7 +133,8 @@ def problems_of(text: str, *, where: str = "benchgate.yaml") -> tuple[BadProject
 
 def parse_job(name: str, source: dict[str, Any]) -> Job:
     """Read a job from its stored configuration, which is :attr:`Job.source`."""
-    return _job(name, source, (), Places(f"job {name}"))
+    job = _job(name, source, (), Places(f"job {name}"))
+    return replace(job, problem=_RUNS_ONCE) if job.kind == OWN_FILE else job
 
 
 def editor_schema() -> dict[str, Any]:

@@ -19,10 +19,12 @@ from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
 from service.ports.records import NewBuild, RunRecord
-from service.steps.planning.read_project_file import NoProjectFile, read_project_file
+from service.steps.planning.check_own_file import OwnFile, read_own_file
+from service.steps.planning.read_project_file import PROJECT_FILE, NoProjectFile, read_project_file
 from service.steps.planning.trust import is_allowed, reason_to_hold
 
 if TYPE_CHECKING:
+    from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
@@ -67,6 +69,7 @@ class _Plan:
     base: Revision | None
     patch: Revision
     builds: tuple[PlannedBuild, ...]
+    own_file: OwnFile | None = None  # if the patch set changes the project file
 
     @property
     def voters(self) -> int:
@@ -79,12 +82,16 @@ class _Plan:
 def _plan(source: Source, run: RunRecord) -> _Plan:
     project_file = read_project_file(source, run.project, run.branch)
     base, patch = _revisions(source, run)
+    own_file = None
     if run.kind is RunKind.CALIBRATION:
         builds = tuple(each for each in plan_builds(project_file, None) if is_calibrated(each.job, run.pool))
     else:
         paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
         builds = plan_builds(project_file, paths)
-    return _Plan(project_file, base, patch, builds)
+        if run.kind is RunKind.CHECK and (paths is None or PROJECT_FILE in paths):
+            parent = base.commit if base else None
+            own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
+    return _Plan(project_file, base, patch, builds, own_file)
 
 
 def _revisions(source: Source, run: RunRecord) -> tuple[Revision | None, Revision]:
@@ -115,12 +122,18 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
         label=plan.project_file.label,
     )
     session = run.id if run.kind is RunKind.CALIBRATION else 0
+
+    def spec_of(job: Job) -> BuildSpec:
+        return BuildSpec(
+            run.kind, run.instance, run.project, run.branch, base, plan.patch, job, plan.voters, session
+        )
+
     waits = False
     for position, build in enumerate(plan.builds):
-        spec = BuildSpec(
-            run.kind, run.instance, run.project, run.branch, base, plan.patch, build.job, plan.voters, session
-        )
-        waits |= _place(tx, run, position, spec, is_needed=build.is_needed)
+        waits |= _place(tx, run, position, spec_of(build.job), is_needed=build.is_needed)
+    if own := plan.own_file:
+        new = _new_build(spec_of(own.job), own.end)
+        tx.store_findings(tx.add_build(run.id, len(plan.builds), new), own.findings)
     if not waits:
         tx.queue_task(Task.VOTE, run.id)
 
@@ -138,22 +151,26 @@ def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, i
         adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
-    new = NewBuild(
+    build_id = tx.add_build(run.id, position, _new_build(spec, ended))
+    if is_ours:
+        tx.queue_task(Task.EXECUTE, build_id)
+    return ended is None
+
+
+def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
+    kind = spec.job.kind
+    return NewBuild(
         job=spec.job.name,
-        kind=spec.job.kind,
+        kind=kind,
         pool=spec.job.pool,
         priority=_PRIORITY[spec.kind],
         is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
-        sequence="" if spec.job.kind.is_external or spec.job.problem else spec.sequence,
+        sequence=spec.sequence if kind.is_known and not (kind.is_external or spec.job.problem) else "",
         deadline_seconds=DEADLINE,
         outcome=ended.outcome if ended else None,
         causes=ended.causes if ended else (),
     )
-    build_id = tx.add_build(run.id, position, new)
-    if is_ours:
-        tx.queue_task(Task.EXECUTE, build_id)
-    return ended is None
 
 
 def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadProjectFile
-from service.domain.project.project_file import ProjectFile, parse_project_file
+from service.domain.project.project_file import FILE_NAME, ProjectFile, parse_project_file
 
 if TYPE_CHECKING:
     from service.ports.building import Source
 
-PROJECT_FILE: Final = "benchgate.yaml"
+PROJECT_FILE: Final = FILE_NAME
 
 
 class NoProjectFile(BadProjectFile):

@@ -1,0 +1,89 @@
+"""The check of a patch set's own project file, which is only parsed: its jobs run once it is merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.domain.building.findings import MOST, Finding, finding_at
+from service.domain.decision.machine_report import BuildEnd
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput
+from service.domain.project.job import Job
+from service.domain.project.job_kinds import OWN_FILE, Configuration, JobKind
+from service.domain.project.project_file import FILE_NAME, parse_project_file, problems_of
+from service.domain.wording.own_file import LEAVES, broken, plan_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.project.project_file import ProjectFile
+    from service.ports.building import Source
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFile:
+    """The finished check of a patch set's own project file: a job and its end; it votes only if it failed."""
+
+    job: Job
+    end: BuildEnd
+    findings: tuple[Finding, ...] = ()
+
+
+def read_own_file(
+    source: Source, project: str, parent: str | None, patch: str, planned: ProjectFile
+) -> OwnFile | None:
+    """Read and check the file of a patch set that changes it; the revisions were fetched."""
+    try:
+        text = source.read(project, patch, FILE_NAME)
+    except BadInput as error:  # not text, or far too large
+        return _failed(planned, [str(error)], [(1, error.what)])
+    try:
+        before = source.read(project, parent, FILE_NAME) if parent else None
+    except BadInput:
+        before = None
+    return check_own_file(text, before, planned)
+
+
+def check_own_file(text: str | None, before: str | None, planned: ProjectFile) -> OwnFile | None:
+    """Check the file of a patch set that changes it; None: no error, and no job is different.
+
+    Args:
+        text: the file of the patch set; None: it has none.
+        before: the file of its parent. Errors that it already has are not this change's.
+        planned: the file of the target branch, whose jobs are run for the patch set.
+    """
+    if text is None:
+        return _noted(planned, LEAVES)
+    known = {problem.what for problem in problems_of(before)} if before is not None else set()
+    problems = problems_of(text)
+    if new := [problem for problem in problems if problem.what not in known]:
+        return _failed(planned, [str(each) for each in new], [(max(each.line, 1), each.what) for each in new])
+    if problems:
+        return None
+    changes = plan_changes(_sources(planned), _sources(parse_project_file(text)))
+    return _noted(planned, changes) if changes else None
+
+
+def _noted(planned: ProjectFile, cause: str) -> OwnFile:
+    return OwnFile(_job(planned, is_voting=False), BuildEnd(Outcome.NOT_BUILT, (cause,)))
+
+
+def _failed(planned: ProjectFile, causes: Sequence[str], places: Sequence[tuple[int, str]]) -> OwnFile:
+    found = [finding_at(FILE_NAME, line, text) for line, text in places[:MOST]]
+    findings = tuple(finding for finding in found if finding is not None)
+    # In a project whose jobs do not vote, the check does not vote either.
+    job = _job(planned, is_voting=any(job.voting for job in planned.jobs))
+    return OwnFile(job, BuildEnd(Outcome.FAILED, broken(causes[:MOST])), findings)
+
+
+def _job(planned: ProjectFile, *, is_voting: bool) -> Job:
+    name, taken = FILE_NAME, {job.name for job in planned.jobs}
+    while name in taken:
+        name += "+"
+    source = {"kind": OWN_FILE, "voting": is_voting}
+    return Job(name, JobKind(OWN_FILE), Configuration(), "", voting=is_voting, source=source)
+
+
+def _sources(file: ProjectFile) -> dict[str, object]:
+    return {job.name: job.source for job in file.jobs}
