@@ -136,7 +136,7 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
 def may_be_command(text: str) -> bool:
     """Return whether a line of the message begins with a command's word."""
     lines = _prose_lines(written_lines(text))
-    return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS for line in lines)
+    return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS or _meant_by(line) for line in lines)
 
 
 def written_lines(text: str) -> Sequence[str]:
@@ -177,11 +177,22 @@ def _parsed(line: str, message: _Message) -> ReviewCommand | Misspelt | None:
     parse = _PARSERS.get(word.lower())
     if parse is not None and (command := parse(rest, message)) is not None:
         return command
-    word = word.rstrip(".!")
+    word = _meant_by(line) or word.rstrip(".!")
     if not message.is_alone or word not in _EXPECTED:
         return None
     names = ", ".join(sorted(message.jobs)) if word in {"recheck", "override"} else ""
     return Misspelt(plain(line), _EXPECTED[word] + (f"; the jobs are {plain(names, 300)}" if names else ""))
+
+
+def _meant_by(line: str) -> str:
+    """Return the command that a line nearly writes, as in `overide MB-1 flaky` or `Recheck please`."""
+    word, rest = _first_word(line)
+    word, is_marked = word.lower().rstrip(".!,"), word.startswith("/")
+    word = word.removeprefix("/")
+    if word in _NEAR_MISSES:
+        return _NEAR_MISSES[word]
+    is_polite = rest.lower().rstrip(".!") in _POLITE
+    return word if word in _EXPECTED and (is_marked or is_polite) else ""
 
 
 def _first_word(text: str) -> tuple[str, str]:
@@ -245,6 +256,18 @@ def _filter(text: str, message: _Message) -> tuple[str, bool, str]:
     return pattern, is_quoted or _STRUCTURE.search(pattern) is not None or is_alone, rest.strip()
 
 
+# No English words, except those that hardly begin a message of one line.
+_NEAR_MISSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("rerun", "re-run", "retest", "re-test", "re-check", "rechek", "rechcek"), "recheck"),
+        **dict.fromkeys(("overide", "overridde", "overrride", "ovveride", "over-ride"), "override"),
+        **dict.fromkeys(("benchmrk", "benchamrk", "bechmark"), "benchmark"),
+        **dict.fromkeys(("acept", "acccept"), "accept"),
+        **dict.fromkeys(("cancle", "cancell"), "cancel"),
+        **dict.fromkeys(("oktotest", "ok_to_test"), "ok-to-test"),
+    }
+)
+_POLITE: Final = frozenset({"please", "pls", "thanks", "now", "again"})
 _PARSERS: Final[Mapping[str, Callable[[str, _Message], ReviewCommand | None]]] = MappingProxyType(
     {
         "recheck": _recheck,

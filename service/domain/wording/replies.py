@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STILL_RUNNING: Final = "a build is still running; try again when it has finished"
 FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"
 NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
+RUN_CANCELLED: Final = "the run is cancelled; `recheck all` starts it again"
 NO_RUN: Final = "no run is in progress"
 NOT_MEASURED: Final = "no benchmark has been measured yet"
 NO_PAIRS_NEEDED: Final = (

@@ -169,4 +169,4 @@ def _cancel(tx: Runs, run: RunRecord | None) -> str:
     if run is None or run.state not in {RunState.PLANNING, RunState.RUNNING}:
         return replies.NO_RUN
     tx.cancel_check(run.id)
-    return ""
+    return replies.RUN_CANCELLED

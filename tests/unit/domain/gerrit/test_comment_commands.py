@@ -18,6 +18,7 @@ from service.domain.gerrit.comment_commands import (
     RecheckCommand,
     UndoOverrideCommand,
     commands_in,
+    may_be_command,
     written_lines,
 )
 
@@ -209,6 +210,40 @@ def test_a_message_that_is_only_a_malformed_command_gets_the_correct_form(
     assert found.line == line
     assert expected in found.expected
     assert "\n" not in found.expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("overide MB-1 flaky", "`override BUG-ID REASON`"),
+        ("rerun", "write `recheck`"),
+        ("Rerun all", "write `recheck`"),
+        ("/recheck", "write `recheck`"),
+        ("/cancel", "`cancel` alone"),
+        ("Recheck please", "write `recheck`"),
+        ("recheck, please", "write `recheck`"),
+        ("Recheck please!", "write `recheck`"),
+    ],
+)
+class TestNearMisses:
+    def test_alone_in_a_message_gets_the_right_spelling(self, line: str, expected: str) -> None:
+        found = commands_in(f"Patch Set 3:\n\n{line}\n", JOBS)
+
+        (misspelt,) = found
+        assert isinstance(misspelt, Misspelt)
+        assert misspelt.line == line
+        assert expected in misspelt.expected
+        assert may_be_command(f"Patch Set 3:\n\n{line}\n")
+
+    def test_in_a_longer_message_is_prose(self, line: str, expected: str) -> None:
+        assert expected
+        assert commands_in(f"I think we should\n{line}\n", JOBS) == ()
+
+
+@pytest.mark.parametrize("line", ["/usr/bin/time is missing", "Reruns are slow", "Overriding this is fine"])
+def test_words_that_only_resemble_a_command_get_no_reply(line: str) -> None:
+    assert commands_in(line, JOBS) == ()
+    assert not may_be_command(line)
 
 
 def test_without_jobs_the_reply_lists_none() -> None:

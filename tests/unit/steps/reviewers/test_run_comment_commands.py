@@ -157,7 +157,8 @@ class TestRecheckOfAKindThatThisVersionLacks:
 class TestCancel:
     def test_a_cancelled_run_stays_cancelled(self, service: Service) -> None:
         say(service, "recheck all")
-        assert say(service, "cancel") == []
+        (reply,) = say(service, "cancel")
+        assert reply.startswith("{} `cancel`: the run is cancelled; `recheck all` starts it again")
         service.reconcile(is_full=True)
         assert service.runs() == [("patch1", RunState.FINISHED), ("patch1", RunState.CANCELLED)]
 
