@@ -76,7 +76,7 @@ class Completed:
 
     @property
     def is_killed(self) -> bool:
-        """Whether SIGKILL ended it and no limit sent that: the program or one of its own processes did."""
+        """Return whether SIGKILL ended it and no limit sent that: its own processes did."""
         return self.exit_code == KILLED and self.stopped_by is None
 
     @property

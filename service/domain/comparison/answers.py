@@ -80,7 +80,7 @@ class Answers:
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *found.reasons))
 
     def _is_broken(self, first: int) -> bool:
-        """Whether, by that many first pairs, the patch fails too often to fail like the parent.
+        """Return whether, by that many first pairs, the patch fails too often to fail like the parent.
 
         If it fails alike, each pair in which one side alone answers is that of either with equal chances. The
         likelihood ratio of shares above one half, drawn uniformly, to one half is then a martingale, which

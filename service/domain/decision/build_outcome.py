@@ -122,7 +122,7 @@ def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outco
 
 
 def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:
-    """Whether nothing that both sides of a suite list can be measured on either side."""
+    """Return whether nothing that both sides of a suite list can be measured on either side."""
     measured = {
         each.row.suite
         for group, rows in groups.items()
