@@ -135,7 +135,7 @@ def test_recorded_files_are_compared_in_pairs() -> None:
     assert "judged without history" in done.stderr
     rows = json.loads(done.stdout)["benchmarks"]
     assert {"name", "metric", "verdict", "ratio", "interval", "pairs"} <= set(rows[0])
-    assert {row["verdict"] for row in rows} <= {"same", "new"}
+    assert {row["verdict"] for row in rows} <= {"same", "failing"}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ jobs:
     paths: ["*.txt", "*.sh"]
     build: {compile: sh compile.sh}
     suites: [{name: tiny, program: build/tiny, repetitions: 1}]
-    policy: {probation: off, max_pairs: 14}
+    policy: {probation: off, layout: off, max_pairs: 14}
 """
 COMPILE = """\
 set -e
