@@ -34,6 +34,7 @@ def test_each_speed_up_gets_a_plus_one_and_each_revert_a_minus_one(
         r"faster; best: TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout
     )
     assert re.search(r"slower; worst: TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
+    assert f"benchgate up --home {home}" in done.stderr
     left = [
         entry.name
         for entry in Path("/proc").iterdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -20,11 +21,16 @@ from service.wiring.control import Control, build_control
 from tools.demo.console import on_console
 from tools.demo.gerrit import on_gerrit
 from tools.demo.gerrit_server import fetch_gerrit, stop_gerrit
+from tools.demo.history.commits import HISTORY
+from tools.demo.history.load import MACHINE
 from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from service.cli.services.child_processes import Site
+    from tools.demo.backend import Backend
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
 _MARKER: Final = ".benchgate-demo"
@@ -53,13 +59,13 @@ def command(
 ) -> None:
     """Show all of Benchgate on this machine.
 
-    Creates a small repository with four real C++ systems and their benchmarks. For each system, uploads one
-    change that speeds it up and one that reverts it. Prints each message and vote as on Gerrit: the first two
-    after a few minutes, all nine after about ten. The dashboard then stays up until Ctrl-C. Deletes the
-    content of --home first.
+    Creates a small repository with four real C++ systems and their benchmarks, and a history of sixty merged
+    commits whose measurements were recorded earlier. For each system, uploads one change that speeds it up
+    and one that reverts it. Prints each message and vote as on Gerrit: the first two after a few minutes, all
+    nine after about ten. The dashboard then stays up until Ctrl-C. Deletes the content of --home first.
 
-    With --gerrit, the changes go to a real Gerrit without its web pages. It needs Maven and Java 17 or later,
-    and is stopped at the end.
+    With --gerrit, the changes go to a real Gerrit without its web pages, and there is no history. It needs
+    Maven and Java 17 or later, and is stopped at the end.
     """
     uploads = [
         upload for name, scenario in SCENARIOS.items() if name in (names or SCENARIOS) for upload in scenario
@@ -78,7 +84,14 @@ def command(
         stop_on_signals() as stop,
         (on_gerrit if is_on_gerrit else on_console)(home, _NATIVE) as backend,
         StatusLines() as lines,
-        running_site(home, port, "perf", lines, {**common, **backend.settings}) as (site, supervisor),
+        running_site(
+            home,
+            port,
+            "perf",
+            lines,
+            {**common, **backend.settings},
+            lambda site: _load_history(site, backend, lines.say),
+        ) as (site, supervisor),
         closing(_plane_of(site)) as plane,
     ):
         review_site = backend.connect(plane)
@@ -86,6 +99,7 @@ def command(
             lines.say(line)
         runner = Runner(review_site, plane.server, plane.reading, supervisor.run, stop, lines.say)
         voted = runner.votes_on(uploads)
+        lines.say(f"to see all of it again later: {reopening(home, backend.settings)}")
         if not once and not stop.is_set():
             slower = [uploaded for uploaded, vote in voted if vote == -1]
             for line in review_site.instructions(slower[-1] if slower else None):
@@ -107,6 +121,26 @@ def _empty(home: Path) -> None:
     marker.touch()
 
 
+def _load_history(site: Site, backend: Backend, report: Callable[[str], None]) -> None:
+    if backend.load is None:
+        return
+    report(f"loading the recorded measurements of {len(HISTORY)} merged commits")
+    with closing(_plane_of(site)) as plane:
+        recording = backend.load(plane, site)
+    report(
+        f"the machine {MACHINE!r} measured them on {recording.facts['recorded']}; the dates on the pages are "
+        "made up"
+    )
+
+
+def reopening(home: Path, settings: Mapping[str, str]) -> str:
+    """Make the command that starts Benchgate again with the demo's data."""
+    start = f"benchgate up --home {shlex.quote(str(home))}"
+    if settings["BENCHGATE_GERRIT_URL"]:  # it has ended by then
+        return start
+    return f"BENCHGATE_GIT_URL={shlex.quote(settings['BENCHGATE_GIT_URL'])} {start}"
+
+
 def _plane_of(site: Site) -> Control:
     """Build a control plane with the settings of the site."""
     return build_control(
@@ -116,6 +150,7 @@ def _plane_of(site: Site) -> Control:
             redis_url=site.redis_url,
             base_url=site.base_url,
             instance=_INSTANCE,
+            git_url=site.settings.get("BENCHGATE_GIT_URL", ""),
             gerrit_url=site.settings["BENCHGATE_GERRIT_URL"],
             gerrit_user=site.settings.get("BENCHGATE_GERRIT_USER", ""),
             gerrit_password=site.settings.get("BENCHGATE_GERRIT_PASSWORD", ""),

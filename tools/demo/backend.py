@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from service.cli.services.child_processes import Site
     from service.wiring.control import Control
+    from tools.demo.history.recording import Recording
     from tools.demo.repository import Commit
     from tools.demo.scenario import Upload
 
@@ -49,7 +51,12 @@ class ReviewSite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A running review server: its BENCHGATE_ variables, and its connection to a running site."""
+    """A running review server.
+
+    ``settings`` are its BENCHGATE_ variables, and ``connect`` connects it to a running site. ``load`` loads
+    the recorded history into a site before its parts run, and returns the recording; None: there is none.
+    """
 
     settings: Mapping[str, str]
     connect: Callable[[Control], ReviewSite]
+    load: Callable[[Control, Site], Recording] | None = None

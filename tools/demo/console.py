@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from service.cli.operating.replay import feed
 from service.domain.identity import ChangeKey
 from tools.demo.backend import Backend, Uploaded
 from tools.demo.events import change_merged, patchset_created
+from tools.demo.history.load import dated, load_history
+from tools.demo.history.recording import read_recording
 from tools.demo.news import News
 from tools.demo.repository import DemoRepository
 
@@ -17,23 +20,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from service.cli.services.child_processes import Site
     from service.wiring.control import Control
+    from tools.demo.history.recording import Recording
     from tools.demo.scenario import Upload
 
 
 @contextmanager
 def on_console(home: Path, native: Path) -> Iterator[Backend]:
-    """Prepare the console review server, with ``native`` in its repository."""
+    """Prepare the console review server, with ``native`` and the history that led to it in its repository."""
     path = home.absolute() / "repository"
     repository = DemoRepository(path)
-    repository.create(native)
+    history = tuple(dated(datetime.now(UTC)))
+    commits = repository.create(native, history=history)
+
+    def load(plane: Control, site: Site) -> Recording:
+        recording = read_recording()
+        merged = [(commit, moment) for commit, (_, moment) in zip(commits, history, strict=True)]
+        load_history(plane, site, merged, recording)
+        repository.end_history()
+        return recording
+
     settings = {
         "BENCHGATE_GIT_URL": str(path),
         # The user may have configured a Gerrit of their own; the demo must not post there.
         "BENCHGATE_GERRIT_URL": "",
         "BENCHGATE_GERRIT_SSH_HOST": "",
     }
-    yield Backend(settings, lambda plane: ConsoleSite(repository, plane))
+    yield Backend(settings, lambda plane: ConsoleSite(repository, plane), load)
 
 
 class ConsoleSite:

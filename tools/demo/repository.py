@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import Permanent
-from tools.demo.scenario import KIM, Author, Upload
+from tools.demo.history.commits import VOTING
+from tools.demo.scenario import KIM, Author
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
     from pathlib import Path
+
+    from tools.demo.history.commits import HistoryCommit
+    from tools.demo.scenario import Proposed, Upload
 
 PROJECT: Final = "kv"
 BRANCH: Final = "main"
@@ -24,9 +30,9 @@ _FIRST: Final = "kv: Benchmark the executor, flushing, sending and the hash tabl
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The commit of an upload in the repository."""
+    """The commit of a patch set in the repository."""
 
-    upload: Upload
+    upload: Proposed
     revision: str
     parent: str
 
@@ -44,17 +50,44 @@ class DemoRepository:
         self._path = path
         self._newest: dict[int, str] = {}
 
-    def create(self, native: Path, reviewers: str = "") -> None:
-        """Create the repository with the first commit: the suites of ``native`` in their original variants.
+    def create(
+        self, native: Path, reviewers: str = "", history: Iterable[tuple[HistoryCommit, datetime]] = ()
+    ) -> tuple[Commit, ...]:
+        """Create the repository, with the suites of ``native`` in their original variants at its tip.
 
-        ``reviewers`` is the group that may use the commands; empty: no group.
+        Args:
+            native: the folder with the suites.
+            reviewers: the group that may use the commands; empty: no group.
+            history: the commits that lead to ``native``, oldest first, with their times; without any, the
+                first commit is ``native`` itself.
+
+        Returns:
+            The history's commits. The branch is at the last one until :meth:`end_history`.
         """
         shutil.copytree(native, self._path, ignore=_LEFT_OUT)
         if reviewers:
             with (self._path / "benchgate.yaml").open("a", encoding="utf-8") as file:
                 file.write(f"\ncommands: {{rerun: {reviewers}, override: {reviewers}}}\n")
         self._git("init", "-q", "-b", BRANCH)
-        self._commit(_FIRST, KIM)
+        commits = tuple(history)
+        if commits:
+            VOTING.undo(self._path)
+        for commit, _ in reversed(commits):
+            commit.variation.undo(self._path)
+        self._commit(_FIRST, KIM, commits[0][1] if commits else None)
+        return tuple(self._merge_new(commit, moment) for commit, moment in commits)
+
+    def end_history(self) -> None:
+        """Add the commit after which the branch is ``native`` as it is."""
+        VOTING.apply(self._path)
+        self._commit(f"{VOTING.subject}\n", KIM)
+
+    def _merge_new(self, commit: HistoryCommit, moment: datetime) -> Commit:
+        parent = self._git("rev-parse", "HEAD")
+        commit.variation.apply(self._path)
+        made = Commit(commit, self._commit(commit.text, commit.author, moment), parent)
+        self._git("update-ref", made.ref, made.revision)
+        return made
 
     def propose(self, upload: Upload, author: Author | None = None) -> Commit:
         """Commit an upload under its own ref; the branch does not change.
@@ -91,12 +124,12 @@ class DemoRepository:
         except subprocess.CalledProcessError as error:
             raise Permanent(f"{ref} cannot be pushed: {error.stderr.strip()}") from error
 
-    def _commit(self, message: str, author: Author) -> str:
+    def _commit(self, message: str, author: Author, moment: datetime | None = None) -> str:
         self._git("add", "-A")
-        self._git("commit", "-q", "-m", message, author=author)
+        self._git("commit", "-q", "-m", message, author=author, moment=moment)
         return self._git("rev-parse", "HEAD")
 
-    def _git(self, *words: str, author: Author = KIM) -> str:
+    def _git(self, *words: str, author: Author = KIM, moment: datetime | None = None) -> str:
         # Without the user's own configuration (signing, hooks, templates).
         environment = {
             "PATH": os.environ.get("PATH", ""),
@@ -109,6 +142,9 @@ class DemoRepository:
             "GIT_COMMITTER_NAME": author.name,
             "GIT_COMMITTER_EMAIL": author.email,
         }
+        if moment is not None:
+            date = f"{moment:%Y-%m-%dT%H:%M:%S%z}"
+            environment |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
         done = subprocess.run(  # noqa: S603 - our own words
             ["git", *words],  # noqa: S607 - the system's git
             cwd=self._path,

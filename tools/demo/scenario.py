@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 _MESSAGES: Final = Path(__file__).with_name("messages")
 
@@ -20,6 +20,26 @@ class Author:
 
 ROBIN: Final = Author("Robin Hale", "robin@example.com")
 KIM: Final = Author("Kim Aoki", "kim@example.com")
+
+
+class Proposed(Protocol):
+    """A patch set for review."""
+
+    @property
+    def change(self) -> int:
+        """The number of the change."""
+
+    @property
+    def patch_set(self) -> int:
+        """The number of the patch set."""
+
+    @property
+    def author(self) -> Author:
+        """The author of the commit."""
+
+    @property
+    def text(self) -> str:
+        """The commit message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +79,25 @@ _STATISTICS: Final = "hash_table/selected_statistics.h"
 
 SCENARIOS: Final = {
     "executor": (
-        Upload(1, _TASKABLE, "NullTaskable", "executor", ROBIN, +1, is_merged=True),
-        Upload(2, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=1),
+        Upload(61, _TASKABLE, "NullTaskable", "executor", ROBIN, +1, is_merged=True),
+        Upload(62, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=61),
     ),
     "flush_vbucket": (
-        Upload(3, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1),
-        Upload(4, _CALLBACK, "PerItemCallback", "flush_vbucket_back", ROBIN, -1, on=3),
+        Upload(63, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1),
+        Upload(64, _CALLBACK, "PerItemCallback", "flush_vbucket_back", ROBIN, -1, on=63),
     ),
     "send_buffer": (
-        Upload(5, _SENDER, "SendMessage", "send_buffer", ROBIN, +1),
-        Upload(6, _SENDER, "CopyAndSend", "send_buffer_back", KIM, -1, on=5),
+        Upload(65, _SENDER, "SendMessage", "send_buffer", ROBIN, +1),
+        Upload(66, _SENDER, "CopyAndSend", "send_buffer_back", KIM, -1, on=65),
     ),
     # Variants: the original, a stripe per core (rejected in review), a stripe per last-level cache (final).
     "hash_table": (
-        Upload(7, _STATISTICS, "PerCoreStatistics", "hash_table_per_core", KIM, +1),
-        Upload(7, _STATISTICS, "PerLlcStatistics", "hash_table_per_llc", KIM, +1, patch_set=2),
-        Upload(8, _STATISTICS, "SingleStatistics", "hash_table_back", ROBIN, -1, on=7),
+        Upload(67, _STATISTICS, "PerCoreStatistics", "hash_table_per_core", KIM, +1),
+        Upload(67, _STATISTICS, "PerLlcStatistics", "hash_table_per_llc", KIM, +1, patch_set=2),
+        Upload(68, _STATISTICS, "SingleStatistics", "hash_table_back", ROBIN, -1, on=67),
     ),
 }
-"""The scenarios by the folder of their workload, in the order of the demo."""
+"""The scenarios by the folder of their workload, in the order of the demo; the history has lower numbers."""
 
 
 @cache

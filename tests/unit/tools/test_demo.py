@@ -11,6 +11,7 @@ import pytest
 from service.domain.gerrit.events import parse_event
 from service.domain.project.plan import plan_builds
 from service.domain.project.project_file import parse_project_file
+from tools.demo.__main__ import reopening
 from tools.demo.events import change_merged, patchset_created
 from tools.demo.repository import DemoRepository, select
 from tools.demo.scenario import SCENARIOS, Upload
@@ -77,9 +78,17 @@ def test_events_name_their_change(repository: tuple[Path, DemoRepository]) -> No
     commit = made.propose(SCENARIOS["flush_vbucket"][0])
     created = parse_event(patchset_created(commit, 1_700_000_000))
     merged = parse_event(change_merged(commit, 1_700_000_000))
-    assert (created.type, created.change, created.is_about_change) == ("patchset-created", 3, True)
-    assert (merged.type, merged.change) == ("change-merged", 3)
+    assert (created.type, created.change, created.is_about_change) == ("patchset-created", 63, True)
+    assert (merged.type, merged.change) == ("change-merged", 63)
     assert json.loads(change_merged(commit, 0))["change"]["status"] == "MERGED"
+
+
+def test_the_demo_can_be_opened_again_with_its_data() -> None:
+    on_console = {"BENCHGATE_GERRIT_URL": "", "BENCHGATE_GIT_URL": "/a b/repository"}
+    again = "BENCHGATE_GIT_URL='/a b/repository' benchgate up --home '/a b'"
+    assert reopening(Path("/a b"), on_console) == again
+    on_gerrit = {"BENCHGATE_GERRIT_URL": "http://127.0.0.1:1", "BENCHGATE_GIT_URL": "http://127.0.0.1:1/a"}
+    assert reopening(Path("var/demo"), on_gerrit) == "benchgate up --home var/demo"
 
 
 def test_a_variant_that_is_already_selected_is_refused(tmp_path: Path) -> None:

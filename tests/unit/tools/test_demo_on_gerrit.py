@@ -32,6 +32,7 @@ from tools.demo.gerrit_server import (
     fetch_gerrit,
     last_message,
 )
+from tools.demo.history.commits import HISTORY
 from tools.demo.repository import BRANCH, PROJECT, DemoRepository
 from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS, change_id
@@ -126,8 +127,9 @@ class ModelSite:
 
 
 def few_files(place: Path) -> Path:
-    """Copy only the real files that the scenarios change."""
-    for name in ("benchgate.yaml", *(upload.file for uploads in SCENARIOS.values() for upload in uploads)):
+    """Copy only the real files that the scenarios and the history change."""
+    of_scenarios = (upload.file for uploads in SCENARIOS.values() for upload in uploads)
+    for name in {"benchgate.yaml", *of_scenarios, *(commit.variation.file for commit in HISTORY)}:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes((NATIVE / name).read_bytes())
     return place

@@ -1,0 +1,1 @@
+"""The demo's history: sixty merged commits, measured once and loaded through the service."""

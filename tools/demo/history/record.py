@@ -1,0 +1,208 @@
+"""``python -m tools.demo.history.record``: measure the commits of the history on this machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from sqlalchemy import text
+
+from service.adapters.embedded.children import Supervisor
+from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.linux_machine import read_environment
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
+from service.adapters.postgres.migrate import migrate
+from service.cli import run
+from service.cli.operating.status_lines import StatusLines
+from service.cli.services.preconditions import make_home
+from service.config import ControlSettings
+from service.domain.project.plan import plan_builds
+from service.domain.project.project_file import parse_project_file
+from service.steps.machine.execute import execute_build
+from service.wiring.control import build_control
+from service.wiring.machine import LoggedProgress, make_build_host
+from tools.demo.events import change_merged
+from tools.demo.history.commits import HISTORY
+from tools.demo.history.programs import Programs
+from tools.demo.history.recording import (
+    RECORDED,
+    RecordedBuild,
+    RecordedPair,
+    Recording,
+    build_from,
+    write_recording,
+)
+from tools.demo.history.through_service import submit
+from tools.demo.repository import DemoRepository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from service.ports.machine import Claimed
+    from service.steps.machine.session import BuildHost
+    from service.wiring.control import Control
+    from tools.demo.repository import Commit
+
+_NATIVE: Final = Path(__file__).resolve().parents[3] / "native"
+_POOL: Final = "perf"
+# Replacements in the project file that make recording quick: few repetitions, fewer benchmarks, and
+# one translation unit for each target.
+_QUICKER: Final = MappingProxyType(
+    {
+        "machine_time: 3m": "machine_time: 1m",
+        "|PureFollyExecutorBench/OneShotScheduleRun/real_time/threads:[12]$'": "'\n        repetitions: 4",
+        "/bytes:(1048576|20971521)/'": "/bytes:1048576/'\n        repetitions: 4",
+        "--preset measure\n": "--preset measure -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0\n",
+    }
+)
+_LOG: Final = text("SELECT log FROM build WHERE id = :build")
+_FACTS: Final = text("""
+SELECT l.variant, l.pair, l.suite, l.side, l.facts FROM launch AS l
+JOIN build AS b ON b.sequence_id = l.sequence_id
+WHERE b.id = :build ORDER BY l.variant, l.pair, l.suite, l.side
+""")
+
+
+@click.command()
+@click.option(
+    "--home",
+    default="var/recording",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Working directory; a recording that was interrupted continues there.",
+)
+def command(home: Path) -> None:
+    """Measure each commit of the demo's history against its parent, and pack the results.
+
+    Takes about ten minutes on two idle cores. The newest commit is measured first, so that each build of a
+    parent is used again for the next comparison. Programs are also used again for commits that cannot change
+    them.
+    """
+    home = home.absolute()
+    done = home / "builds"
+    done.mkdir(parents=True, exist_ok=True)
+    for name in ("postgres", "repository", "native", "review.sqlite", "control"):
+        path = home / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    make_home(home)
+    with StatusLines() as lines, _control_plane(home, lines) as (plane, machine_database_url):
+        commits = _repository(home)
+        measured = _measured_changes(home / "native")
+        host = make_build_host(
+            home / "machine",
+            lambda _: str(home / "repository"),
+            (),
+            is_sandboxed=True,
+            artifacts=plane.artifacts,
+        )
+        environment, in_force = read_environment(), host.sandbox.in_force()
+        fingerprint = environment.fingerprint(in_force)
+        facts: dict[str, Any] = {**environment.to_mapping(), "in_force": dict(in_force)}
+        facts["recorded"] = f"{datetime.now(UTC):%Y-%m-%d}"
+        engine = make_engine(machine_database_url)
+        worklist = MachineWorklist(engine, MachineIdentity("recorder", _POOL, _POOL), plane.artifacts)
+        worklist.register(fingerprint, facts)
+        programs = Programs(plane.engine, host.toolchain, list(zip(commits, HISTORY, strict=True)))
+        for commit in reversed([commit for commit in commits if commit.upload.change in measured]):
+            path = done / f"{commit.upload.change}.json"
+            if not path.exists():
+                begun = time.monotonic()
+                build = _measure(plane, worklist, host, commit, programs)
+                path.write_text(json.dumps(asdict(build)))
+                seconds = time.monotonic() - begun
+                lines.say(f"{commit.upload.change}: {build.job}, {len(build.pairs)} pairs, {seconds:.0f} s")
+        engine.dispose()
+    builds = [build_from(json.loads((done / f"{change}.json").read_text())) for change in measured]
+    write_recording(RECORDED, Recording(fingerprint, facts, builds))
+    click.echo(f"{RECORDED}: {RECORDED.stat().st_size / 1024:.0f} KiB")
+
+
+@contextmanager
+def _control_plane(home: Path, lines: StatusLines) -> Iterator[tuple[Control, str]]:
+    """Start a database; yield a control plane with it, and its address for machines."""
+    postgres = EmbeddedPostgres(home / "postgres")
+    with Supervisor(lines) as supervisor:
+        supervisor.start(postgres.prepare(home / "log", durable=False))
+        migrate(postgres.owner_url)
+        settings = ControlSettings(
+            home=home,
+            database_url=postgres.owner_url,
+            redis_url="redis://127.0.0.1:1",  # no hint is sent
+            instance="demo",
+            gerrit_url="",
+            git_url=str(home / "repository"),
+        )
+        with closing(build_control(settings)) as plane:
+            yield plane, postgres.machine_url
+    postgres.release()
+
+
+def _repository(home: Path) -> Sequence[Commit]:
+    native = home / "native"
+    shutil.copytree(_NATIVE, native, ignore=shutil.ignore_patterns("build"))
+    project_file = native / "benchgate.yaml"
+    quicker = project_file.read_text(encoding="utf-8")
+    for usual, quick in _QUICKER.items():
+        quicker = quicker.replace(usual, quick)
+    project_file.write_text(quicker, encoding="utf-8")
+    start = datetime.now(UTC)
+    dated = [(commit, start + timedelta(minutes=place)) for place, commit in enumerate(HISTORY)]
+    return DemoRepository(home / "repository").create(native, history=dated)
+
+
+def _measured_changes(native: Path) -> Sequence[int]:
+    """List the changes of the history that a job measures."""
+    project_file = parse_project_file((native / "benchgate.yaml").read_text(encoding="utf-8"))
+    return [
+        commit.change
+        for commit in HISTORY
+        if any(build.is_needed for build in plan_builds(project_file, [commit.variation.file]))
+    ]
+
+
+def _measure(
+    plane: Control, worklist: MachineWorklist, host: BuildHost, commit: Commit, programs: Programs
+) -> RecordedBuild:
+    """Merge a commit, measure the one build that it needs, and read what was stored of that."""
+    change = commit.upload.change
+
+    def work(claimed: Claimed) -> None:
+        programs.offer(claimed)
+        execute_build(claimed, host, LoggedProgress())
+        programs.remember(claimed)
+
+    submit(plane, worklist, change_merged(commit, int(time.time())), work)
+    [merged] = plane.reading.patch_set(change, 1).runs
+    with plane.store.transaction() as tx:
+        [build] = [each for each in tx.builds_of(merged.id) if each.execution is not None]
+        sequence, execution = build.sequence_id, build.execution
+        if sequence is None or execution is None:
+            raise ValueError(f"change {change} was not measured")
+        listing, stored = tx.listing(sequence), tx.stored_pairs(sequence)
+    with plane.engine.connect() as connection:
+        launches = connection.execute(_FACTS, {"build": build.id}).all()
+        log = connection.execute(_LOG, {"build": build.id}).scalar_one()
+    pairs = []
+    for each in stored:
+        facts = [
+            {"suite": row.suite, "side": row.side, "facts": row.facts}
+            for row in launches
+            if (row.variant, row.pair) == (each.variant, each.pair)
+        ]
+        raw = plane.artifacts.get(each.artifact).decode()
+        pairs.append(RecordedPair(each.variant, each.pair, raw, facts))
+    text_of_log = plane.artifacts.get(log).decode(errors="replace")
+    return RecordedBuild(change, build.job, listing, pairs, execution, text_of_log)
+
+
+if __name__ == "__main__":
+    run(command)

@@ -1,0 +1,67 @@
+"""Merged commits on their way through the service: each event, step and build, in this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.adapters.console.review import ConsoleReview
+from service.cli.operating.replay import feed
+from service.ports.queue import Task
+from service.steps.deciding.analyse import analyse
+from service.steps.deciding.finish_run import finish_run
+from service.steps.intake.look_at_change import handle_event
+from service.steps.planning.plan_run import plan_run
+from service.steps.reviewers.deliver import deliver_reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from service.ports.machine import Claimed, Worklist
+    from service.wiring.control import Control
+
+_STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType(
+    {
+        Task.HANDLE_EVENT: lambda plane, event: handle_event(plane.store, plane.server, event),
+        Task.PLAN: lambda plane, run: plan_run(
+            plane.store, plane.server, plane.source, run, plane.links.run(run)
+        ),
+        Task.ANALYSE: lambda plane, build: analyse(plane.store, plane.artifacts, build),
+        Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
+    }
+)
+
+
+def submit(plane: Control, worklist: Worklist, event: bytes, work: Callable[[Claimed], object]) -> None:
+    """Feed an event, and do what follows from it: ``work`` executes each build that it leads to.
+
+    Raises:
+        BadEvent: it is not a Gerrit event.
+    """
+    feed(plane, plane.server.instance, event)
+    while hints := plane.upkeep.due_hints():
+        for hint in hints:
+            if hint.task is Task.EXECUTE:
+                _execute(worklist, work)
+            else:
+                _STEPS[hint.task](plane, hint.entity)
+        plane.upkeep.drop_hints([hint.outbox_id for hint in hints])
+        deliver_reviews(plane.store, plane.upkeep, plane.server)
+
+
+def _execute(worklist: Worklist, work: Callable[[Claimed], object]) -> None:
+    claimed = worklist.claim()
+    if claimed is None:
+        return
+    try:
+        work(claimed)
+    finally:
+        claimed.close()
+
+
+def at_moment(plane: Control, state: Path, moment: datetime) -> Control:
+    """Make the same control plane with a console review server in ``state`` whose clock shows ``moment``."""
+    return replace(plane, server=ConsoleReview(state, plane.server.instance, now=lambda: moment))
