@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -13,9 +14,13 @@ from rich.text import Text
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli import EXIT_CANNOT, EXIT_OK
+from service.cli.local.tables import SCHEMA_VERSION
 from service.domain.errors import Unfit
 from service.domain.machine.environment import Finding, State, load_between
 from service.domain.machine.fitness import findings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 
@@ -42,9 +47,14 @@ def command(ctx: click.Context, seconds: float, *, as_json: bool) -> None:
         rows = [
             {"name": f.name, "state": str(f.state), "value": f.value, "remedy": f.remedy} for f in results
         ]
-        click.echo(json.dumps({"findings": rows, "environment": environment.to_mapping()}, indent=2))
+        shown = {
+            "schema_version": SCHEMA_VERSION,
+            "findings": rows,
+            "environment": environment.to_mapping(),
+        }
+        click.echo(json.dumps(shown, indent=2))
     else:
-        _print(results)
+        print_findings(results)
     ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
 
 
@@ -56,13 +66,19 @@ def _sandbox() -> Finding:
     return Finding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
 
 
-def _print(results: list[Finding]) -> None:
+def print_findings(results: Sequence[Finding]) -> None:
+    """Print a table, and each remedy once with the checks that it fixes."""
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "check", "value"):
         table.add_column(name, no_wrap=name != "value")
-    table.add_column("how to fix it", overflow="fold")
+    fixes: dict[str, list[str]] = {}
     for finding in results:
-        state = Text(finding.state, style=_STYLE[finding.state])
-        table.add_row(state, finding.name, str(finding.value), finding.remedy or "")
+        table.add_row(Text(finding.state, style=_STYLE[finding.state]), finding.name, str(finding.value))
+        if finding.remedy:
+            fixes.setdefault(finding.remedy, []).append(finding.name)
     console.print(table)
+    if fixes:
+        click.echo("\nhow to fix it:")
+    for remedy, names in fixes.items():
+        click.echo(f"  {', '.join(names)}:\n    {remedy}")

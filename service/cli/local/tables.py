@@ -30,6 +30,7 @@ _STYLE: Final[dict[Verdict, dict[str, Any]]] = {
     Verdict.UNDECIDED: {"fg": "yellow"},
     Verdict.FAILING: {"fg": "yellow"},
 }
+SCHEMA_VERSION: Final = 1  # of the JSON that commands print; a key that changes its meaning raises it
 _HEAD: Final = ("verdict", "change", "95 % interval", "pairs", "metric", "benchmark")
 _NAMED: Final = 3  # more names than these, and the reason after them is not found
 _TO_THE_RIGHT: Final = frozenset({"change", "95 % interval", "pairs"})
@@ -88,6 +89,14 @@ def print_reasons(comparisons: Sequence[Comparison]) -> None:
         click.echo(f"{len(rest)} more {are} undecided: {_missing_pairs(rest)}", err=True)
 
 
+def print_summary(comparisons: Sequence[Comparison], *, fails: bool) -> None:
+    """Print to stdout how many results have each verdict, and whether they would vote −1."""
+    counts = Counter(comparison.verdict for comparison in comparisons)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    results = "1 result" if len(comparisons) == 1 else f"{len(comparisons)} results"
+    click.echo(f"{results}: {verdicts}; {'this' if fails else 'nothing'} would vote -1")
+
+
 def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
     them = "it" if len(comparisons) == 1 else "them"
     pairs = [comparison.more_pairs for comparison in comparisons if comparison.more_pairs]
@@ -119,13 +128,13 @@ def _name_of(comparison: Comparison, rows: Counter[str]) -> str:
 
 
 def to_json(comparisons: Sequence[Comparison], **more: object) -> str:
-    """Make the stable JSON: ``{"benchmarks": [{name, metric, verdict, ratio, interval, pairs, …}], …}``.
+    """Make the stable JSON: ``{"schema_version": 1, "benchmarks": [{name, metric, verdict, …}], …}``.
 
     Each row is one line, because indenting its content would take longer than comparing.
     """
     rows = ",\n".join(f"  {json.dumps(_row(comparison))}" for comparison in comparisons)
     rest = "".join(f",\n {json.dumps(key)}: {json.dumps(value)}" for key, value in more.items())
-    return f'{{"benchmarks": [\n{rows}\n ]{rest}}}'
+    return f'{{"schema_version": {SCHEMA_VERSION},\n "benchmarks": [\n{rows}\n ]{rest}}}'
 
 
 def _row(comparison: Comparison) -> dict[str, Any]:
