@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.vote import Result
 from service.domain.identity import ChangeKey, RunKind
 from service.steps.intake.record_external_build import (
     announce_external,
@@ -20,43 +21,45 @@ from service.wiring.control import build_control
 if TYPE_CHECKING:
     from pathlib import Path
 
+_STARTED: Final = "STARTED"
+_WITHDRAWN: Final = "WITHDRAWN"
+
 
 @click.command()
 @home_option
 @click.option("--change", required=True, type=click.IntRange(1), help="The change's number on Gerrit.")
 @click.option("--revision", required=True, help="The commit that was built.")
+@click.option("--job", required=True, help="The external job, as benchgate.yaml names it.")
+@click.option("--number", required=True, type=click.IntRange(1), help="The build's number in the other CI.")
+@click.option("--url", required=True, help="The build's page in the other CI.")
+@click.option("--result", required=True, type=click.Choice((_STARTED, _WITHDRAWN, *Result)))
 @click.option("--merged", is_flag=True, help="The build is of the merged commit on its branch.")
 @click.option("--cause", "causes", multiple=True, help="A reason for the failure; repeatable.")
-@click.argument("job")
-@click.argument("number", type=click.IntRange(1))
-@click.argument("url")
-@click.argument("result")
 def command(
     home: Path,
     change: int,
     revision: str,
-    causes: tuple[str, ...],
     job: str,
     number: int,
     url: str,
     result: str,
+    causes: tuple[str, ...],
     *,
     merged: bool,
 ) -> None:
-    """Report build NUMBER of an external JOB, with the URL of its page.
+    """Report a build of an external job, when it starts and when it ends.
 
-    RESULT is STARTED, WITHDRAWN (the build will never run), SUCCESS, UNSTABLE, FAILURE, NOT_BUILT or ABORTED.
-    Reporting the same result again changes nothing. Exit code 3: Benchgate does not know the change yet; try
-    again later.
+    WITHDRAWN means that the build will never run. Reporting the same result again changes nothing. Exit code
+    3: Benchgate does not know the change yet; try again later.
     """
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
     target = Target(ChangeKey(settings.instance, change), revision, kind)
     build = ExternalBuild(job, number, url)
     with closing(build_control(settings)) as plane:
-        if result == "STARTED":
+        if result == _STARTED:
             is_news = announce_external(plane.store, target, build)
-        elif result == "WITHDRAWN":
+        elif result == _WITHDRAWN:
             is_news = withdraw_external(plane.store, target, job)
         else:
             is_news = record_external_build(plane.store, target, build, result, causes)
