@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from service.cli import EXIT_OK, EXIT_SLOWER
-from service.cli.local.tables import print_comparisons, print_reasons, to_json
+from service.cli.local.tables import print_comparisons, print_reasons, print_summary, to_json
 from service.domain.decision.build_outcome import judge
 from service.domain.decision.vote import CONSEQUENCES, Counts
 from service.domain.errors import BadInput
@@ -35,21 +35,21 @@ class _FilesOfSides(click.Command):
 
 
 @click.command(cls=_FilesOfSides)
-@click.option("--base", multiple=True, required=True, type=_FILES, help="Result files of the base.")
-@click.option("--patch", multiple=True, required=True, type=_FILES, help="Result files of the patch.")
+@click.option("--base", multiple=True, type=_FILES, help="Result files of the base.")
+@click.option("--patch", multiple=True, type=_FILES, help="Result files of the patch.")
 @click.option(
     "--metric", "metrics", multiple=True, help="Compare this metric instead of each benchmark's clock."
 )
 @click.option("--sequential", is_flag=True, help="Stop each benchmark at the pair that decides it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.argument("more", nargs=-1, type=_FILES)
+@click.argument("files", nargs=-1, type=_FILES, metavar="[BASE_FILE PATCH_FILE]")
 @click.pass_context
 def command(
     ctx: click.Context,
     base: tuple[Path, ...],
     patch: tuple[Path, ...],
     metrics: tuple[str, ...],
-    more: tuple[Path, ...],
+    files: tuple[Path, ...],
     *,
     sequential: bool,
     as_json: bool,
@@ -61,27 +61,48 @@ def command(
 
         benchgate compare --base a1.json a2.json ... --patch b1.json b2.json ...
 
-    One launch a side decides nothing but counters that are equal. Nor do launches in blocks: two files a
-    side or more, by their dates one side wholly before the other.
+    Two files without options are the base and the patch, in this order. One launch a side decides nothing but
+    counters that are equal. Nor do launches in blocks: two files a side or more, by their dates one side
+    wholly before the other.
 
     Exit code 0: nothing that would vote -1; 1: something would; 2: wrong usage or files that cannot be
     compared.
     """
-    if more:
-        raise click.UsageError(f"say which side {more[0]} belongs to: --base FILE... --patch FILE...")
+    base, patch = _sides(base, patch, files)
     gc.disable()  # what is read stays until the end; looking for rubbish in it took a third of the time
     policy = Policy()
     found = compare_files(_read(base), _read(patch), policy, metrics, is_sequential=sequential)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     judgement = judge(found.comparisons, policy)
+    fails = CONSEQUENCES[judgement.outcome].counts is Counts.FAIL
     if as_json:
         click.echo(to_json(found.comparisons, outcome=str(judgement.outcome), warnings=list(found.warnings)))
     else:
         print_comparisons(found.comparisons)
         print_reasons(found.comparisons)
+        print_summary(found.comparisons, fails=fails)
     click.echo(WITHOUT_HISTORY, err=True)
-    ctx.exit(EXIT_SLOWER if CONSEQUENCES[judgement.outcome].counts is Counts.FAIL else EXIT_OK)
+    ctx.exit(EXIT_SLOWER if fails else EXIT_OK)
+
+
+def _sides(
+    base: tuple[Path, ...], patch: tuple[Path, ...], files: tuple[Path, ...]
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files of base and patch: those of the options, or two files without options."""
+    if files and (base or patch):
+        raise click.UsageError(f"say which side {files[0]} belongs to: --base FILE... --patch FILE...")
+    if len(files) == 2:  # noqa: PLR2004 - one of each side
+        return files[:1], files[1:]
+    if files:
+        raise click.UsageError(
+            "give two files, the base's and the patch's, or name the sides: "
+            f"--base FILE... --patch FILE... (got {len(files)})"
+        )
+    for option, given in (("--base", base), ("--patch", patch)):
+        if not given:
+            raise click.UsageError(f"there is no file of one side: add {option} FILE...")
+    return base, patch
 
 
 def _read(paths: tuple[Path, ...]) -> list[ResultFile]:

@@ -23,6 +23,12 @@ _START: Final = re.compile("\ufeff?[ \t\r\n]*+")
 _BYTES_RIGHT_SINCE: Final = (1, 9, 2)
 _CONTEXT_KEYS: Final = ("date", "library_version")  # no decision reads another
 _TO_DO: Final = "run the program again, or leave this file out"
+_CONSOLE_CHARACTERS: Final = 1 << 16  # its head line stands behind a few lines about the machine
+_CONSOLE: Final = re.compile(r"^(?:Benchmark +Time +CPU|name,iterations,real_time)", re.MULTILINE)
+_NOT_JSON: Final = (
+    "it is Google Benchmark's console or CSV output, not JSON: run the program with --benchmark_out=FILE, "
+    "or with --benchmark_format=json"
+)
 _NO_ROWS: Final = "it has no benchmarks; is it what --benchmark_out wrote, in JSON?"
 _OLD_AGGREGATES: Final = ("mean", "median", "stddev")  # what versions without run_type wrote, always all
 
@@ -139,7 +145,8 @@ class _Reading:
         if start == len(text):
             raise BadResults("it is empty", self._source)
         if not text.startswith("{", start):
-            raise BadResults("it is not a JSON object", self._source)
+            is_console = _CONSOLE.search(text, 0, _CONSOLE_CHARACTERS)
+            raise BadResults(_NOT_JSON if is_console else "it is not a JSON object", self._source)
         return text, start
 
     def _document(self, text: str, start: int) -> tuple[Mapping[str, object], list[object] | RowByRow]:

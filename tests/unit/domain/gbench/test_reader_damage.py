@@ -29,6 +29,14 @@ HOSTILE_NAMES = (
     "../../etc/passwd",
     "emoji \N{FIRE}/8",
 )
+CONSOLE = b"""\
+2026-11-22T18:31:05+00:00
+Run on (2 X 2500 MHz CPU s)
+-----------------------------------------------------
+Benchmark           Time             CPU   Iterations
+-----------------------------------------------------
+BM_Work           100 ns          100 ns      7000000
+"""
 
 
 class TestUnusableFiles:
@@ -38,6 +46,8 @@ class TestUnusableFiles:
             (b"", "it is empty"),
             (b"\xef\xbb\xbf \n", "it is empty"),
             (b"Run on (2 X 2500 MHz CPU s)", "not a JSON object"),
+            (CONSOLE, "run the program with --benchmark_out=FILE, or with --benchmark_format=json"),
+            (b"name,iterations,real_time,cpu_time,time_unit\n", "with --benchmark_format=json"),
             (b"[" * 100_000, "not a JSON object"),
             (b'{"a":' * 100_000, "no benchmarks"),
             (b"{}", "no benchmarks"),
