@@ -40,6 +40,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
+        "init": ("local.init", "Write a first benchgate.yaml, with comments that say what to edit."),
         "check": ("local.check", "List every error of a benchgate.yaml, as `path:line: key: message`."),
         "schema": ("local.schema", "Print the JSON Schema of benchgate.yaml, for editors."),
         "doctor": ("local.doctor", "Report what on this machine adds measurement noise, and how to fix it."),
@@ -84,6 +85,7 @@ def benchgate() -> None:
 
     Try `benchgate gate` in a repository with a benchgate.yaml: it builds HEAD^ and HEAD, runs their Google
     Benchmark programs in interleaved pairs, and prints what got slower, by how much and with what confidence.
+    `benchgate init` writes a first benchgate.yaml.
 
     Results go to stdout, progress to stderr. Exit codes: 0 nothing would vote -1, 1 something would,
     2 wrong usage or input, 3 could not measure, 130 interrupted, 141 stdout was closed early.

@@ -1,1 +1,1 @@
-"""Commands that need no server: gate, compare, doctor and schema."""
+"""Commands that need no server: gate, compare, init, check, doctor and schema."""
