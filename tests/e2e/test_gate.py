@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,39 @@ def test_a_commit_that_does_not_compile_exits_with_1_and_shows_the_error(project
     project.commit({"broken.txt": "yes"})
     done = gate(project)
     assert done.returncode == 1
-    assert "tiny.cc:7: error" in done.stderr
+    assert done.stderr.startswith("tiny.cc:7: error: no such thing\n")
+    named = re.search(r"^the whole log: (.*)$", done.stderr, re.MULTILINE)
+    assert named
+    assert Path(named[1]).read_text() == "== compile: sh compile.sh\ntiny.cc:7: error: no such thing\n"
+
+
+def test_a_failure_without_a_compilers_error_shows_the_end_of_the_log(project: TinyProject) -> None:
+    project.commit({"compile.sh": "echo 'no rule to make it' >&2; exit 2\n"})
+    done = gate(project)
+    assert done.returncode == 1
+    assert "no rule to make it\n" in done.stderr
+
+
+def test_json_has_the_schema_version_the_times_and_the_log(project: TinyProject) -> None:
+    project.commit({"time.txt": "70"})
+    found = json.loads(gate(project, "--json").stdout)
+    (job,) = found["jobs"]
+    assert found["schema_version"] == 1
+    assert set(job["seconds"]) == {"build patch", "build base", "measure"}
+    assert Path(job["log"]).is_file()
+
+
+def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do(
+    project: TinyProject,
+) -> None:
+    project.commit({"benchgate.yaml": PROJECT_FILE.replace("build/tiny", "build/other")})
+    project.commit({"time.txt": "70"})
+    done = gate(project)
+    assert done.returncode == 3
+    assert done.stdout == (
+        "tiny-perf: misconfigured\n"
+        "  neither the patch nor its parent makes program build/other: check benchgate.yaml, or rebase\n"
+    )
 
 
 def test_a_parent_that_does_not_compile_exits_with_3(project: TinyProject) -> None:
@@ -89,6 +122,40 @@ def test_an_error_in_the_project_file_is_named_with_line_and_key(project: TinyPr
     done = gate(project)
     assert done.returncode == 2
     assert ":5: jobs.a.pol: " in done.stderr
+
+
+def test_a_project_file_that_only_the_patch_has_is_used_with_a_note(project: TinyProject) -> None:
+    project.commit({"benchgate.yaml": None})
+    project.commit({"benchgate.yaml": PROJECT_FILE, "time.txt": "130"})
+    done = gate(project)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("note: HEAD^ has no benchgate.yaml; using that of HEAD. ")
+
+
+def test_a_project_file_can_be_tried_before_it_is_committed(project: TinyProject, tmp_path: Path) -> None:
+    project.commit({"benchgate.yaml": None})
+    project.commit({"time.txt": "130"})
+    file = tmp_path / "mine.yaml"
+    file.write_text(PROJECT_FILE.replace("tiny-perf", "mine"))
+
+    missing, done = gate(project), gate(project, "--project-file", str(file))
+
+    assert missing.returncode == 2
+    assert (
+        "HEAD^ and HEAD: there is no regular file benchgate.yaml at the top: `benchgate init`"
+        in missing.stderr
+    )
+    assert done.returncode == 1, done.stderr
+    assert "mine: slower" in done.stdout
+
+
+def test_a_named_project_file_is_named_in_its_errors(project: TinyProject, tmp_path: Path) -> None:
+    project.commit({"time.txt": "130"})
+    file = tmp_path / "mine.yaml"
+    file.write_text("version: 1\njobs:\n  a:\n    kind: benchmark\n    pol: p\n")
+    done = gate(project, "--project-file", str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{file}:5: jobs.a.pol: " in done.stderr
 
 
 MISCONFIGURED = (
@@ -138,11 +205,20 @@ def test_recorded_files_are_compared_in_pairs() -> None:
     assert {row["verdict"] for row in rows} <= {"same", "failing"}
 
 
+def test_two_files_are_base_and_patch_and_the_last_line_sums_up() -> None:
+    done = benchgate("compare", str(SAMPLE), str(SAMPLE))
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\d+ results: .*; nothing would vote -1", done.stdout.splitlines()[-1])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--base", str(SAMPLE), str(SAMPLE), "--patch", str(SAMPLE)), "2 base and 1 patch files"),
-        (("--base", str(SAMPLE)), "--patch"),
+        (("--base", str(SAMPLE)), "add --patch FILE..."),
+        ((), "add --base FILE..."),
+        ((str(SAMPLE),), "give two files, the base's and the patch's"),
+        ((str(SAMPLE), "--base", str(SAMPLE)), "say which side"),
         (("--base", __file__, "--patch", str(SAMPLE)), "test_gate.py"),
         (("--base", "/no/such/file.json", "--patch", str(SAMPLE)), "/no/such/file.json"),
     ],

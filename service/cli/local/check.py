@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from service.cli import EXIT_OK, EXIT_USAGE
-from service.domain.errors import BadInput
-from service.domain.project.project_file import MAX_BYTES, problems_of
+from service.cli.local.project_text import read_project_text
+from service.domain.project.project_file import problems_of
 from service.steps.planning.read_project_file import PROJECT_FILE
 
 
@@ -19,23 +19,10 @@ def command(ctx: click.Context, file: str) -> None:
     Prints one line per error to stdout: `path:line: key: message`, the message with the allowed values. Exit
     code 0: no error; 2: errors, or a file that cannot be read.
     """
-    name = "<stdin>" if file == "-" else file
-    problems = problems_of(_read(file, name), where=name)
+    text, name = read_project_text(file)
+    problems = problems_of(text, where=name)
     for problem in problems:
         click.echo(str(problem))
     if not problems:
         click.echo(f"{name}: no errors", err=True)
     ctx.exit(EXIT_USAGE if problems else EXIT_OK)
-
-
-def _read(file: str, name: str) -> str:
-    try:
-        with click.open_file(file, "rb") as stream:
-            # One byte more than allowed is enough to refuse it.
-            content: bytes = stream.read(4 * MAX_BYTES + 1)
-        return content.decode()
-    except OSError as error:
-        raise BadInput(error.strerror or str(error), name) from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise BadInput("not UTF-8 text", f"{name}:{line}") from None

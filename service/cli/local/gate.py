@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +14,15 @@ from service.adapters.local.build import LocalBuild
 from service.adapters.local.repository import resolve_revision
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.progress import TerminalProgress
-from service.cli.local.tables import print_comparisons, print_reasons, to_json
+from service.cli.local.project_text import read_project_text
+from service.cli.local.verdicts import print_verdict, verdicts_to_json
 from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
-from service.steps.local.gate import LocalVerdict, choose_jobs, gate, local_spec
+from service.steps.local.gate import LocalVerdict, choose_jobs, find_project_file, gate, local_spec
 from service.steps.planning.read_project_file import PROJECT_FILE
 from service.wiring.machine import make_build_host
+
+if TYPE_CHECKING:
+    from service.ports.building import Source
 
 
 @click.command()
@@ -27,6 +32,11 @@ from service.wiring.machine import make_build_host
 @click.option("--base", default="HEAD^", show_default=True, help="The commit to compare with.")
 @click.option("--patch", default="HEAD", show_default=True, help="The commit to judge.")
 @click.option("--job", "job_name", help="One benchmark job of benchgate.yaml; by default all of them.")
+@click.option(
+    "--project-file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Use this file instead of the base's benchgate.yaml; `-` reads stdin.",
+)
 @click.option("--seed", help="Repeat the random choices of an earlier call, which printed this seed.")
 @click.option(
     "--no-sandbox",
@@ -41,6 +51,7 @@ def command(
     base: str,
     patch: str,
     job_name: str | None,
+    project_file: str | None,
     seed: str | None,
     *,
     no_sandbox: bool,
@@ -48,10 +59,10 @@ def command(
 ) -> None:
     """Judge a commit before you push it.
 
-    Builds two commits of a repository as the base's benchgate.yaml says, measures their benchmarks in
-    interleaved pairs, and prints the verdicts. Uncommitted files are ignored. No server is needed. Built
-    programs are cached, so a second call only measures. Jobs of a kind that this version does not run are
-    named and left out.
+    Builds two commits of a repository as the base's benchgate.yaml says, or the patch's if the base has none,
+    measures their benchmarks in interleaved pairs, and prints the verdicts. Uncommitted files are ignored. No
+    server is needed. Built programs are cached, so a second call only measures. Jobs of a kind that this
+    version does not run are named and left out.
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
     runs; 3: no verdict, because nothing could be measured or the vote would be withheld.
@@ -64,29 +75,53 @@ def command(
     # The mirror's name; a path is no valid project name.
     project = "local-" + hashlib.sha256(str(repo.resolve()).encode()).hexdigest()[:16]
     host.source.fetch(project, base_commit, patch_commit)
-    jobs, misconfigured = choose_jobs(host.source.read(project, base_commit, PROJECT_FILE), job_name, base)
+    text, where = _project_file(host.source, project, {base: base_commit, patch: patch_commit}, project_file)
+    jobs, misconfigured = choose_jobs(text, job_name, where)
     for job in misconfigured:
         click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
     if not jobs:
         ctx.exit(EXIT_USAGE)
     verdicts: list[LocalVerdict] = []
+    logs: list[Path] = []
     for job in jobs:
         spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))
         build = LocalBuild(spec, seed, home / "binaries")
         with TerminalProgress() as progress:
             verdict = gate(spec, build, host, progress)
         verdicts.append(verdict)
-        if verdict.end.outcome is Outcome.FAILED:
-            click.echo(build.log[-4000:].decode("utf-8", "replace"), err=True)
+        logs.append(_keep_log(home / "logs" / project, job.name, build.log))
         if not as_json:
-            _print(verdict)
+            print_verdict(verdict, build.log, logs[-1])
     if as_json:
-        results = [{"job": v.job, "outcome": v.end.outcome, "causes": list(v.end.causes)} for v in verdicts]
-        rows = [row for verdict in verdicts for row in verdict.comparisons]
-        click.echo(to_json(rows, jobs=results, seed=seed))
+        click.echo(verdicts_to_json(verdicts, logs, seed))
     else:
         click.echo(f"seed {seed}", err=True)
     ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts]))
+
+
+def _project_file(
+    source: Source, project: str, revisions: dict[str, str], named: str | None
+) -> tuple[str, str]:
+    """Return the text of the project file, and its name in errors; print a note if it is not the base's."""
+    if named is not None:
+        return read_project_text(named)
+    text, revision = find_project_file(source, project, revisions)
+    base = next(iter(revisions))
+    if revision != base:
+        click.echo(
+            f"note: {base} has no {PROJECT_FILE}; using that of {revision}. The service reads the file of "
+            "the target branch only, so it votes after this one is merged",
+            err=True,
+        )
+    return text, f"{PROJECT_FILE} of {revision}"
+
+
+def _keep_log(directory: Path, job: str, log: bytes) -> Path:
+    """Store the whole log of a job's last call, and return its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{job}.log"
+    path.write_bytes(log)
+    return path
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
@@ -95,14 +130,3 @@ def exit_code(outcomes: list[Outcome]) -> int:
     if LocalEnd.FAILS in ends:
         return EXIT_SLOWER
     return EXIT_CANNOT if LocalEnd.NO_VERDICT in ends else EXIT_OK
-
-
-def _print(verdict: LocalVerdict) -> None:
-    click.echo(f"{verdict.job}: {verdict.end.outcome}")
-    if verdict.comparisons:
-        print_comparisons(verdict.comparisons)
-        print_reasons(verdict.comparisons)
-    for cause in verdict.end.causes:
-        click.echo(f"  {cause}")
-    times = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in verdict.seconds.items())
-    click.echo(f"took: {times}", err=True)

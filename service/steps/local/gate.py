@@ -10,7 +10,7 @@ from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
-from service.domain.project.project_file import parse_project_file
+from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from service.domain.building.findings import Finding
     from service.domain.inference.verdict import Comparison
     from service.domain.project.job import Job
     from service.ports.building import Progress, Source
@@ -35,35 +36,56 @@ class LocalClaimed(Claimed, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalVerdict:
-    """The result of a local gate: the comparisons, what they mean, and the seconds of each phase."""
+    """The result of a local gate.
+
+    ``end`` says what the comparisons mean. ``seconds`` is the duration of each phase. ``errors`` are those
+    of a compiler in the patch.
+    """
 
     job: str
     comparisons: tuple[Comparison, ...]
     end: BuildEnd
     seconds: Mapping[str, float]
+    errors: tuple[Finding, ...] = ()
 
 
-def choose_jobs(text: str | None, name: str | None, revision: str) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
-    """Choose the benchmark jobs and the misconfigured jobs of the base's project file, or the one named.
+def find_project_file(source: Source, project: str, revisions: Mapping[str, str]) -> tuple[str, str]:
+    """Return the text of the first revision's project file that exists, and the revision's name.
+
+    Args:
+        source: the mirror.
+        project: the project's name there.
+        revisions: commit IDs, by the names that the person gave them.
 
     Raises:
-        BadInput: no project file, or no such job.
+        BadInput: no revision has a project file.
     """
-    if text is None:
-        raise BadInput(
-            "there is no regular file benchgate.yaml at the top; Benchgate's README shows one", revision
-        )
-    project_file = parse_project_file(text, where=f"benchgate.yaml of {revision}")
+    for name, commit in revisions.items():
+        text = source.read(project, commit, FILE_NAME)
+        if text is not None:
+            return text, name
+    raise BadInput(
+        f"there is no regular file {FILE_NAME} at the top: `benchgate init` writes one; to try a file "
+        f"before you commit it, add `--project-file {FILE_NAME}`",
+        " and ".join(revisions),
+    )
+
+
+def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
+    """Choose the benchmark jobs and the misconfigured jobs of a project file, or the one named.
+
+    Raises:
+        BadInput: an error in the file, or no such job; ``where`` is the file's name.
+    """
+    project_file = parse_project_file(text, where=where)
     chosen = project_file.jobs if name is None else (project_file.job(name),)
     jobs = tuple(job for job in chosen if job.kind.is_measured)
     misconfigured = tuple(job for job in chosen if job.problem)
     if jobs or misconfigured:
         return jobs, misconfigured
     if name is not None:
-        raise BadProjectFile(
-            f"job {name} is of kind {chosen[0].kind}; gate runs benchmark jobs", "benchgate.yaml"
-        )
-    raise BadProjectFile("there is no job of kind benchmark", f"benchgate.yaml of {revision}")
+        raise BadProjectFile(f"job {name} is of kind {chosen[0].kind}; gate runs benchmark jobs", where)
+    raise BadProjectFile("there is no job of kind benchmark", where)
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
@@ -79,7 +101,7 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
         raise BadInput("the build was handed back")
     if report.outcome is not None:
         end = BuildEnd(report.outcome, report.causes)
-        return LocalVerdict(spec.job.name, (), end, report.seconds)
+        return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
     found = judge_measured(spec.judged, build.listing, build.pairs())
     causes = measured_causes(found, spec.judged.policy, "this machine")
     end = BuildEnd(report.beside(found.judgement.outcome), (*causes, *report.causes, WITHOUT_HISTORY))

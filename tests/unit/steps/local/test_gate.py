@@ -14,7 +14,7 @@ PROBLEM = "jobs.lint.kind: this version does not run clang-format"
 
 
 def chosen(jobs: str, name: str | None = None) -> tuple[list[str], list[str]]:
-    measured, misconfigured = choose_jobs(f"version: 1\njobs:\n{jobs}", name, "HEAD^")
+    measured, misconfigured = choose_jobs(f"version: 1\njobs:\n{jobs}", name, "benchgate.yaml of HEAD^")
     assert all(PROBLEM in job.problem for job in misconfigured)
     return [job.name for job in measured], [job.name for job in misconfigured]
 
