@@ -12,6 +12,7 @@ import click
 
 from service.adapters.local.build import LocalBuild
 from service.adapters.local.repository import resolve_revision
+from service.adapters.local.turn import own_turn
 from service.cli import EXIT_CANNOT, EXIT_OK, EXIT_SLOWER, EXIT_USAGE
 from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
@@ -86,7 +87,7 @@ def command(
     for job in jobs:
         spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))
         build = LocalBuild(spec, seed, home / "binaries")
-        with TerminalProgress() as progress:
+        with own_turn(home, _say_wait), TerminalProgress() as progress:
             verdict = gate(spec, build, host, progress)
         verdicts.append(verdict)
         logs.append(_keep_log(home / "logs" / project, job.name, build.log))
@@ -97,6 +98,13 @@ def command(
     else:
         click.echo(f"seed {seed}", err=True)
     ctx.exit(exit_code([verdict.end.outcome for verdict in verdicts]))
+
+
+def _say_wait() -> None:
+    click.echo(
+        "waiting for another `benchgate gate` on this machine: side by side, they would disturb each other",
+        err=True,
+    )
 
 
 def _project_file(
