@@ -21,6 +21,7 @@ from service.domain.identity import RunKind
 from service.domain.inference.verdict import Verdict
 from service.domain.search import parse_words
 from service.ports.views import Cursor
+from service.steps.upkeep.check_health import HealthCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from dashboards.comparison_table import ComparisonTable
     from dashboards.patch_set_table import PatchSetTable
-    from service.domain.health import Patience
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build
 
@@ -58,7 +58,7 @@ def create_pages(
     reading: Reading,
     *,
     read_log: Callable[[str], bytes],
-    patience: Patience | None = None,
+    health: HealthCheck | None = None,
     review_url: str = "",
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
@@ -66,10 +66,10 @@ def create_pages(
     Args:
         reading: the read ports behind the pages.
         read_log: returns the bytes of a log's artifact; may raise NotFound.
-        patience: how long something may wait before every page warns about it.
+        health: the check whose problems every page shows; None: a check of the reading's facts.
         review_url: the review server's address; empty: its pages are not linked.
     """
-    pages = Pages(reading, patience, review_url)
+    pages = Pages(health or HealthCheck(reading), review_url)
     router = APIRouter(include_in_schema=False, route_class=_page_route())
     _add_changes(router, reading, pages)
     _add_builds(router, reading, pages, read_log)

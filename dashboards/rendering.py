@@ -19,18 +19,15 @@ from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
-from service.domain.errors import Transient
 from service.domain.gerrit.change import ChangeStatus
-from service.domain.health import Patience
 from service.domain.identity import RunKind
 from service.domain.text import plain
-from service.domain.wording.health import degradation_sentences
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from service.ports.reading import Reading
+    from service.steps.upkeep.check_health import HealthCheck, HealthReport
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
 _TITLES: Final[Mapping[int, str]] = MappingProxyType(
@@ -50,29 +47,25 @@ _ENUMS: Final = (BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, Run
 class Pages:
     """Renderer of pages, each with the service's problems at its top."""
 
-    def __init__(self, reading: Reading, patience: Patience | None = None, review_url: str = "") -> None:
-        self._reading = reading
-        self._patience = patience or Patience()
+    def __init__(self, health: HealthCheck, review_url: str = "") -> None:
+        self._health = health
         self._review = ReviewLinks(review_url)
         self._environment = _environment()
-        self._warnings: tuple[str, ...] = ()
+        self._report: HealthReport | None = None
         self._checked_at = float("-inf")
 
     def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
         """Render a template as a page."""
-        shared = {"warnings": self._current_warnings(), "review": self._review}
+        shared = {"health": self._current_report(), "review": self._review}
         text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
-    def _current_warnings(self) -> tuple[str, ...]:
+    def _current_report(self) -> HealthReport:
         now = time.monotonic()
-        if now - self._checked_at > _FRESH_SECONDS:
-            try:
-                self._warnings = degradation_sentences(self._reading.condition(), self._patience)
-            except Transient:
-                self._warnings = ("The database does not answer; this page may be out of date.",)
+        if self._report is None or now - self._checked_at > _FRESH_SECONDS:
+            self._report = self._health.report()
             self._checked_at = now
-        return self._warnings
+        return self._report
 
 
 def problem_page(status: int, detail: str, request_id: str = "") -> str:
@@ -83,7 +76,7 @@ def problem_page(status: int, detail: str, request_id: str = "") -> str:
         _environment()
         .get_template("problem.html")
         .render(
-            warnings=(),
+            health=None,
             title=title,
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
             advice=_ADVICE.get(status, "Go back and try again, or start from the list."),

@@ -11,8 +11,11 @@ from prometheus_client import CollectorRegistry
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
 from service.config import ControlSettings
+from service.domain.health import Patience
+from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.steps.intake.receive_event import receive_events
+from service.steps.upkeep.check_health import HealthCheck
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
@@ -37,12 +40,19 @@ def create_app() -> FastAPI:
     def receive(bodies: Sequence[bytes]) -> Sequence[int | None]:
         return receive_events(plane.store, settings.instance, bodies)
 
+    health = HealthCheck(
+        plane.reading,
+        Patience.of_intervals(settings.reconcile_seconds, has_listener=bool(settings.gerrit_ssh_host)),
+        {"queue": plane.queue.check, "git": lambda: git_url_problem(settings.git_url)},
+    )
     routers = [
         create_webhooks(secrets, receive, registry),
         create_api(plane.reading),
         create_gerrit_checks(plane.reading, plane.links, origin_of(settings.gerrit_url)),
-        create_health(plane.reading, registry, checks={"queue": plane.queue.check}),
-        create_pages(plane.reading, read_log=plane.artifacts.get, review_url=settings.gerrit_url),
+        create_health(plane.reading, registry, health=health),
+        create_pages(
+            plane.reading, read_log=plane.artifacts.get, health=health, review_url=settings.gerrit_url
+        ),
     ]
     app = assemble(
         routers,

@@ -5,23 +5,30 @@ The sentences are in :mod:`service.domain.wording.health`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
 # The part of a branch whose votes the review server forbids; its trouble is the missing right.
 VOTE_ON: Final = "vote on "
 LISTEN: Final = "listen"  # the part that listens to a stream of events
+RECONCILE: Final = "reconcile"  # the part that asks the review server for updated changes
+TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
+_MOST_GROUPS: Final = 5  # of failing steps that are reported one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The number of seconds that something may wait before Benchgate reports it."""
+    """The number of seconds that something may wait before Benchgate reports it.
+
+    ``has_listener`` is False if no event stream is configured; then signs of life of a listener are old.
+    """
 
     event: float = 60.0  # an event is planned within seconds; a minute means that no worker handles it
     queue: float = 3600.0  # as long as a few builds before it may take
@@ -30,7 +37,73 @@ class Patience:
     right: float = 7 * 86400.0  # seconds for which a missing right is reported, unless a vote is accepted
     listen: float = 60.0  # a sign of life comes every ten seconds
     heartbeats: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType({"schedule": 60.0, "reconcile": 300.0})
+        default_factory=lambda: MappingProxyType({"schedule": 60.0, RECONCILE: 300.0})
+    )
+    has_listener: bool = True
+
+    @classmethod
+    def of_intervals(cls, reconcile_seconds: float, *, has_listener: bool) -> Patience:
+        """Return the patience with a reconciliation that runs at this interval."""
+        reconcile = max(300.0, 2 * reconcile_seconds + 60.0)
+        return cls(heartbeats={"schedule": 60.0, RECONCILE: reconcile}, has_listener=has_listener)
+
+
+class Step(StrEnum):
+    """A step of the control plane that is tried again when it fails; the values are those of its task."""
+
+    HANDLE_EVENT = auto()
+    PLAN = auto()
+    ANALYSE = auto()
+    VOTE = auto()
+    RUN_COMMENT_COMMANDS = auto()
+    DELIVER = auto()
+    RECONCILE = auto()
+    CALIBRATE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class FailingStep:
+    """A step that failed, with its last error.
+
+    ``change`` is the number of its change, None if it has none. ``next_at`` is the time of the next try, None
+    if the step has no time of its own: the schedule starts it again.
+    """
+
+    step: Step
+    change: int | None
+    attempts: int
+    error: str
+    next_at: datetime | None
+    is_dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """Equal failures of one step on several changes, with the most attempts and the earliest next try."""
+
+    step: Step
+    changes: tuple[int, ...]
+    attempts: int
+    error: str
+    next_at: datetime | None
+    is_dead: bool
+
+
+def failure_groups(steps: Sequence[FailingStep]) -> tuple[FailureGroup, ...]:
+    """Group the failing steps by step and error; those with most attempts come first."""
+    groups: dict[tuple[Step, str, bool], list[FailingStep]] = {}
+    for failing in sorted(steps, key=lambda each: -each.attempts):
+        groups.setdefault((failing.step, failing.error, failing.is_dead), []).append(failing)
+    return tuple(
+        FailureGroup(
+            step=step,
+            changes=tuple(sorted({each.change for each in group if each.change is not None})),
+            attempts=group[0].attempts,
+            error=error,
+            next_at=min((each.next_at for each in group if each.next_at is not None), default=None),
+            is_dead=is_dead,
+        )
+        for (step, error, is_dead), group in groups.items()
     )
 
 
@@ -38,8 +111,9 @@ class DegradationKind(StrEnum):
     """The kinds of degradations, each with the facts that it carries, in their order."""
 
     EVENTS_WAIT = auto()  # seconds of the oldest
-    REVIEWS_UNSENT = auto()  # reviews, seconds of the oldest, its last error
-    STEPS_ABANDONED = auto()  # steps
+    REVIEWS_UNSENT = auto()  # reviews, seconds of the oldest
+    STEP_FAILS = auto()  # a group of failures
+    MORE_STEPS_FAIL = auto()  # groups
     POOL_WITHOUT_MACHINE = auto()  # pool, builds
     MACHINES_SILENT = auto()  # pool, builds, seconds
     BUILDS_WAIT = auto()  # pool, builds, seconds of the oldest
@@ -54,16 +128,26 @@ class Degradation:
     """One degradation, with the facts that :class:`DegradationKind` lists for its kind."""
 
     kind: DegradationKind
-    facts: tuple[float | str, ...]
+    facts: tuple[float | str | FailureGroup, ...]
 
 
-def degradations(condition: Condition, patience: Patience) -> tuple[Degradation, ...]:
-    """List all degradations; none if the service works."""
+def degradations(
+    condition: Condition, patience: Patience, uptime: float = math.inf
+) -> tuple[Degradation, ...]:
+    """List all degradations; none if the service works.
+
+    ``uptime`` are the seconds since its start, in which a part may have had no time for a sign of life.
+    """
     return tuple(
         degradation
-        for part in (_backlogs, _queues, _heartbeats, _missing_rights)
+        for part in (_backlogs, _failing_steps, _queues, _missing_rights)
         for degradation in part(condition, patience)
-    )
+    ) + tuple(lack for lack, seconds in _heartbeats(condition, patience) if uptime >= seconds)
+
+
+def starting(condition: Condition, patience: Patience, uptime: float) -> tuple[Degradation, ...]:
+    """List the parts that gave no sign of life yet and may still be starting."""
+    return tuple(lack for lack, seconds in _heartbeats(condition, patience) if uptime < seconds)
 
 
 def _backlogs(condition: Condition, patience: Patience) -> Iterator[Degradation]:
@@ -72,10 +156,22 @@ def _backlogs(condition: Condition, patience: Patience) -> Iterator[Degradation]
         yield Degradation(DegradationKind.EVENTS_WAIT, (waiting,))
     waiting = _age(condition, condition.oldest_unsent_review_at)
     if waiting > patience.review:
-        facts = (condition.unsent_reviews, waiting, condition.why_unsent)
-        yield Degradation(DegradationKind.REVIEWS_UNSENT, facts)
-    if condition.abandoned_steps:
-        yield Degradation(DegradationKind.STEPS_ABANDONED, (condition.abandoned_steps,))
+        yield Degradation(DegradationKind.REVIEWS_UNSENT, (condition.unsent_reviews, waiting))
+
+
+def _failing_steps(condition: Condition, patience: Patience) -> Iterator[Degradation]:
+    """Yield what failed several times, and at once why a part gives no sign of life."""
+    silent = {fact for lack, _ in _lacking(condition, patience) for fact in lack.facts[:1]}
+    shown = [
+        each
+        for each in condition.failing_steps
+        if each.attempts >= TRIES or each.is_dead or str(each.step) in silent
+    ]
+    groups = failure_groups(shown)
+    for group in groups[:_MOST_GROUPS]:
+        yield Degradation(DegradationKind.STEP_FAILS, (group,))
+    if len(groups) > _MOST_GROUPS:
+        yield Degradation(DegradationKind.MORE_STEPS_FAIL, (len(groups) - _MOST_GROUPS,))
 
 
 def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
@@ -91,17 +187,29 @@ def _queues(condition: Condition, patience: Patience) -> Iterator[Degradation]:
             yield Degradation(DegradationKind.BUILDS_WAIT, (*facts, waiting))
 
 
-def _heartbeats(condition: Condition, patience: Patience) -> Iterator[Degradation]:
+def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
+    """Yield what is wrong with a part, and the seconds after the start from which that counts.
+
+    A part whose step fails is reported with the error of the step instead.
+    """
+    failing = {str(each.step) for each in condition.failing_steps}
+    for lack, seconds in _lacking(condition, patience):
+        if lack.facts[0] not in failing:
+            yield lack, seconds
+
+
+def _lacking(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
     beats = {heartbeat.part: heartbeat for heartbeat in condition.heartbeats}
     # A stream of events is optional: without it, Benchgate finds a change a minute later.
-    allowed = {**patience.heartbeats, **({LISTEN: patience.listen} if LISTEN in beats else {})}
+    has_listener = patience.has_listener and LISTEN in beats
+    allowed = {**patience.heartbeats, **({LISTEN: patience.listen} if has_listener else {})}
     for part, seconds in allowed.items():
         if part not in beats:
-            yield Degradation(DegradationKind.NEVER_RAN, (part,))
+            yield Degradation(DegradationKind.NEVER_RAN, (part,)), seconds
         elif (silent := _age(condition, beats[part].beat_at)) > seconds:
-            yield Degradation(DegradationKind.SILENT, (part, silent))
+            yield Degradation(DegradationKind.SILENT, (part, silent)), seconds
         elif beats[part].trouble:
-            yield Degradation(DegradationKind.DISCONNECTED, (beats[part].trouble,))
+            yield Degradation(DegradationKind.DISCONNECTED, (beats[part].trouble,)), 0.0
 
 
 def _missing_rights(condition: Condition, patience: Patience) -> Iterator[Degradation]:
@@ -144,4 +252,4 @@ class Condition:
     abandoned_steps: int
     queues: tuple[PoolQueue, ...]
     heartbeats: tuple[Heartbeat, ...]
-    why_unsent: str = ""  # the last error of the oldest unsent review
+    failing_steps: tuple[FailingStep, ...] = ()

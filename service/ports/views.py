@@ -219,6 +219,9 @@ class PatchSetDetail:
     runs: tuple[Run, ...]
     builds: tuple[BuildOfRun, ...]
     overrides: tuple[Override, ...]
+    problems: tuple[str, ...] = field(
+        metadata={"description": "steps of the change that failed several times, with error and next try"}
+    )
 
 
 @dataclass(frozen=True, slots=True)

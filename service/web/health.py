@@ -12,11 +12,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.domain.errors import Transient
-from service.domain.health import VOTE_ON, Patience
-from service.domain.wording.health import degradation_sentences
+from service.domain.health import VOTE_ON
+from service.steps.upkeep.check_health import HealthCheck, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import datetime
 
     from prometheus_client import CollectorRegistry, Metric
@@ -29,18 +29,16 @@ def create_health(
     reading: MachineReading,
     registry: CollectorRegistry,
     *,
-    patience: Patience | None = None,
-    checks: Mapping[str, Callable[[], str]] | None = None,
+    health: HealthCheck | None = None,
 ) -> APIRouter:
     """Create ``/healthz``, ``/readyz`` and ``/metrics``.
 
     Args:
         reading: the read port behind the facts.
         registry: the metrics of this process; gauges of the facts are added to it.
-        patience: how long something may wait.
-        checks: further checks by name (``queue``); each returns the problem, empty if there is none.
+        health: the check of the service; None: a check of the facts alone.
     """
-    allowed = patience or Patience()
+    check = health or HealthCheck(reading)
     registry.register(_Facts(reading))
     router = APIRouter(include_in_schema=False)
 
@@ -50,17 +48,16 @@ def create_health(
 
     @router.get("/readyz")
     def readyz() -> JSONResponse:
-        problems = [f"{name}: {text}" for name, check in (checks or {}).items() if (text := check())]
-        facts: dict[str, Any] = {}
-        try:
-            condition = reading.condition()
-        except Transient as error:
-            problems.append(str(error))
-        else:
-            problems.extend(degradation_sentences(condition, allowed))
-            facts = _facts(condition, reading)
-        body = {"status": "degraded" if problems else "ready", "degraded": problems, "facts": facts}
-        return JSONResponse(body, status_code=503 if problems else 200, headers={"Cache-Control": "no-store"})
+        report = check.report()
+        facts = _facts(report.condition, reading) if report.condition else {}
+        body = {
+            "status": report.status,
+            "degraded": report.problems,
+            "starting": report.starting,
+            "facts": facts,
+        }
+        code = 200 if report.status is Status.READY else 503
+        return JSONResponse(body, status_code=code, headers={"Cache-Control": "no-store"})
 
     @router.get("/metrics")
     def metrics() -> Response:

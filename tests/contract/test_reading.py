@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from service.domain.calibration.evidence import History, Session, voting_status_of
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Result
+from service.domain.health import FailingStep, Step
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
@@ -131,6 +132,11 @@ class FakeSite:
         )
         trend = self.reading.trends[row.series_id - 1]
         self.reading.trends[row.series_id - 1] = replace(trend, points=(*trend.points, point))
+
+    def fail_to_plan(self, run: int, attempts: int) -> None:
+        change = self.reading.run(run).run.change
+        at = datetime(2026, 11, 21, 12, tzinfo=UTC)
+        self.reading.failing.append(FailingStep(Step.PLAN, change, attempts, "no route", at))
 
     def decide(self, run: int, vote: int | None) -> None:
         its_run = self.reading.run(run)

@@ -7,6 +7,9 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from datetime import timedelta
+from itertools import chain, repeat
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import httpx
@@ -17,6 +20,7 @@ from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
+from service.steps.upkeep.check_health import HealthCheck
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -63,10 +67,20 @@ def build_app(
     )
 
 
-def build_pages(reading: Reading) -> FastAPI:
+def build_pages(
+    reading: Reading,
+    *,
+    uptime: timedelta = timedelta(0),
+    checks: Mapping[str, Callable[[], str]] = MappingProxyType({}),
+) -> FastAPI:
     """The pages and the health routes alone, which are put together in a third of the time."""
     registry = CollectorRegistry()
-    routers = [create_health(reading, registry), create_pages(reading, read_log=lambda _: b"")]
+    moments = chain([0.0], repeat(uptime.total_seconds()))  # of the start, and of all reports
+    health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
+    routers = [
+        create_health(reading, registry, health=health),
+        create_pages(reading, read_log=lambda _: b"", health=health),
+    ]
     return assemble(
         routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
     )

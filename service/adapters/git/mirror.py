@@ -67,6 +67,8 @@ class GitSource(Source):
         if not wanted:
             return
         remote = self._remotes(project)
+        if not remote:
+            raise Transient(f"there is no address to fetch {project} from: BENCHGATE_GIT_URL is not set")
         if remote.startswith("-"):
             raise NotFound(f"the remote of {project} cannot be fetched from: {remote!r}")
         with _locked(mirror, self._fetch_seconds) as lock:

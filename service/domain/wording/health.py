@@ -2,29 +2,97 @@
 
 from __future__ import annotations
 
+import math
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.health import LISTEN, DegradationKind, degradations
+from service.domain.health import (
+    LISTEN,
+    RECONCILE,
+    TRIES,
+    DegradationKind,
+    Step,
+    degradations,
+    failure_groups,
+    starting,
+)
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.health import Condition, Patience
+    from service.domain.health import Condition, FailingStep, FailureGroup, Patience
 
-_PARTS: Final = MappingProxyType({"reconcile": "reconciliation", LISTEN: "listener of the event stream"})
+_PARTS: Final = MappingProxyType({RECONCILE: "reconciliation", LISTEN: "listener of the event stream"})
+_MAX_ERROR: Final = 300
+_BRACED: Final = re.compile(r"\{[^{}]*\}")
+# Without a default on purpose: a step without words is a programming error.
+_STEPS: Final[Mapping[Step, str]] = MappingProxyType(
+    {
+        Step.HANDLE_EVENT: "reading",
+        Step.PLAN: "planning",
+        Step.ANALYSE: "analysing results of",
+        Step.VOTE: "deciding the vote on",
+        Step.RUN_COMMENT_COMMANDS: "running a comment command on",
+        Step.DELIVER: "posting on",
+        Step.RECONCILE: "looking for updated changes",
+        Step.CALIBRATE: "starting calibrations",
+    }
+)
+_WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE})
 
 
-def degradation_sentences(condition: Condition, patience: Patience) -> tuple[str, ...]:
+def degradation_sentences(
+    condition: Condition, patience: Patience, uptime: float = math.inf
+) -> tuple[str, ...]:
     """Return one sentence for each degradation; none if the service works."""
-    return tuple(_SENTENCES[each.kind](*each.facts) for each in degradations(condition, patience))
+    return tuple(_SENTENCES[each.kind](*each.facts) for each in degradations(condition, patience, uptime))
 
 
-def _reviews_unsent(reviews: int, seconds: float, error: str) -> str:
+def starting_sentences(condition: Condition, patience: Patience, uptime: float) -> tuple[str, ...]:
+    """Return one sentence for each part that may still be starting."""
+    return tuple(_SENTENCES[each.kind](*each.facts) for each in starting(condition, patience, uptime))
+
+
+def failure_sentences(steps: Sequence[FailingStep]) -> tuple[str, ...]:
+    """Return a sentence for each step that failed several times, with its error and next try."""
+    failing = [each for each in steps if each.attempts >= TRIES or each.is_dead]
+    return tuple(map(_step_fails, failure_groups(failing)))
+
+
+def database_away(error: Exception) -> str:
+    """The sentence of pages and probes while the database cannot be used."""
+    reason = plain(str(error), _MAX_ERROR).rstrip(".")
+    return f"The database does not answer, so pages may be out of date: {reason}."
+
+
+def git_url_problem(url: str) -> str:
+    """The reason why no project can be fetched from the configured address; empty if there is none."""
+    if not url:
+        return "BENCHGATE_GIT_URL is not set, so no change can be fetched: set it to the address of a clone."
+    if unknown := set(_BRACED.findall(url)) - {"{project}"}:
+        return f"BENCHGATE_GIT_URL has {plain(min(unknown))}: only {{project}} stands for a project's name."
+    return ""
+
+
+def _step_fails(group: FailureGroup) -> str:
+    changes = group.changes
+    subject = f"change {changes[0]}" if len(changes) == 1 else f"{len(changes)} changes"
+    if not changes:
+        subject = "a run of a branch"
+    doing = _STEPS[group.step] + ("" if group.step in _WITHOUT_SUBJECT else f" {subject}")
+    tries = "once" if group.attempts == 1 else f"{group.attempts} times"
+    error = plain(group.error, _MAX_ERROR).rstrip(".")
+    if group.is_dead:
+        return f"Benchgate gave up {doing}, which failed {tries}: {error}."
+    again = f"Next try at {group.next_at:%H:%M:%S} UTC" if group.next_at else "The schedule tries it again"
+    return f"{doing[0].upper()}{doing[1:]} failed {tries}: {error}. {again}."
+
+
+def _reviews_unsent(reviews: int, seconds: float) -> str:
     votes = "One vote has" if reviews == 1 else f"{reviews} votes have"
-    why = f": {plain(error)}" if error else ""
-    return f"{votes} not reached the review server, the oldest for {_duration(seconds)}{why}."
+    return f"{votes} not reached the review server, the oldest for {_duration(seconds)}."
 
 
 def _waiting(builds: int) -> str:
@@ -49,8 +117,9 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
             f"Events are not being handled: the oldest has waited {_duration(seconds)}."
         ),
         DegradationKind.REVIEWS_UNSENT: _reviews_unsent,
-        DegradationKind.STEPS_ABANDONED: lambda steps: (
-            f"Benchgate gave up {'one step' if steps == 1 else f'{steps} steps'} after repeated failures."
+        DegradationKind.STEP_FAILS: _step_fails,
+        DegradationKind.MORE_STEPS_FAIL: lambda errors: (
+            f"Further steps fail, with {'one other error' if errors == 1 else f'{errors} other errors'}."
         ),
         DegradationKind.POOL_WITHOUT_MACHINE: lambda pool, builds: (
             f"Pool {pool} has no machine: {_waiting(builds)}."

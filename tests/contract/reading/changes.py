@@ -45,6 +45,17 @@ class ChangeReadingContract:
             *("", ""),
         )
 
+    def test_a_change_shows_what_failed_three_times_with_error_and_next_try(self, site: ReadingSite) -> None:
+        site.add_change()
+        site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
+        (problem,) = site.reading.patch_set(CHANGE).problems
+        assert problem == "Planning change 7 failed 3 times: no route. Next try at 12:00:00 UTC."
+
+    def test_a_change_shows_nothing_that_failed_twice(self, site: ReadingSite) -> None:
+        site.add_change()
+        site.fail_to_plan(site.add_run(state=RunState.PLANNING), 2)
+        assert site.reading.patch_set(CHANGE).problems == ()
+
     def test_an_unfinished_build_is_counted(self, site: ReadingSite) -> None:
         site.add_change()
         run = site.add_run(state=RunState.RUNNING)

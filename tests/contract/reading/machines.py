@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.decision.states import RunState
+from service.domain.health import Step
+from tests.contract.reading.site import CHANGE
 
 if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
@@ -56,6 +58,13 @@ class MachineReadingContract:
         assert list(site.reading.voting_statuses(2)) == whole[:2]
         assert list(site.reading.voting_statuses(2, 2)) == whole[2:]
         assert list(site.reading.voting_statuses(2, 1 << 70)) == []
+
+    def test_the_condition_lists_what_failed_three_times(self, site: ReadingSite) -> None:
+        site.add_change()
+        site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
+        (failing,) = site.reading.condition().failing_steps
+        assert (failing.step, failing.change, failing.attempts) == (Step.PLAN, CHANGE, 3)
+        assert (failing.error, failing.is_dead) == ("no route", False)
 
     def test_the_condition_counts_the_waiting_builds_of_each_pool(self, site: ReadingSite) -> None:
         site.add_change()

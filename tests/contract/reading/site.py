@@ -50,6 +50,9 @@ class ReadingSite(Protocol):
     ) -> BuildName:
         """Add a build whose benchmarks have that verdict; without a result it is queued in pool ``perf``."""
 
+    def fail_to_plan(self, run: int, attempts: int) -> None:
+        """Let the planning of a run fail so often with the error ``no route``; the next try is at noon."""
+
     def decide(self, run: int, vote: int | None) -> None:
         """Add a decision with the header ``Build Failed``."""
 

@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.health import Heartbeat, Patience, PoolQueue
+from service.domain.health import FailingStep, Heartbeat, Patience, PoolQueue, Step
 from service.domain.wording.health import degradation_sentences
-from tests.support.reading.fake_reading import FakeReading
-from tests.support.reading.views import NOW, healthy
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import NOW, change_view, healthy
 from tests.support.web import build_pages, call
 
 HOUR = timedelta(hours=1)
+AWAY = "The database does not answer, so pages may be out of date: the database does not answer."
 CASES = [
     (
         {"oldest_unhandled_event_at": NOW - HOUR},
@@ -20,7 +21,10 @@ CASES = [
         {"unsent_reviews": 3, "oldest_unsent_review_at": NOW - HOUR},
         "3 votes have not reached the review server, the oldest for 60 minutes.",
     ),
-    ({"abandoned_steps": 1}, "Benchgate gave up one step after repeated failures."),
+    (
+        {"failing_steps": (FailingStep(Step.PLAN, 7, 3, "no route", NOW),)},
+        "Planning change 7 failed 3 times: no route. Next try at 02:36:00 UTC.",
+    ),
     ({"queues": (PoolQueue("perf", 2, NOW - HOUR, None),)}, "Pool perf has no machine: 2 builds wait."),
     (
         {"queues": (PoolQueue("perf", 1, NOW, NOW - HOUR),)},
@@ -45,10 +49,33 @@ def test_a_service_without_problems_is_ready() -> None:
 
 @pytest.mark.parametrize(("facts", "sentence"), CASES)
 def test_degradations_are_in_readyz_and_on_the_pages(facts: dict[str, object], sentence: str) -> None:
-    app = build_pages(FakeReading(state=healthy(**facts)))
+    app = build_pages(FakeReading(state=healthy(**facts)), uptime=HOUR)
     answer = call(app, "GET", "/readyz")
     assert (answer.status_code, answer.json()["degraded"]) == (503, [sentence])
     assert sentence in call(app, "GET", "/").text
+
+
+def test_a_fresh_start_is_shown_as_starting_and_not_as_degraded() -> None:
+    app = build_pages(FakeReading(state=healthy(heartbeats=())))
+    answer = call(app, "GET", "/readyz")
+    assert (answer.status_code, answer.json()["status"], answer.json()["degraded"]) == (503, "starting", [])
+    page = call(app, "GET", "/").text
+    assert "<strong>Starting</strong>" in page
+    assert "Degraded" not in page
+
+
+def test_further_checks_are_in_readyz_and_on_the_pages() -> None:
+    app = build_pages(FakeReading(), checks={"git": lambda: "BENCHGATE_GIT_URL is not set."})
+    sentence = "git: BENCHGATE_GIT_URL is not set."
+    assert call(app, "GET", "/readyz").json()["degraded"] == [sentence]
+    assert sentence in call(app, "GET", "/").text
+
+
+def test_the_page_of_a_change_shows_what_failed_three_times() -> None:
+    reading = FakeReading(failing=[FailingStep(Step.PLAN, 7, 3, "no route", NOW)])
+    add_patch_set(reading, change_view(7, "Faster"), [])
+    page = call(build_pages(reading), "GET", "/changes/7").text
+    assert '<p class="note"><bdi>Planning change 7 failed 3 times: no route.' in page
 
 
 def test_short_waits_are_not_degradations() -> None:
@@ -65,13 +92,13 @@ def test_without_its_database_the_service_is_alive_but_not_ready() -> None:
     app = build_pages(FakeReading(is_away=True))
     assert call(app, "GET", "/healthz").status_code == 200
     answer = call(app, "GET", "/readyz")
-    assert (answer.status_code, answer.json()["degraded"]) == (503, ["the database does not answer"])
+    assert (answer.status_code, answer.json()["degraded"]) == (503, [AWAY])
     assert "benchgate_database_up 0.0" in call(app, "GET", "/metrics").text
-    assert "The database does not answer" in call(app, "GET", "/").text
+    assert AWAY in call(app, "GET", "/").text
 
 
 def test_readyz_publishes_these_facts_and_no_others() -> None:
-    state = healthy(unsent_reviews=1, oldest_unsent_review_at=NOW, why_unsent="502: token abc refused")
+    state = healthy(unsent_reviews=1, oldest_unsent_review_at=NOW)
     answer = call(build_pages(FakeReading(state=state)), "GET", "/readyz")
     now = NOW.isoformat()
     facts = answer.json()["facts"]

@@ -13,6 +13,7 @@ from service.domain.errors import NotFound, Transient
 from service.domain.health import PoolQueue
 from service.domain.identity import RunKind
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
 from service.ports.views import (
     BuildDetail,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from service.domain.health import Condition
+    from service.domain.health import Condition, FailingStep
     from service.domain.search import Words
     from service.ports.views import Cursor, Run, SeriesVotingStatus
 
@@ -66,6 +67,7 @@ class FakeReading(Reading):
     trends: list[SeriesWithPoints] = field(default_factory=list)
     machine_rows: list[Machine] = field(default_factory=list)
     voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)
+    failing: list[FailingStep] = field(default_factory=list)
     state: Condition | None = None
     is_away: bool = False
 
@@ -142,6 +144,9 @@ class FakeReading(Reading):
             decisions=decisions,
             runs=tuple(run.run for run in runs),
             builds=next((run.builds for run in runs if run.run is check), ()),
+            problems=failure_sentences(
+                [each for each in self.failing if each.change == stored.change.number]
+            ),
         )
 
     def _runs_of(self, change: int, patch_set: int) -> Sequence[RunWithBuilds]:
@@ -219,7 +224,7 @@ class FakeReading(Reading):
     def condition(self) -> Condition:
         if self.is_away:
             raise Transient("the database does not answer")
-        return self.state or replace(healthy(), queues=self._queues())
+        return self.state or healthy(queues=self._queues(), failing_steps=tuple(self.failing))
 
     def _queues(self) -> tuple[PoolQueue, ...]:
         waiting: dict[str, list[datetime]] = {}
@@ -278,6 +283,7 @@ def add_patch_set(
         runs=(),
         builds=(),
         overrides=tuple(overrides),
+        problems=(),
     )
     reading.change_rows = [row for row in reading.change_rows if row.id != change.id] + [change]
     reading.patch_set_rows.append(detail)

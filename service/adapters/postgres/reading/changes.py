@@ -11,12 +11,14 @@ from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.reading.comparisons import measured_patch_sets
 from service.adapters.postgres.reading.decisions import decisions_of, override_views
+from service.adapters.postgres.reading.failing_steps import failing_steps
 from service.adapters.postgres.reading.lookup_keys import number_key
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
+from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
 from service.ports.views import Change, ChangeWithPatchSets, Cursor, PatchSet, PatchSetDetail
 
@@ -128,6 +130,7 @@ class PostgresChanges(Snapshots, ChangeReading):
                 runs=runs,
                 builds=() if newest is None else builds_of_run(connection, newest, overrides),
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
+                problems=failure_sentences(failing_steps(connection, shown.id)),
             )
 
     @override

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import policy_of
+from service.adapters.postgres.reading.failing_steps import failing_steps
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.measurements import SESSIONS, history_of
@@ -43,8 +44,6 @@ SELECT now() AS now,
        (SELECT count(*) FROM outbox WHERE state = 'pending' AND kind = 'review') AS unsent_reviews,
        (SELECT min(created_at) FROM outbox WHERE state = 'pending' AND kind = 'review')
            AS oldest_unsent_review_at,
-       coalesce((SELECT last_error FROM outbox WHERE state = 'pending' AND kind = 'review'
-                 ORDER BY created_at LIMIT 1), '') AS why_unsent,
        (SELECT count(*) FROM setback WHERE is_dead) AS abandoned_steps
 """)
 # Nobody waits for a calibration.
@@ -109,7 +108,8 @@ class PostgresMachines(Snapshots, MachineReading):
             facts = connection.execute(_FACTS).mappings().one()
             queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
             heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS))
-        return Condition(**facts, queues=queues, heartbeats=heartbeats)
+            failing = failing_steps(connection)
+        return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
 
 
 def _voting_status(rows: Sequence[RowMapping], policies: dict[int, Policy]) -> SeriesVotingStatus:

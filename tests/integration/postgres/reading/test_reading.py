@@ -14,7 +14,7 @@ from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
 from service.domain.errors import Transient
-from service.domain.health import Patience
+from service.domain.health import Patience, Step
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
@@ -140,6 +140,13 @@ class PostgresSite:
                 series=series,
                 side=side,
             )
+
+    def fail_to_plan(self, run: int, attempts: int) -> None:
+        self.database.change(
+            "INSERT INTO setback VALUES ('plan', :run, :attempts, '2026-11-21 12:00+00', false, 'no route')",
+            run=run,
+            attempts=attempts,
+        )
 
     def decide(self, run: int, vote: int | None) -> None:
         self.database.change(
@@ -275,13 +282,52 @@ def test_the_condition_reports_waiting_events_reviews_and_builds(site: PostgresS
     site.add_build(site.add_run(state=RunState.RUNNING), result=None)
     site.database.change("INSERT INTO event (instance, digest, type, body) VALUES ('g', 'd', 't', 'b')")
     site.database.change("INSERT INTO outbox (kind, payload) VALUES ('review', '{}'), ('task', '{}')")
-    site.database.change(
-        "INSERT INTO setback VALUES ('vote', 1, 9, now(), true, 'x'), ('vote', 2, 1, now(), false, 'x')"
-    )
+    site.database.change("INSERT INTO setback VALUES ('vote', 1, 9, now(), true, 'x')")
     condition = site.reading.condition()
     assert (condition.unsent_reviews, condition.abandoned_steps) == (1, 1)
     assert condition.oldest_unhandled_event_at is not None
     assert "Pool perf has no machine: one build waits." in degradation_sentences(condition, Patience())
+
+
+def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
+    site.add_change()
+    run = site.add_run(state=RunState.RUNNING)
+    build = site.add_build(run, result=None)
+    site.database.change("UPDATE build SET state = 'executed' WHERE number = :of", of=build.number)
+    event: int = site.database.value(
+        "INSERT INTO event (instance, digest, type, body, change)"
+        " VALUES ('gerrit', 'd', 't', 'b', :change) RETURNING id",
+        change=CHANGE,
+    )
+    comment: int = site.database.value(
+        "INSERT INTO heard (change_id, patch_set_id, account, person, written_at, digest, text)"
+        " SELECT change_id, id, '1', 'Dana', now(), 'd', 'recheck' FROM patch_set RETURNING id"
+    )
+    site.database.change(
+        "INSERT INTO outbox (kind, payload, attempts, last_error) VALUES"
+        """ ('review', '{"instance": "gerrit", "number": 7}', 4, '502')"""
+    )
+    entities = {
+        *((Step.VOTE, run), (Step.ANALYSE, site.database.value("SELECT id FROM build"))),
+        *((Step.HANDLE_EVENT, event), (Step.RUN_COMMENT_COMMANDS, comment), (Step.RECONCILE, 0)),
+    }
+    for step, entity in entities:
+        site.database.change(
+            "INSERT INTO setback VALUES (:step, :entity, 3, now(), :is_dead, 'no route')",
+            step=step,
+            entity=entity,
+            is_dead=step is Step.RECONCILE,
+        )
+    failing = {each.step: each for each in site.reading.condition().failing_steps}
+    changes = {step: each.change for step, each in failing.items()}
+    assert changes == dict.fromkeys([step for step, _ in entities], CHANGE) | {
+        Step.DELIVER: CHANGE,
+        Step.RECONCILE: None,
+    }
+    assert (failing[Step.RECONCILE].next_at, failing[Step.RECONCILE].is_dead) == (None, False)
+    problems = site.reading.patch_set(CHANGE).problems
+    assert len(problems) == len(failing) - 1
+    assert problems[0].startswith("Posting on change 7 failed 4 times: 502. Next try at ")
 
 
 def test_reading_cannot_write(site: PostgresSite) -> None:

@@ -1,21 +1,31 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.domain.health import Condition, Heartbeat, Patience, PoolQueue
-from service.domain.wording.health import degradation_sentences
+from service.domain.health import Condition, FailingStep, Heartbeat, Patience, PoolQueue, Step
+from service.domain.wording.health import (
+    degradation_sentences,
+    failure_sentences,
+    git_url_problem,
+    starting_sentences,
+)
+from service.ports.queue import Task
 
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 WELL = (Heartbeat("schedule", NOW), Heartbeat("reconcile", NOW))
+PLANNING = FailingStep(Step.PLAN, 7, 4, "fatal: no path specified", NOW)
+REFUSED = FailingStep(Step.RECONCILE, None, 1, "401: Unauthorized", None)
+SCHEDULED = "Looking for updated changes failed 3 times: 401: Unauthorized. The schedule tries it again."
 
 
-def sentences(**facts: Any) -> tuple[str, ...]:  # noqa: ANN401 - facts of every type
+def condition(**facts: Any) -> Condition:  # noqa: ANN401 - facts of every type
     well: dict[str, Any] = {
         "oldest_unhandled_event_at": None,
         "unsent_reviews": 0,
@@ -24,7 +34,11 @@ def sentences(**facts: Any) -> tuple[str, ...]:  # noqa: ANN401 - facts of every
         "queues": (),
         "heartbeats": WELL,
     }
-    return degradation_sentences(Condition(NOW, **(well | facts)), Patience())
+    return Condition(NOW, **(well | facts))
+
+
+def sentences(**facts: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
+    return degradation_sentences(condition(**facts), Patience())
 
 
 CASES = [
@@ -33,11 +47,25 @@ CASES = [
         "Events are not being handled: the oldest has waited 60 minutes.",
     ),
     (
-        {"unsent_reviews": 1, "oldest_unsent_review_at": NOW - HOUR, "why_unsent": "502\n"},
-        "One vote has not reached the review server, the oldest for 60 minutes: 502.",
+        {"unsent_reviews": 1, "oldest_unsent_review_at": NOW - HOUR},
+        "One vote has not reached the review server, the oldest for 60 minutes.",
     ),
-    ({"abandoned_steps": 1}, "Benchgate gave up one step after repeated failures."),
-    ({"abandoned_steps": 2}, "Benchgate gave up 2 steps after repeated failures."),
+    (
+        {"failing_steps": (PLANNING,)},
+        "Planning change 7 failed 4 times: fatal: no path specified. Next try at 02:00:00 UTC.",
+    ),
+    (
+        {"failing_steps": (PLANNING, replace(PLANNING, change=8, attempts=3, next_at=NOW - HOUR))},
+        "Planning 2 changes failed 4 times: fatal: no path specified. Next try at 01:00:00 UTC.",
+    ),
+    (
+        {"failing_steps": (replace(PLANNING, attempts=200, is_dead=True),)},
+        "Benchgate gave up planning change 7, which failed 200 times: fatal: no path specified.",
+    ),
+    (
+        {"failing_steps": (replace(REFUSED, attempts=3),)},
+        SCHEDULED,
+    ),
     ({"queues": (PoolQueue("perf", 2, NOW, None),)}, "Pool perf has no machine: 2 builds wait."),
     (
         {"queues": (PoolQueue("perf", 1, NOW, NOW - HOUR),)},
@@ -72,6 +100,67 @@ def test_everything_that_is_degraded_has_a_sentence(facts: dict[str, Any], sente
     assert sentences(**facts) == (sentence,)
 
 
+@pytest.mark.parametrize("step", Step)
+def test_every_step_has_words(step: Step) -> None:
+    (sentence,) = failure_sentences([replace(PLANNING, step=step)])
+    assert "failed 4 times" in sentence
+
+
+def test_the_steps_that_can_fail_are_the_tasks_of_the_control_plane() -> None:
+    assert {str(step) for step in Step} == {str(task) for task in Task if not task.is_for_machines}
+
+
+def test_what_failed_less_than_three_times_is_not_reported() -> None:
+    assert sentences(failing_steps=(replace(PLANNING, attempts=2),)) == ()
+    assert failure_sentences([replace(PLANNING, attempts=2)]) == ()
+
+
+def test_many_different_errors_are_counted_after_the_first_five() -> None:
+    failing = tuple(replace(PLANNING, error=f"error {number}", attempts=10 - number) for number in range(7))
+    found = sentences(failing_steps=failing)
+    assert [sentence.split(":")[1] for sentence in found[:5]] == [
+        f" error {number}. Next try at 02" for number in range(5)
+    ]
+    assert found[5:] == ("Further steps fail, with 2 other errors.",)
+
+
+def test_a_reconciliation_without_a_sign_of_life_is_reported_with_its_error() -> None:
+    (sentence,) = sentences(heartbeats=WELL[:1], failing_steps=(REFUSED,))
+    assert sentence.startswith("Looking for updated changes failed once: 401: Unauthorized.")
+    assert sentences(failing_steps=(REFUSED,)) == ()
+
+
+def test_a_part_has_one_interval_after_the_start_for_its_first_sign_of_life() -> None:
+    fresh, late = condition(heartbeats=()), Heartbeat("schedule", NOW - HOUR)
+    assert degradation_sentences(fresh, Patience(), 5.0) == ()
+    assert starting_sentences(fresh, Patience(), 5.0) == (
+        "The schedule has not run yet.",
+        "The reconciliation has not run yet.",
+    )
+    assert degradation_sentences(fresh, Patience(), 60.0) == ("The schedule has not run yet.",)
+    assert degradation_sentences(condition(heartbeats=(late, WELL[1])), Patience(), 5.0) == ()
+    assert starting_sentences(fresh, Patience(), 1000.0) == ()
+
+
+def test_a_long_interval_of_the_reconciliation_is_not_a_degradation() -> None:
+    late = condition(heartbeats=(WELL[0], Heartbeat("reconcile", NOW - HOUR)))
+    hourly = Patience.of_intervals(3600.0, has_listener=False)
+    assert degradation_sentences(late, hourly) == ()
+    assert degradation_sentences(late, Patience.of_intervals(60.0, has_listener=False)) != ()
+
+
+def test_a_listener_that_is_switched_off_is_not_missed() -> None:
+    old = condition(heartbeats=(*WELL, Heartbeat("listen", NOW - 60 * HOUR)))
+    assert degradation_sentences(old, Patience.of_intervals(60.0, has_listener=False)) == ()
+    assert degradation_sentences(old, Patience.of_intervals(60.0, has_listener=True)) != ()
+
+
+def test_an_unset_or_unusable_git_url_is_a_problem() -> None:
+    assert git_url_problem("").startswith("BENCHGATE_GIT_URL is not set")
+    assert "{repo}" in git_url_problem("https://example.com/{repo}")
+    assert git_url_problem("https://example.com/{project}") == ""
+
+
 def test_a_listener_that_is_connected_is_well() -> None:
     assert sentences(heartbeats=(*WELL, Heartbeat("listen", NOW))) == ()
 
@@ -88,5 +177,5 @@ def test_operations_md_lists_every_sentence(sentence: str) -> None:
     listed = re.findall(r"^\| ([A-Z…][^|]+) \|", table, flags=re.MULTILINE)
     forms = [".+".join(map(re.escape, each.rstrip(".").split("…"))) for each in listed]
 
-    plural = sentence.replace("One vote has", "2 votes have").replace("one step", "2 steps")
+    plural = sentence.replace("One vote has", "2 votes have")
     assert any(re.match(form, plural) for form in forms)
