@@ -21,7 +21,7 @@ _WORST_FIRST: Final = (Result.FAILURE, Result.ABORTED, Result.UNSTABLE, Result.S
 _OVERRIDE_TEXTS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
     {
         OverrideKind.OVERRIDE: "overrode the failed builds",
-        OverrideKind.ACCEPT: "accepted that {filter} is slower",
+        OverrideKind.ACCEPT: "accepted that {filter} is slower or removed",
         OverrideKind.UNDO: "revoked the overrides and accepts so far",
         OverrideKind.TRUST: "allowed the code to run",
         OverrideKind.PERSON_VOTE: "replaced the vote on the review server",

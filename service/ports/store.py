@@ -66,6 +66,12 @@ class Changes(Protocol):
         Newer is the later update; of updates at the same moment, the higher patch set.
         """
 
+    def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
+        """Return the number of a patch set and those directly before it with the same code, newest first.
+
+        Empty if the patch set is not stored.
+        """
+
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         """Return the changes of a server that are open as last stored, by number."""
 
@@ -272,8 +278,14 @@ class Outbox(Protocol):
     def queue_review(self, dedup_key: str, review: Review) -> None:
         """Queue a review for the review server, once for each key."""
 
-    def revive_review(self, patch_set_id: int) -> None:
-        """Queue the review of a patch set's last decision again if it was superseded or is dead."""
+    def sent_review(self, patch_set_id: int) -> Review | None:
+        """Return the review of a patch set's last decision if the server took all of it."""
+
+    def revive_review(self, patch_set_id: int, *, is_lost: bool = False) -> None:
+        """Queue the review of a patch set's last decision again if it was superseded or is dead.
+
+        ``is_lost``: also if it was sent.
+        """
 
     def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
         """Return path and text of each line comment sent to a change, or queued for this revision."""

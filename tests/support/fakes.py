@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,9 @@ class FakeReviewServer:
     def change(self, key: ChangeKey) -> Change:
         if key not in self.changes:
             raise NotFound(f"change {key.number} does not exist")
-        return self.changes[key]
+        votes = self.votes.get(key, {})
+        cast = {label: {who: vote for who, vote in of.items() if vote} for label, of in votes.items()}
+        return replace(self.changes[key], votes=cast)
 
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
         every = self.changes.values()

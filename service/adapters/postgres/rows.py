@@ -12,6 +12,8 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
+from service.domain.gerrit.change import InlineComment, Review
+from service.domain.identity import ChangeKey
 from service.domain.project.job_kinds import JobKind
 
 if TYPE_CHECKING:
@@ -51,6 +53,17 @@ def plan_of(
     names = [column.name for column in fields(kind) if column.name not in others]
     conversions = ((name, _conversion(hints[name])) for name in names)
     return names, itemgetter(*names), [(name, convert) for name, convert in conversions if convert]
+
+
+def review_of(payload: Mapping[str, Any]) -> Review:
+    """Build a review from its payload in the outbox."""
+    return Review(
+        change=ChangeKey(payload["instance"], payload["number"]),
+        revision=payload["revision"],
+        message=payload["message"],
+        labels=payload["labels"],
+        comments=tuple(InlineComment(**comment) for comment in payload.get("comments", ())),
+    )
 
 
 def _conversion(hint: Any) -> Callable[[Any], object] | None:  # noqa: ANN401 - any annotation

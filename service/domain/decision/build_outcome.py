@@ -56,8 +56,9 @@ class Judgement:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """The benchmarks that make the build slower."""
-        return tuple(dict.fromkeys(each.row.benchmark for each in self.groups.get(Group.SLOWER, ())))
+        """The benchmarks that a person can accept: those that make the build slower, and removed ones."""
+        rows = (row for group in (Group.SLOWER, Group.REMOVED) for row in self.groups.get(group, ()))
+        return tuple(dict.fromkeys(each.row.benchmark for each in rows))
 
 
 def judge(

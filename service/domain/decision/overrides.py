@@ -18,12 +18,14 @@ class OverrideKind(StrEnum):
     """The kinds of decisions that a person makes."""
 
     OVERRIDE = "override"  # failed builds do not count
-    ACCEPT = "accept"  # benchmarks may be slower
+    ACCEPT = "accept"  # benchmarks may be slower or removed
     UNDO = "undo"  # all overrides and accepts so far are revoked
     TRUST = "trust"  # the code of the revision may be run
     PERSON_VOTE = "person vote"  # the bot's vote was replaced on the review server: shown, waives nothing
 
 
+# A renamed benchmark is removed under its old name.
+ACCEPTABLE: Final = frozenset({Outcome.SLOWER, Outcome.REMOVED})
 _CAN_BE_UNDONE: Final = frozenset({OverrideKind.OVERRIDE, OverrideKind.ACCEPT})
 
 
@@ -58,11 +60,11 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class JudgedBuild:
-    """A finished build; ``slower`` names the benchmarks that would vote −1."""
+    """A finished build; ``blamed`` names the slower and removed benchmarks that would vote −1."""
 
     id: int
     outcome: Outcome
-    slower: tuple[str, ...] = ()
+    blamed: tuple[str, ...] = ()
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
@@ -91,8 +93,8 @@ def waived_by(
 ) -> tuple[Override | None, ...]:
     """Find the override that waives each build's failure, the newest of several.
 
-    An override waives the builds that had failed when it was made. A slower build is also waived if accepts,
-    together, match every benchmark that would vote −1; they also apply to a rerun.
+    An override waives the builds that had failed when it was made. A build that is slower or lacks benchmarks
+    is also waived if accepts, together, match every benchmark that would vote −1; they also apply to a rerun.
     """
     newest_first = active_overrides(overrides, revision)[::-1]
     return tuple(_waiver(build, newest_first) for build in builds)
@@ -104,10 +106,10 @@ def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | 
     for each in newest_first:
         if each.kind is OverrideKind.OVERRIDE and build.id in each.builds:
             return each
-    if build.outcome is not Outcome.SLOWER:
+    if build.outcome not in ACCEPTABLE:
         return None
     accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]
-    found = [next((each for each in accepts if is_chosen(each.filter, name)), None) for name in build.slower]
+    found = [next((each for each in accepts if is_chosen(each.filter, name)), None) for name in build.blamed]
     needed = [each for each in found if each is not None]
     # A build that names no benchmark has none that could be accepted.
     return max(needed, key=lambda each: each.id) if needed and len(needed) == len(found) else None

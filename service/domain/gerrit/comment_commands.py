@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_COMMANDS: Final = 20  # in a message; nobody needs more, and each causes work
 MAX_REASON: Final = 500
 MAX_FILTER: Final = 200
+_SHORTEST_REASON: Final = 2  # letters or digits
 MAX_MORE_PAIRS: Final = 1000
 # Capitals only, so that neither "gcc-12" nor "step-1" matches.
 BUG_KEY: Final = r"[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}"
@@ -86,7 +87,7 @@ class UndoOverrideCommand:
 
 @dataclass(frozen=True, slots=True)
 class AcceptCommand:
-    """Accept that the benchmarks which match the filter are slower."""
+    """Accept that the benchmarks which match the filter are slower or removed."""
 
     word: ClassVar = "accept"
     permission: ClassVar = Permission.OVERRIDE
@@ -228,13 +229,19 @@ def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCom
 
 def _override_of(text: str, job: str = "") -> OverrideCommand | None:
     bug, rest = _first_word(text)
-    bug, reason = bug.removesuffix(":"), plain(rest, MAX_REASON)
+    bug, reason = bug.removesuffix(":"), _reason(rest)
     return OverrideCommand(bug, reason, job) if reason and _BUG.fullmatch(bug) else None
+
+
+def _reason(text: str) -> str:
+    """Return a person's reason; empty if it has no two letters or digits, which explain nothing."""
+    reason = plain(text, MAX_REASON)
+    return reason if sum(map(str.isalnum, reason)) >= _SHORTEST_REASON else ""
 
 
 def _accept(rest: str, message: _Message) -> AcceptCommand | None:
     pattern, is_name, rest = _filter(rest, message)
-    reason = plain(rest, MAX_REASON)
+    reason = _reason(rest)
     return AcceptCommand(pattern, reason) if pattern and reason and is_name else None
 
 
@@ -285,8 +292,9 @@ _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(
         'if FILTER is a plain word, quote it: "WORD"',
         "cancel": "write `cancel` alone on a line",
         "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON` or `override undo`; "
-        "BUG-ID is like MB-123, #123 or a URL",
-        "accept": 'write `accept FILTER REASON`; if FILTER is a plain word, quote it: "WORD"',
+        "BUG-ID is like MB-123, #123 or a URL, and REASON is at least a word",
+        "accept": "write `accept FILTER REASON`; REASON is at least a word; "
+        'if FILTER is a plain word, quote it: "WORD"',
         "ok-to-test": "write `ok-to-test` alone on a line",
     }
 )

@@ -16,7 +16,7 @@ from service.domain.gerrit.comment_commands import BUG_KEY, MAX_REASON, Misspelt
 from service.domain.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
     from service.domain.gerrit.change import Person, PostedMessage
@@ -61,11 +61,13 @@ def person_overrides(
     return tuple(_override(places, on_patch_set) for places in complete)
 
 
-def is_vote_removed(messages: Sequence[PostedMessage], patch_set: int, label: str, bot: Person) -> bool:
-    """Return whether somebody removed the bot's vote on a patch set after the bot's last vote there."""
+def is_vote_removed(
+    messages: Sequence[PostedMessage], patch_sets: Collection[int], label: str, bot: Person
+) -> bool:
+    """Return whether somebody removed the bot's vote on patch sets after the bot's last vote there."""
     is_removed = False
     for message in messages:
-        if message.patch_set != patch_set:
+        if message.patch_set not in patch_sets:
             continue
         if _is_same(message.author, bot):
             is_removed = is_removed and not _vote_in(message, label)

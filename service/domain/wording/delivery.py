@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 OUTDATED: Final = "the patch set is outdated or its change is closed"
 TAKEN_BACK: Final = "the vote was taken back because a newer patch set appeared while it was posted"
+CAST_AGAIN: Final = "Vote cast again: the review server lost it, and no person removed it."
 WITHOUT_COMMENTS: Final = "posted without inline comments after five failed attempts with them"
 
 

@@ -63,10 +63,10 @@ def nothing_to_override(job: str) -> str:
     return f"there is no failed build{f' of {job}' if job else ''} to override"
 
 
-def no_slower_match(slower: Sequence[str]) -> str:
-    """The reply to `accept` with a filter that matches none of the slower benchmarks."""
-    names = plain(", ".join(slower[:_SLOWER_NAMED]), _MAX_NAMES)
-    return f"the filter matches no slower benchmark{f'; slower: {names}' if slower else ''}"
+def nothing_to_accept(blamed: Sequence[str]) -> str:
+    """The reply to `accept` with a filter that matches none of the slower or removed benchmarks."""
+    names = plain(", ".join(blamed[:_SLOWER_NAMED]), _MAX_NAMES)
+    return f"the filter matches no slower or removed benchmark{f'; these are {names}' if blamed else ''}"
 
 
 def no_measured_match(benchmark_filter: str) -> str:

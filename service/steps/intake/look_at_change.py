@@ -9,6 +9,7 @@ from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
 from service.steps.intake.record_comments import record_comments
+from service.steps.intake.recover_vote import recover_vote
 from service.steps.planning.new_run import check_of, run_of, start_run
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         if record.is_current:
             _update_runs(tx, change, record)
             record_comments(tx, change, record, messages, account)
+    recover_vote(store, server, record.patch_set_id, change, messages)
 
 
 def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
-        if change.is_wip or change.is_private:
+        if not change.is_votable:
             return
         tx.revive_review(record.patch_set_id)
         # A check that ended because the change was abandoned starts again when the change is restored; one

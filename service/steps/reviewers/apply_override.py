@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.decision.overrides import OverrideKind, active_overrides
+from service.domain.decision.overrides import ACCEPTABLE, OverrideKind, active_overrides
 from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
-from service.domain.wording.replies import NO_OVERRIDE, RECORDED, no_slower_match, nothing_to_override
+from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
 from service.ports.records import NewOverride
 from service.steps.deciding.decide_run import decide_run, has_failed
 
@@ -43,14 +42,14 @@ def override_builds(
     return _add_override(tx, run, comment, override, links)
 
 
-def accept_slower(
+def accept_benchmarks(
     tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: AcceptCommand, links: Links
 ) -> str:
-    """Accept the slow-downs that match a filter on this patch set, and return the reply, as above."""
-    slower_builds = [build for build in _finished(tx, run) if build.outcome is Outcome.SLOWER]
-    blamed = [name for build in slower_builds for name in build.blamed]
+    """Accept what matches a filter as slower or removed on this patch set; return the reply, as above."""
+    failed = [build for build in _finished(tx, run) if build.outcome in ACCEPTABLE]
+    blamed = [name for build in failed for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
-        return no_slower_match(blamed)
+        return nothing_to_accept(blamed)
     override = NewOverride(
         OverrideKind.ACCEPT,
         comment.account,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import Forbidden, NotFound, Permanent, Transient
-from service.domain.gerrit.change import Change, PostedMessage, Review, person_of
-from service.domain.gerrit.vote_override import is_vote_removed
+from service.domain.gerrit.change import Change, PostedMessage, Review
+from service.domain.gerrit.own_votes import not_removed
 from service.domain.health import VOTE_ON
 from service.domain.wording.delivery import (
     OUTDATED,
@@ -77,7 +77,9 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
             left_out = (WITHOUT_COMMENTS, ()) if due.failed_posts > _WITH_COMMENTS else ()
             upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
             return False
-        labels = _votes_to_cast(change, messages, review.labels, server.account)
+        with store.transaction() as tx:
+            same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+        labels = not_removed(review.labels, messages, same_code, server.account)
         # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
         try:
@@ -136,17 +138,6 @@ def _take_back(server: ReviewServer, change: Change, review: Review) -> bool:
     return True
 
 
-def _votes_to_cast(
-    change: Change, messages: Sequence[PostedMessage], labels: Mapping[str, int], account: str
-) -> Mapping[str, int]:
-    """Drop the votes that a person removed from this patch set: Benchgate never casts them again."""
-    bot = person_of(account, messages)
-    if bot is None:
-        return labels
-    number = change.current.number
-    return {name: vote for name, vote in labels.items() if not is_vote_removed(messages, number, name, bot)}
-
-
 def _settle(store: Store, upkeep: Delivery, due: DueReview, cast: Mapping[str, int], posted: Posted) -> None:
     removed = sorted(due.review.labels.keys() - cast.keys())
     refused = sorted(name for name, value in cast.items() if posted.labels.get(name) != value)
@@ -168,5 +159,5 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:
-    """Return whether Benchgate posted the message. The marker is a whole line: "run 5" begins "run 51"."""
-    return message.author.account == server.account and marker in message.text.splitlines()
+    """Return whether Benchgate posted the message."""
+    return message.author.account == server.account and message.has_line(marker)

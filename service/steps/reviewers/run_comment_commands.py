@@ -25,7 +25,7 @@ from service.ports.records import NewOverride
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
-from service.steps.reviewers.apply_override import accept_slower, override_builds, undo_overrides
+from service.steps.reviewers.apply_override import accept_benchmarks, override_builds, undo_overrides
 from service.steps.reviewers.measure_longer import measure_longer
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _run(tx: Transaction, request: CommandRequest, command: ReviewCommand) -> st
         case OverrideCommand():
             reply = override_builds(tx, run, comment, command, links)
         case AcceptCommand():
-            reply = accept_slower(tx, run, comment, command, links)
+            reply = accept_benchmarks(tx, run, comment, command, links)
         case UndoOverrideCommand():
             reply = undo_overrides(tx, run, comment, links)
         case RecheckCommand():

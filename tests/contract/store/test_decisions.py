@@ -132,6 +132,26 @@ class TestOutbox:
         revived = [due.review.message for due in upkeep.due_reviews()]
         assert revived == (["last"] if state in {ReviewState.SUPERSEDED, ReviewState.DEAD} else [])
 
+    @pytest.mark.parametrize("state", ENDS)
+    def test_only_a_review_that_was_sent_whole_is_known_as_sent(
+        self, store: Store, upkeep: Upkeep, state: ReviewState
+    ) -> None:
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change()).patch_set_id
+            assert tx.sent_review(patch_set) is None
+            run = tx.lock_run(start(tx, check_run(patch_set)))
+            tx.queue_review(review_key(run.id, tx.add_decision(decided(tx, run))), review())
+        upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, state)
+        with store.transaction() as tx:
+            assert tx.sent_review(patch_set) == (review() if state is ReviewState.SENT else None)
+            tx.revive_review(patch_set, is_lost=True)
+            assert tx.sent_review(patch_set) is None
+        is_revived = state is not ReviewState.REFUSED
+        assert [due.review for due in upkeep.due_reviews()] == ([review()] if is_revived else [])
+        upkeep.settle_review(1, ReviewState.SENT, "label not granted: Verified")
+        with store.transaction() as tx:
+            assert tx.sent_review(patch_set) is None
+
     def remarks(self, store: Store, revision: str, change: ChangeKey) -> Collection[tuple[str, str]]:
         with store.transaction() as tx:
             return set(tx.remarks_on(change, revision))

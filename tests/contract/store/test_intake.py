@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.errors import NotFound
-from service.domain.gerrit.change import ChangeStatus, Person, PostedMessage
+from service.domain.gerrit.change import Change, ChangeStatus, Person, PostedMessage
 from service.domain.identity import ChangeKey
 from service.ports.records import SyncCursor
 from tests.support.store_samples import NOON, change
@@ -70,6 +70,21 @@ class TestChanges:
         assert (old.is_current, new.is_current) == (True, True)
         assert old.change_id == new.change_id
         assert old.patch_set_id != new.patch_set_id
+
+    def test_patch_sets_with_the_same_code_are_found_up_to_a_gap(self, store: Store) -> None:
+        def pushed(number: int, kind: str) -> Change:
+            its = change(patch_set=number, minutes=number)
+            return replace(its, current=replace(its.current, kind=kind))
+
+        kinds = ("REWORK", "REWORK", "NO_CODE_CHANGE", "NO_CHANGE", "TRIVIAL_REBASE", "", "NO_CODE_CHANGE")
+        with store.transaction() as tx:
+            for number, kind in enumerate(kinds, 1):
+                if kind:
+                    tx.upsert_change(pushed(number, kind))
+            key = change().key
+            found = {number: list(tx.same_code(key, f"{number:040x}")) for number in (1, 2, 4, 5, 6, 7)}
+            assert found == {1: [1], 2: [2], 4: [4, 3, 2], 5: [5], 6: [], 7: [7]}
+            assert list(tx.same_code(ChangeKey("review", 8), f"{1:040x}")) == []
 
     def test_storing_the_same_state_again_changes_nothing(self, store: Store) -> None:
         with store.transaction() as tx:

@@ -74,16 +74,24 @@ class MemoryOutbox(InMemory, Outbox):
     def queue_review(self, dedup_key: str, review: Review) -> None:
         self._m.reviews.setdefault(dedup_key, StoredReview(review, next_at=self._m.clock))
 
-    def revive_review(self, patch_set_id: int) -> None:
+    def sent_review(self, patch_set_id: int) -> Review | None:
+        stored = self._m.reviews.get(self._last_review(patch_set_id))
+        is_sent = stored is not None and stored.state is ReviewState.SENT and not stored.note
+        return stored.review if stored is not None and is_sent else None
+
+    def revive_review(self, patch_set_id: int, *, is_lost: bool = False) -> None:
+        key = self._last_review(patch_set_id)
+        stored = self._m.reviews.get(key)
+        revived = _UNPOSTED | ({ReviewState.SENT} if is_lost else set())
+        if stored is not None and stored.state in revived:
+            self._m.reviews[key] = replace(
+                stored, state=ReviewState.PENDING, next_at=self._m.clock, missing_since=None
+            )
+
+    def _last_review(self, patch_set_id: int) -> str:
         decided = [each for each in self._m.decisions if each.patch_set_id == patch_set_id]
-        if decided:
-            last = max(decided, key=lambda each: each.number)
-            key = review_key(last.run_id, last.number)
-            stored = self._m.reviews.get(key)
-            if stored is not None and stored.state in _UNPOSTED:
-                self._m.reviews[key] = replace(
-                    stored, state=ReviewState.PENDING, next_at=self._m.clock, missing_since=None
-                )
+        last = max(decided, key=lambda each: each.number, default=None)
+        return "" if last is None else review_key(last.run_id, last.number)
 
     def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
         return {

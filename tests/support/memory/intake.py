@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.gerrit.change import ChangeStatus
+from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, ReviewComment, SyncCursor
 from service.ports.store import Changes, Events, ReviewComments, SyncCursors
@@ -64,10 +64,17 @@ class MemoryChanges(InMemory, Changes):
         current = change.current
         if current.number not in known:
             self._m.patch_sets.append(
-                StoredPatchSet(change_id, current.number, current.revision, current.ref)
+                StoredPatchSet(change_id, current.number, current.revision, current.ref, current.kind)
             )
             known[current.number] = len(self._m.patch_sets)
         return ChangeRecord(change_id, known[current.number], is_current=True)
+
+    def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
+        its = [each for each in self._m.patch_sets if self._m.change_ids[each.change_id - 1] == change]
+        newest_first = sorted(its, key=lambda each: -each.number)
+        return patch_sets_with_code_of(
+            revision, [(each.number, each.kind, each.revision) for each in newest_first]
+        )
 
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         found = [key for key, each in self._m.changes.items() if each.status is ChangeStatus.NEW]

@@ -51,6 +51,7 @@ class StoredPatchSet:
     number: int
     revision: str
     ref: str
+    kind: str = "REWORK"
 
 
 @dataclass(frozen=True)

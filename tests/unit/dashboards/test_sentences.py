@@ -40,7 +40,7 @@ def test_every_kind_of_override_has_a_text(kind: OverrideKind) -> None:
 
 def test_an_accept_names_its_filter_on_one_line() -> None:
     accepted = override_view(OverrideKind.ACCEPT, "Bob", filter="HTB/{0}\n\u202e*")
-    assert override_text(accepted) == "accepted that HTB/{0} * is slower"
+    assert override_text(accepted) == "accepted that HTB/{0} * is slower or removed"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.rows import review_of
 from service.domain.decision.overrides import Override, OverrideKind
 from service.ports.records import ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
@@ -115,15 +116,29 @@ class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
         self._execute(new.on_conflict_do_nothing())
 
     @override
-    def revive_review(self, patch_set_id: int) -> None:
+    def sent_review(self, patch_set_id: int) -> Review | None:
+        query = select(t.outbox.c.payload).where(
+            t.outbox.c.dedup_key == self._last_review(patch_set_id),
+            t.outbox.c.state == ReviewState.SENT,
+            t.outbox.c.last_error.is_(None),
+        )
+        payload = self._execute(query).scalar()
+        return None if payload is None else review_of(payload)
+
+    @override
+    def revive_review(self, patch_set_id: int, *, is_lost: bool = False) -> None:
+        states = [ReviewState.SUPERSEDED, ReviewState.DEAD, *([ReviewState.SENT] if is_lost else [])]
+        unposted = t.outbox.c.state.in_(states)
+        again = update(t.outbox).where(t.outbox.c.dedup_key == self._last_review(patch_set_id), unposted)
+        self._execute(again.values(state=ReviewState.PENDING, next_at=func.now(), missing_since=None))
+
+    def _last_review(self, patch_set_id: int) -> str:
+        """Return the key of the review of the last decision; empty without a decision."""
         decisions = select(t.decision.c.run_id, t.decision.c.number).where(
             t.decision.c.patch_set_id == patch_set_id
         )
         last = self._execute(decisions.order_by(t.decision.c.number.desc()).limit(1)).first()
-        if last is not None:
-            unposted = t.outbox.c.state.in_((ReviewState.SUPERSEDED, ReviewState.DEAD))
-            again = update(t.outbox).where(t.outbox.c.dedup_key == review_key(*last), unposted)
-            self._execute(again.values(state=ReviewState.PENDING, next_at=func.now(), missing_since=None))
+        return "" if last is None else review_key(*last)
 
     @override
     def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:

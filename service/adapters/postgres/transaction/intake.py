@@ -13,7 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
-from service.domain.gerrit.change import ChangeStatus
+from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, CommentState, ReviewComment, SyncCursor
 from service.ports.store import Changes, Events, ReviewComments, SyncCursors
@@ -84,6 +84,17 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         if added is not None:
             return ChangeRecord(added, self._patch_set(added, change), is_current=True)
         return self._update(change)
+
+    @override
+    def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
+        of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
+        found = self._execute(
+            select(t.patch_set.c.number, t.patch_set.c.kind, t.patch_set.c.revision)
+            .join(t.change)
+            .where(of_change)
+            .order_by(t.patch_set.c.number.desc())
+        )
+        return patch_sets_with_code_of(revision, [tuple(row) for row in found])
 
     @override
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:

@@ -9,9 +9,8 @@ from sqlalchemy import bindparam, text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.rows import review_of
 from service.adapters.postgres.storable import CleanJson, CleanText
-from service.domain.gerrit.change import InlineComment, Review
-from service.domain.identity import ChangeKey
 from service.ports.queue import Task
 from service.ports.records import DueReview, Hint
 from service.ports.upkeep import DueReviews, Hints
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
+    from service.domain.gerrit.change import InlineComment
     from service.ports.records import ReviewState
 
 _BATCH: Final = 500  # more than a busy minute brings; the next call returns the rest
@@ -115,11 +115,5 @@ def _due(row: Row[Any]) -> DueReview:
         attempts=row.attempts,
         missing_seconds=row.missing_seconds,
         failed_posts=payload.get("failed_posts", 0),
-        review=Review(
-            change=ChangeKey(payload["instance"], payload["number"]),
-            revision=payload["revision"],
-            message=payload["message"],
-            labels=payload["labels"],
-            comments=tuple(InlineComment(**comment) for comment in payload.get("comments", ())),
-        ),
+        review=review_of(payload),
     )

@@ -67,6 +67,12 @@ def test_each_comparison_is_in_its_group_the_worst_first() -> None:
     assert (found.rows, found.blamed) == (5, ("BM_b", "BM_a"))
 
 
+def test_removed_benchmarks_are_blamed_beside_slower_ones() -> None:
+    found = judge([REMOVED, slower("BM_a", 1.05)], POLICY)
+
+    assert (found.outcome, found.blamed) == (Outcome.REMOVED, ("BM_a", REMOVED.row.benchmark))
+
+
 def test_groups_come_in_the_order_of_a_message() -> None:
     assert list(judge([], POLICY).groups) == list(Group)
 

@@ -156,7 +156,13 @@ class TestAccept:
 
         assert excuse(slower("HTB/Insert", "DcpBench/Send"), *made) == made[1]
 
-    @pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.SLOWER}))
+    def test_excuses_a_renamed_benchmark(self) -> None:
+        removed = JudgedBuild(1, Outcome.REMOVED, ("HTB/Insert",))
+
+        assert excuse(removed, ACCEPT) == ACCEPT
+        assert excuse(replace(removed, blamed=("DcpBench/Send",)), ACCEPT) is None
+
+    @pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.SLOWER, Outcome.REMOVED}))
     def test_excuses_no_other_outcome(self, outcome: Outcome) -> None:
         assert excuse(JudgedBuild(1, outcome, ("HTB/Insert",)), ACCEPT) is None
 

@@ -90,7 +90,7 @@ def test_each_form_of_gerrits_removal_message_is_parsed(removal: str) -> None:
     history = posted(FAILED, VOTES, (BOB, removal))
 
     assert found(history) is not None
-    assert is_vote_removed(history, 3, "Verified", BOT)
+    assert is_vote_removed(history, {3}, "Verified", BOT)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_other_messages_are_not_a_removal_of_the_bots_vote(removal: str) -> None
     history = posted(FAILED, SAYS_WHY, VOTES, (BOB, removal))
 
     assert found(history) is None
-    assert not is_vote_removed(history, 3, "Verified", BOT)
+    assert not is_vote_removed(history, {3}, "Verified", BOT)
 
 
 @pytest.mark.parametrize(
@@ -266,35 +266,35 @@ def test_long_words_are_cut() -> None:
 
 class TestRemovedVote:
     def test_any_other_account_can_remove_it(self) -> None:
-        assert is_vote_removed(posted(FAILED, (ALICE, REMOVES[1])), 3, "Verified", BOT)
-        assert is_vote_removed(posted(FAILED, (NOBODY, REMOVES[1])), 3, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, (ALICE, REMOVES[1])), {3}, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, (NOBODY, REMOVES[1])), {3}, "Verified", BOT)
 
     def test_a_vote_copied_to_the_patch_set_can_be_removed(self) -> None:
-        assert is_vote_removed(posted(REMOVES), 3, "Verified", BOT)
+        assert is_vote_removed(posted(REMOVES), {3}, "Verified", BOT)
 
     def test_a_removal_by_the_bot_itself_does_not_count(self) -> None:
-        assert not is_vote_removed(posted(FAILED, (BOT, REMOVES[1])), 3, "Verified", BOT)
+        assert not is_vote_removed(posted(FAILED, (BOT, REMOVES[1])), {3}, "Verified", BOT)
 
     def test_it_ends_with_the_bots_next_vote_not_with_its_next_message(self) -> None:
         comments = (BOT, "Patch Set 3:\n\nBuild Failed")
 
-        assert is_vote_removed(posted(FAILED, REMOVES, comments), 3, "Verified", BOT)
-        assert is_vote_removed(posted(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified")), 3, "Verified", BOT)
-        assert not is_vote_removed(posted(FAILED, REMOVES, FAILED), 3, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, REMOVES, comments), {3}, "Verified", BOT)
+        assert is_vote_removed(posted(FAILED, REMOVES, (BOT, "Patch Set 3: -Verified")), {3}, "Verified", BOT)
+        assert not is_vote_removed(posted(FAILED, REMOVES, FAILED), {3}, "Verified", BOT)
 
     def test_it_concerns_one_patch_set_and_label(self) -> None:
         messages = posted(FAILED, REMOVES)
 
-        assert not is_vote_removed(messages, 4, "Verified", BOT)
-        assert not is_vote_removed(messages, 3, "Performance", BOT)
+        assert not is_vote_removed(messages, {4}, "Verified", BOT)
+        assert not is_vote_removed(messages, {3}, "Performance", BOT)
 
 
 def test_a_bot_without_an_account_is_identified_by_its_names() -> None:
     bot = Person(username="buildbot", name="Build Bot")
     messages = posted(FAILED, (BOT, REMOVES[1]))
 
-    assert not is_vote_removed(messages, 3, "Verified", bot)
-    assert is_vote_removed(posted(FAILED, REMOVES), 3, "Verified", bot)
+    assert not is_vote_removed(messages, {3}, "Verified", bot)
+    assert is_vote_removed(posted(FAILED, REMOVES), {3}, "Verified", bot)
 
 
 def test_a_person_with_the_bots_name_is_not_the_bot() -> None:
@@ -327,5 +327,5 @@ def test_an_override_needs_a_removal_and_a_vote_by_one_person(
 
 @given(HISTORIES)
 def test_a_vote_is_removed_only_by_a_removal(posts: list[tuple[Person, str]]) -> None:
-    if is_vote_removed(posted(*posts), 3, "Verified", BOT):
+    if is_vote_removed(posted(*posts), {3}, "Verified", BOT):
         assert any(text == REMOVES[1] and author is not BOT for author, text in posts)

@@ -21,10 +21,10 @@ from service.domain.wording import replies
         (replies.outdated(3), "patch set 3 is outdated or its change is closed"),
         (replies.nothing_to_override(""), "there is no failed build to override"),
         (replies.nothing_to_override("unit"), "there is no failed build of unit to override"),
-        (replies.no_slower_match([]), "the filter matches no slower benchmark"),
+        (replies.nothing_to_accept([]), "the filter matches no slower or removed benchmark"),
         (
-            replies.no_slower_match([*"abcdef"]),
-            "the filter matches no slower benchmark; slower: a, b, c, d, e",
+            replies.nothing_to_accept([*"abcdef"]),
+            "the filter matches no slower or removed benchmark; these are a, b, c, d, e",
         ),
         (replies.no_measured_match("BM_\n"), "the filter BM_ matches no measured benchmark"),
         (replies.too_many_pairs(1000), "a benchmark can have at most 1000 pairs"),

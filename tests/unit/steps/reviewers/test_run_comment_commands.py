@@ -240,7 +240,14 @@ class TestAccept:
 
     def test_a_filter_without_a_slower_match_gets_a_reply(self, service: Service) -> None:
         (answer,) = say(service, "accept BM_typo safer locks")
-        assert answer.startswith("{} `accept`: the filter matches no slower benchmark; slower: BM_a, BM_b")
+        assert answer.startswith(
+            "{} `accept`: the filter matches no slower or removed benchmark; these are BM_a, BM_b"
+        )
+
+    def test_a_renamed_benchmark_needs_no_override(self, service: Service) -> None:
+        finish(service, 2, Outcome.REMOVED, ("BM_old",))
+        (review,) = say(service, "accept BM_old it is BM_new now")
+        assert review.startswith("{'Performance': 1}")
 
 
 class TestRights:

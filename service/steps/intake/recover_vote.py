@@ -1,0 +1,53 @@
+"""Recovery of votes that the review server lost, for example because it was restored from a backup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.gerrit.change import Review
+from service.domain.gerrit.own_votes import lost_votes
+from service.domain.wording.delivery import CAST_AGAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.gerrit.change import Change, PostedMessage
+    from service.ports.reviewing import ReviewServer
+    from service.ports.store import Store, Transaction
+
+
+def recover_vote(
+    store: Store, server: ReviewServer, patch_set_id: int, change: Change, messages: Sequence[PostedMessage]
+) -> None:
+    """Queue a patch set's last review again if its vote is missing and no person removed it.
+
+    A message that is still there is not posted twice. A restored server shows an older state of the change
+    than the stored one, so the state need not be current.
+    """
+    with store.transaction() as tx:
+        is_lost = bool(_lost(tx, patch_set_id, change, messages, server.account))
+    if not is_lost:
+        return
+    # Benchgate may have posted the vote after the change was read.
+    fresh = server.change(change.key)
+    with store.transaction() as tx:
+        review = tx.sent_review(patch_set_id)
+        lost = _lost(tx, patch_set_id, fresh, messages, server.account)
+        if review is None or not lost:
+            return
+        if any(each.author.account == server.account and each.has_line(review.marker) for each in messages):
+            marker = f"{review.marker}-again-{fresh.updated:%Y%m%d%H%M%S}"
+            text = f"{CAST_AGAIN}\n\n{marker}"
+            tx.queue_review(marker, Review(review.change, review.revision, text, lost))
+        else:
+            tx.revive_review(patch_set_id, is_lost=True)
+
+
+def _lost(
+    tx: Transaction, patch_set_id: int, change: Change, messages: Sequence[PostedMessage], account: str
+) -> Mapping[str, int]:
+    review = tx.sent_review(patch_set_id)
+    if review is None or review.revision != change.current.revision or not change.is_votable:
+        return {}
+    same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+    return lost_votes(review.labels, change, messages, same_code, account)

@@ -1,0 +1,93 @@
+"""Votes that the review server lost are cast again; those that a person removed are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from service.domain.decision.states import BuildState
+from service.domain.decision.vote import Outcome
+from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
+
+LOST = "Vote cast again: the review server lost it, and no person removed it."
+
+
+@pytest.fixture
+def service() -> Service:
+    """A change with a vote that was delivered."""
+    service = Service(source=project(PROJECT_FILE.replace("Performance", "Verified")))
+    service.server.put(change_at(1))
+    service.reconcile()
+    service.plan()
+    service.store.update(1, state=BuildState.FINISHED, outcome=Outcome.PASSED)
+    service.vote()
+    assert service.deliver() == 1
+    assert votes(service) == {"benchgate": 1}
+    return service
+
+
+def votes(service: Service) -> dict[str, int]:
+    return {who: vote for who, vote in service.server.votes[KEY]["Verified"].items() if vote}
+
+
+def test_a_vote_that_is_there_is_not_cast_again(service: Service) -> None:
+    service.reconcile(is_full=True)
+
+    assert service.deliver() == 0
+
+
+def test_a_server_restored_from_a_backup_gets_vote_and_message_again(service: Service) -> None:
+    original = service.server.reviews[-1]
+    service.server.votes[KEY].clear()
+    service.server.posted[KEY].clear()
+    service.server.put(change_at(1, minutes=-1))
+    service.reconcile(is_full=True)
+
+    assert service.deliver() == 1
+    assert service.server.reviews[-1] == original
+    assert votes(service) == {"benchgate": 1}
+    service.reconcile(is_full=True)
+    assert service.deliver() == 0
+
+
+def test_a_vote_whose_message_is_still_there_is_cast_with_a_short_message(service: Service) -> None:
+    service.server.votes[KEY].clear()
+    service.reconcile(is_full=True)
+
+    assert service.deliver() == 1
+    assert service.server.reviews[-1].message.startswith(LOST)
+    assert votes(service) == {"benchgate": 1}
+    service.reconcile(is_full=True)
+    assert service.deliver() == 0
+
+
+def test_a_vote_that_a_person_removed_stays_removed(service: Service) -> None:
+    service.server.votes[KEY].clear()
+    service.server.say(KEY, "bob", "Removed Verified+1 by Benchgate")
+    service.reconcile(is_full=True)
+
+    assert service.deliver() == 0
+    assert len(service.server.reviews) == 1
+
+
+@pytest.mark.parametrize("flag", ["is_wip", "is_private"])
+def test_a_change_that_nobody_reviews_now_gets_no_vote(service: Service, flag: str) -> None:
+    service.server.votes[KEY].clear()
+    service.server.put(change_at(1, minutes=1, **{flag: True}))
+    service.reconcile(is_full=True)
+
+    assert service.deliver() == 0
+
+
+def test_a_removed_vote_stays_removed_on_a_patch_set_with_the_same_code(service: Service) -> None:
+    service.server.votes[KEY].clear()
+    service.server.say(KEY, "bob", "Removed Verified+1 by Benchgate")
+    edited = change_at(2)
+    service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    service.plan(2)
+    service.store.update(2, state=BuildState.FINISHED, outcome=Outcome.PASSED)
+    service.vote(2)
+
+    assert service.deliver() == 1
+    assert service.server.reviews[-1].labels == {}
