@@ -48,6 +48,19 @@ def plain(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
+def shortened(text: str, limit: int) -> str:
+    """Do the same as :func:`plain`, but cut behind a sentence, clause or word that ends late enough."""
+    line = plain(text, 4 * limit)
+    if len(line) <= limit:
+        return line
+    kept = line[: max(limit - 2, 0)]
+    for end in (". ", "; ", ", ", " "):
+        place = kept.rfind(end)
+        if place >= limit // 2:
+            return f"{kept[: place + 1].rstrip(' ,;')} {ELLIPSIS}"
+    return plain(line, limit)
+
+
 def padded(text: str, limit: int = 200) -> str:
     """Do the same as :func:`plain`, but keep runs of blanks: other programs align their lines by them."""
     words = text[: 4 * limit].split(" ")

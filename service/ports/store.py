@@ -66,6 +66,9 @@ class Changes(Protocol):
         Newer is the later update; of updates at the same moment, the higher patch set.
         """
 
+    def stored_change(self, key: ChangeKey) -> int | None:
+        """Return the id of a change, which is locked until the transaction ends; None if none is stored."""
+
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
         """Return the number of a patch set and those directly before it with the same code, newest first.
 
@@ -109,7 +112,7 @@ class Runs(Protocol):
     def end_run(self, run_id: int, state: RunState, reason: str = "") -> None:
         """Move a run to an end state; a run that has ended keeps its state."""
 
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         """Cancel unfinished check runs of a change, except those of one patch set.
 
         Their builds go on until :meth:`LostBuilds.drop_unwanted_builds` finds that no other run adopted them.

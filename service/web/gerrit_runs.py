@@ -11,7 +11,7 @@ from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
 from service.domain.identity import BuildName
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
-from service.domain.text import plain
+from service.domain.text import plain, shortened
 from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
@@ -204,6 +204,6 @@ def _page_of(build: Build, links: Links) -> str:
 
 
 def _causes(build: Build) -> tuple[str, ...]:
-    kept = tuple(plain(cause, _MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
+    kept = tuple(shortened(cause, _MAX_CAUSE) for cause in build.causes[:_MOST_CAUSES])
     omitted = len(build.causes) - len(kept)
     return (*kept, f"… and {omitted} more") if omitted else kept

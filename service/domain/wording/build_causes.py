@@ -6,7 +6,7 @@ from typing import Final
 
 from service.domain.comparison.link_layout import BELOW
 from service.domain.identity import Side
-from service.domain.text import plain, share
+from service.domain.text import plain, share, shortened
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
 
 NO_MATCHING_FILES: Final = "no matching files changed"
@@ -31,12 +31,12 @@ def unresponsive(attempts: int) -> str:
 
 def attempts_failed(attempts: int, error: Exception) -> str:
     """The cause of a build whose last attempt also met a transient fault."""
-    return plain(f"{attempts} attempts failed, the last one with: {error}", _MAX_CAUSE)
+    return shortened(f"{attempts} attempts failed, the last one with: {error}", _MAX_CAUSE)
 
 
 def unfit(error: Exception) -> str:
     """The cause of a build whose machine cannot run builds."""
-    return plain(f"the machine cannot run builds: {error}", _MAX_CAUSE)
+    return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
 
 
 def program_missing(program: str) -> str:
@@ -48,12 +48,12 @@ def build_failed(side: Side, error: Exception) -> str:
     """The cause of a build with a side that does not build."""
     if side is Side.BASE:
         return f"nothing to compare with: the parent does not build ({plain(str(error))})"
-    return plain(str(error), _MAX_CAUSE)
+    return shortened(str(error), _MAX_CAUSE)
 
 
 def side_failed(side: Side, failure: str, *, is_same_program: bool) -> str:
     """The cause of a build with a side that cannot be measured."""
-    text = plain(failure, _MAX_CAUSE)
+    text = shortened(failure, _MAX_CAUSE)
     if is_same_program:
         return f"nothing to compare with: {SAME_PROGRAM}, which does not run ({text})"
     if side is Side.BASE:
@@ -63,7 +63,7 @@ def side_failed(side: Side, failure: str, *, is_same_program: bool) -> str:
 
 def parent_failed(failure: str) -> str:
     """The warning that the parent failed after some pairs."""
-    return f"measuring ended early because the parent failed ({plain(failure, _MAX_CAUSE)})"
+    return f"measuring ended early because the parent failed ({shortened(failure, _MAX_CAUSE)})"
 
 
 def shared_cpus(suite: str, wanted: int, measured: int, everywhere: int) -> str:
@@ -82,7 +82,8 @@ def too_few_cpus(suite: str, wanted: int, measured: int) -> str:
 def layout_not_checked(why: str) -> str:
     """The warning that slow-downs could not be confirmed, and the setting that lets them vote anyway."""
     return (
-        f"slow-downs below {share(BELOW)} were not confirmed on relinked programs: {plain(why, _MAX_CAUSE)}; "
+        f"slow-downs below {share(BELOW)} were not confirmed on relinked programs: "
+        f"{shortened(why, _MAX_CAUSE)}; "
         "set `layout: off` in the policy to let them vote without this check"
     )
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 OUTDATED: Final = "the patch set is outdated or its change is closed"
+NOT_REVIEWED: Final = "the change is work in progress or private; Benchgate votes when it is ready for review"
 TAKEN_BACK: Final = "the vote was taken back because a newer patch set appeared while it was posted"
 CAST_AGAIN: Final = "Vote cast again: the review server lost it, and no person removed it."
 WITHOUT_COMMENTS: Final = "posted without inline comments after five failed attempts with them"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import CONSEQUENCES, Result
-from service.domain.text import padded, plain
+from service.domain.text import padded, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,4 +92,4 @@ def _paragraphs(report: BuildReport) -> Iterator[tuple[str, bool]]:
         yield plain(report.override, _MAX_CAUSE), True
     for cause in report.causes:
         own = f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
-        yield own if report.is_external else plain(cause, _MAX_CAUSE), True
+        yield own if report.is_external else shortened(cause, _MAX_CAUSE), True

@@ -6,7 +6,13 @@ from typing import Final
 
 from service.domain.text import plain
 
+CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
+
+
+def moved(branch: str) -> str:
+    """The reason to cancel the run of a change that was moved to another branch."""
+    return f"the change was moved to branch {plain(branch)}"
 
 
 def untrusted(why: str) -> str:

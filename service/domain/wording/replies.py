@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STILL_RUNNING: Final = "a build is still running; try again when it has finished"
 FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"
+ONLY_ELSEWHERE: Final = "another CI runs these builds; run them again there"
 NOTHING_FAILED: Final = "no build failed; `recheck all` runs all builds again"
 RUN_CANCELLED: Final = "the run is cancelled; `recheck all` starts it again"
 NO_RUN: Final = "no run is in progress"
@@ -56,6 +57,14 @@ def not_a_member(person: str, group: str) -> str:
 def outdated(patch_set: int) -> str:
     """The reply to a command for a patch set that is not voted on any more."""
     return f"patch set {patch_set} is outdated or its change is closed"
+
+
+def nothing_built(jobs: Sequence[str]) -> str:
+    """The reply to `recheck` if the patch set changes no files of any job."""
+    if not jobs:
+        return "benchgate.yaml has no jobs, so there is nothing to run again"
+    named = plain(", ".join(jobs), _MAX_NAMES)
+    return f"the patch set changes no files of a job; `recheck JOB` runs a job anyway: {named}"
 
 
 def nothing_to_override(job: str) -> str:

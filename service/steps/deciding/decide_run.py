@@ -11,7 +11,7 @@ from service.domain.gerrit.change import Review
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
-from service.domain.wording.message import BuildReport, compose, header_of
+from service.domain.wording.message import BuildReport, Header, compose, header_of
 from service.domain.wording.overrides import override_sentence
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 
@@ -45,7 +45,9 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     reports = [_report(build, override, links.build) for build, override in reported]
     message = compose(header, reports, links.decision(run.id, number))
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
-    if run.change is not None and run.kind is not RunKind.CALIBRATION:
+    # A merged change without a build has no trend, and its message would say nothing.
+    is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
+    if run.change is not None and run.kind is not RunKind.CALIBRATION and not is_silent:
         labels = {} if vote is None else {run.label: vote}
         comments = _remarks(tx, run.change, run.revision, judged)
         review = Review(run.change, run.revision, message, labels, comments)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.decision.states import RunState
+from service.domain.decision.states import UNFINISHED, RunState
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
+from service.domain.wording.refusals import CHANGE_GONE, moved
 from service.steps.intake.record_comments import record_comments
 from service.steps.intake.recover_vote import recover_vote
 from service.steps.planning.new_run import check_of, run_of, start_run
@@ -32,7 +33,7 @@ def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
 def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     """Start and cancel runs to match the current state of the change; a second call changes nothing.
 
-    A change that the server does not show (deleted, or hidden from Benchgate's account) is ignored.
+    If the server does not show the change (deleted, or hidden from Benchgate's account), its runs end.
     """
     try:
         change = server.change(key)
@@ -40,6 +41,7 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         messages = server.messages(key) if change.is_open else ()
         account = server.account
     except NotFound:
+        _end_runs(store, key)
         return
     with store.transaction() as tx:
         record = tx.upsert_change(change)
@@ -49,17 +51,28 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     recover_vote(store, server, record.patch_set_id, change, messages)
 
 
+def _end_runs(store: Store, key: ChangeKey) -> None:
+    with store.transaction() as tx:
+        change_id = tx.stored_change(key)
+        if change_id is not None:
+            tx.cancel_runs(change_id, keep_patch_set=None, reason=CHANGE_GONE)
+
+
 def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:
     if change.status is ChangeStatus.NEW:
         tx.cancel_runs(record.change_id, keep_patch_set=record.patch_set_id)
         if not change.is_votable:
             return
         tx.revive_review(record.patch_set_id)
+        checks = [run for run in tx.runs_of(record.patch_set_id) if run.kind is RunKind.CHECK]
+        for run in checks:
+            if run.branch != change.branch and run.state in UNFINISHED:
+                tx.end_run(run.id, RunState.CANCELLED, moved(change.branch))
         # A check that ended because the change was abandoned starts again when the change is restored; one
-        # that a person cancelled does not.
+        # that a person cancelled does not. A check on another branch says nothing about this one.
         if not any(
-            run.kind is RunKind.CHECK and (run.state is not RunState.CANCELLED or run.is_called_off)
-            for run in tx.runs_of(record.patch_set_id)
+            run.branch == change.branch and (run.state is not RunState.CANCELLED or run.is_called_off)
+            for run in checks
         ):
             start_run(tx, check_of(change, record.patch_set_id))
         return

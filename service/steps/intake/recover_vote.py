@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.decision.states import RunState
 from service.domain.gerrit.change import Review
 from service.domain.gerrit.own_votes import lost_votes
 from service.domain.wording.delivery import CAST_AGAIN
@@ -46,8 +47,11 @@ def recover_vote(
 def _lost(
     tx: Transaction, patch_set_id: int, change: Change, messages: Sequence[PostedMessage], account: str
 ) -> Mapping[str, int]:
-    review = tx.sent_review(patch_set_id)
+    review, run = tx.sent_review(patch_set_id), tx.newest_check(patch_set_id)
     if review is None or review.revision != change.current.revision or not change.is_votable:
+        return {}
+    # A later run votes anew. So does the run that follows a move, with which the server drops all votes.
+    if run is None or run.state is not RunState.FINISHED or run.branch != change.branch:
         return {}
     same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
     return lost_votes(review.labels, change, messages, same_code, account)

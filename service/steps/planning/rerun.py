@@ -9,7 +9,13 @@ from service.domain.building.spec import BuildSpec
 from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
-from service.domain.wording.replies import FAILED_ELSEWHERE, NOTHING_FAILED, STILL_RUNNING
+from service.domain.wording.replies import (
+    FAILED_ELSEWHERE,
+    NOTHING_FAILED,
+    ONLY_ELSEWHERE,
+    STILL_RUNNING,
+    nothing_built,
+)
 from service.ports.queue import Task
 from service.steps.deciding.decide_run import outcome_of, overrides_on
 from service.steps.planning.plan_run import DEADLINE
@@ -35,10 +41,7 @@ def recheck(
     finished = [build for build in builds if build.state is BuildState.FINISHED]
     targets = _targets(tx, run, finished, wanted)
     if not targets:
-        if len(finished) < len(builds):
-            return STILL_RUNNING
-        is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
-        return FAILED_ELSEWHERE if is_elsewhere else NOTHING_FAILED
+        return _reason_without_targets(builds, finished, wanted)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
     specs = {job: _as_configured(by_job[job], configured.get(job)) for job in targets}
@@ -47,6 +50,19 @@ def recheck(
         return problems[targets[0]]
     run_again(tx, run, {job: spec for job, spec in specs.items() if job not in problems}, comment_id)
     return ""
+
+
+def _reason_without_targets(
+    builds: Sequence[BuildRecord], finished: Sequence[BuildRecord], wanted: RecheckCommand
+) -> str:
+    if len(finished) < len(builds):
+        return STILL_RUNNING
+    if all(build.outcome is Outcome.NOT_BUILT for build in finished):
+        return nothing_built([build.job for build in finished])
+    if wanted.is_all:
+        return ONLY_ELSEWHERE
+    is_elsewhere = any(build.is_external and build.outcome is Outcome.FAILED for build in finished)
+    return FAILED_ELSEWHERE if is_elsewhere else NOTHING_FAILED
 
 
 def run_again(

@@ -10,6 +10,7 @@ from service.domain.gerrit.change import Change, PostedMessage, Review
 from service.domain.gerrit.own_votes import not_removed
 from service.domain.health import VOTE_ON
 from service.domain.wording.delivery import (
+    NOT_REVIEWED,
     OUTDATED,
     TAKEN_BACK,
     WITHOUT_COMMENTS,
@@ -65,9 +66,11 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
     try:
         change = server.change(review.change)
         # Servers accept votes on outdated patch sets.
-        if change.current.revision != review.revision or (review.labels and not change.is_open):
+        if change.current.revision != review.revision or (review.labels and not change.is_votable):
             # The last attempt may have cast the vote although its response was lost.
             note = TAKEN_BACK if _take_back(server, change, review) else OUTDATED
+            if change.is_open and change.current.revision == review.revision:
+                note = NOT_REVIEWED  # a look at the change revives the review when that is over
             upkeep.settle_review(due.outbox_id, ReviewState.SUPERSEDED, note)
             return False
         messages = server.messages(review.change)

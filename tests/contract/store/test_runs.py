@@ -114,6 +114,13 @@ class TestRuns:
             assert tx.lock_run(runs[1]).state is RunState.CANCELLED
         assert states == [RunState.CANCELLED, RunState.RUNNING, RunState.RUNNING, RunState.RUNNING]
 
+    def test_a_change_is_found_by_its_key(self, store: Store) -> None:
+        with store.transaction() as tx:
+            assert tx.stored_change(KEY) is None
+            record = tx.upsert_change(change())
+            assert tx.stored_change(KEY) == record.change_id
+            assert tx.stored_change(ChangeKey("other", 7)) is None
+
     def test_a_person_may_cancel_a_check(self, store: Store, patch_set: int) -> None:
         with store.transaction() as tx:
             number = start(tx, check_run(patch_set))

@@ -69,6 +69,9 @@ class MemoryChanges(InMemory, Changes):
             known[current.number] = len(self._m.patch_sets)
         return ChangeRecord(change_id, known[current.number], is_current=True)
 
+    def stored_change(self, key: ChangeKey) -> int | None:
+        return self._m.change_ids.index(key) + 1 if key in self._m.changes else None
+
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
         its = [each for each in self._m.patch_sets if self._m.change_ids[each.change_id - 1] == change]
         newest_first = sorted(its, key=lambda each: -each.number)

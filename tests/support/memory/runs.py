@@ -66,11 +66,11 @@ class MemoryRuns(InMemory, Runs):
             self._m.runs[run_id - 1] = replace(run, state=state)
             self._m.reasons[run_id] = reason
 
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         change = self._m.change_ids[change_id - 1]
         for run in self._m.runs:
             if run.kind is RunKind.CHECK and run.change == change and run.patch_set_id != keep_patch_set:
-                self.end_run(run.id, RunState.CANCELLED)
+                self.end_run(run.id, RunState.CANCELLED, reason)
 
     def cancel_check(self, run_id: int) -> None:
         run = self.lock_run(run_id)

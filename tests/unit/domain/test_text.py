@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.text import change, interval, plain, share, signed_percent
+from service.domain.text import change, interval, plain, share, shortened, signed_percent
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,25 @@ def test_whatever_comes_is_short_printable_and_stays_as_it_is(text: str, limit: 
     assert not {unicodedata.category(c) for c in shown} & {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
     assert plain(shown, limit) == shown
     shown.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("short enough", "short enough"),
+        ("It failed now. The log is long", "It failed now. …"),
+        ("it failed now; the log is long", "it failed now …"),
+        ("the compiler was not found there", "the compiler was …"),
+        ("x" * 40, "x" * 19 + "…"),
+    ],
+)
+def test_a_cause_is_cut_behind_a_sentence_a_clause_or_a_word(text: str, shown: str) -> None:
+    assert shortened(text, 20) == shown
+
+
+@given(st.text(st.characters(codec=None)), st.integers(1, 300))
+def test_a_shortened_text_keeps_its_limit(text: str, limit: int) -> None:
+    assert len(shortened(text, limit)) <= limit
 
 
 def test_what_is_cut_says_so() -> None:

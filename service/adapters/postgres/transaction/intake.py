@@ -86,6 +86,11 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         return self._update(change)
 
     @override
+    def stored_change(self, key: ChangeKey) -> int | None:
+        is_wanted = (t.change.c.instance == key.instance) & (t.change.c.number == key.number)
+        return self._execute(select(t.change.c.id).where(is_wanted).with_for_update(key_share=True)).scalar()
+
+    @override
     def same_code(self, change: ChangeKey, revision: str) -> Sequence[int]:
         of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
         found = self._execute(

@@ -75,7 +75,7 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         self._end(t.run.c.id == run_id, state, reason=reason)
 
     @override
-    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None) -> None:
+    def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         kept = true() if keep_patch_set is None else t.patch_set.c.id != keep_patch_set
         runs = self._execute(
             select(t.run.c.id)
@@ -86,7 +86,7 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
             .order_by(t.run.c.id)
             .with_for_update(of=t.run, key_share=True)
         ).scalars()
-        self._end(t.run.c.id.in_(runs.all()), RunState.CANCELLED)
+        self._end(t.run.c.id.in_(runs.all()), RunState.CANCELLED, reason=reason)
 
     @override
     def cancel_check(self, run_id: int) -> None:

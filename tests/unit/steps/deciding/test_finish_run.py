@@ -122,6 +122,18 @@ def test_a_run_of_the_branch_is_reported_on_its_change_without_a_vote(tmp_path: 
     assert started.labels == ended.labels == {}
 
 
+def test_a_merged_change_that_builds_nothing_gets_no_message(tmp_path: Path) -> None:
+    farm = Farm(tmp_path)
+    farm.service.source = project(TWO_JOBS.replace('"bench.json", "src/"', '"docs/"'))
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    farm.service.plan()
+    farm.service.vote()
+
+    assert [each.header for each in farm.service.store.memory.decisions] == ["No Builds Executed"]
+    assert farm.service.store.memory.reviews == {}
+
+
 @pytest.mark.parametrize(("policy", "labels"), [("pass", {"Performance": 1}), ("none", {})])
 def test_without_anything_to_build_the_project_file_decides(
     tmp_path: Path, policy: str, labels: dict[str, int]

@@ -95,6 +95,44 @@ def test_a_change_that_was_abandoned_before_its_first_run_gets_no_run() -> None:
     assert service.store.memory.runs == []
 
 
+def test_a_change_that_was_moved_to_another_branch_is_planned_again() -> None:
+    service = Service()
+    service.see(change_at(1))
+    for _ in range(2):
+        service.see(change_at(1, minutes=1, branch="stable"))
+
+    first, second = service.store.memory.runs
+    assert (first.branch, first.state) == ("master", RunState.CANCELLED)
+    assert (second.branch, second.state) == ("stable", RunState.PLANNING)
+    assert service.store.memory.reasons == {1: "the change was moved to branch stable"}
+
+
+def test_a_change_that_was_moved_after_its_vote_is_planned_again() -> None:
+    service = Service()
+    service.see(change_at(1))
+    with service.store.transaction() as tx:
+        tx.end_run(1, RunState.FINISHED)
+    service.see(change_at(1, minutes=1, branch="stable"))
+
+    assert service.runs() == [("patch1", RunState.FINISHED), ("patch1", RunState.PLANNING)]
+
+
+def test_a_change_that_the_server_no_longer_shows_ends_its_run() -> None:
+    service = Service()
+    service.see(change_at(1))
+    service.plan()
+    del service.server.changes[KEY]
+    look_at_change(service.store, service.server, KEY)
+
+    assert service.runs() == [("patch1", RunState.CANCELLED)]
+    assert service.store.memory.reasons[1].startswith("the review server does not show the change any more")
+    service.store.drop_unwanted_builds()
+    assert [build.cancel_requested for build in service.store.memory.builds] == [True]
+
+    service.see(change_at(1))
+    assert service.runs()[1:] == [("patch1", RunState.PLANNING)]
+
+
 @pytest.mark.parametrize("flag", ["is_wip", "is_private"])
 def test_work_in_progress_and_private_changes_are_not_run(flag: str) -> None:
     service = Service()

@@ -62,6 +62,15 @@ class TestPushesWhilePosting:
         assert delivery.states == [("sent", "")]
 
 
+@pytest.mark.parametrize("flag", ["is_wip", "is_private"])
+def test_no_vote_lands_on_a_change_that_nobody_may_review_yet(delivery: Delivery, flag: str) -> None:
+    delivery.server.put(change_at(1, minutes=1, **{flag: True}))
+
+    assert delivery.deliver() == 0
+    note = "the change is work in progress or private; Benchgate votes when it is ready for review"
+    assert delivery.states == [("superseded", note)]
+
+
 class TestRemovedVotes:
     """Benchgate never casts a vote again that a person removed."""
 

@@ -87,6 +87,16 @@ class TestRecheck:
         (answer,) = say(service, "recheck")
         assert answer.startswith("{} `recheck`: no build failed; `recheck all` runs all builds again")
 
+    @pytest.mark.parametrize("text", ["recheck", "recheck all"])
+    def test_where_nothing_was_built_the_reply_says_why(self, service: Service, text: str) -> None:
+        for build in (1, 2):
+            finish(service, build, Outcome.NOT_BUILT)
+        (answer,) = say(service, text)
+        assert answer.startswith(
+            "{} `recheck`: the patch set changes no files of a job; `recheck JOB` runs a job anyway: "
+            "other, perf"
+        )
+
     def test_the_new_run_votes_by_all_its_builds(self, service: Service) -> None:
         say(service, "recheck")
         finish(service, 3, Outcome.PASSED)
