@@ -51,7 +51,9 @@ def verdict_sentence(run: Run | None, builds: Sequence[BuildOfRun], decision: De
         case RunState.FINISHED:
             return worst_cause(builds) or (decision.header if decision is not None else "Finished.")
         case RunState.REFUSED:
-            return f"Nothing was built: {reason or 'the project file is not usable'}"
+            # A run whose vote was given up had builds.
+            nothing = "" if builds else "Nothing was built: "
+            return f"{nothing}{reason or 'the project file is not usable'}"
         case RunState.CANCELLED:
             return f"Cancelled: {reason}" if reason else "Cancelled."
 

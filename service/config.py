@@ -78,6 +78,9 @@ class ControlSettings(_Settings):
     gerrit_ssh_user: str = Field("", description="empty: the same as gerrit_user")
     gerrit_ssh_key: Path | None = Field(None, description="private key of that user, without a passphrase")
     gerrit_known_hosts: Path | None = Field(None, description="the file that holds the server's host key")
+    first_contact_days: float = Field(
+        7.0, ge=0.0, description="at first contact, run open changes that were updated within so many days"
+    )
     reconcile_seconds: float = Field(
         60.0, gt=0.0, description="seconds between two checks for updated changes"
     )

@@ -37,7 +37,7 @@ def control() -> Control:
 
 def _reconcile(plane: Control, entity: int) -> None:
     """Reconcile updated changes; with ID 1, also all open changes."""
-    queued = reconcile(plane.store, plane.server, is_full=entity == 1)
+    queued = reconcile(plane.store, plane.server, is_full=entity == 1, lookback=plane.lookback)
     if queued is not None:
         plane.upkeep.beat("reconcile", f"{queued} changes")
 
@@ -60,6 +60,10 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
 )
 
 
+# The review server answered: reviews that wait for it need not wait for their next try.
+_ANSWERED_BY_SERVER: Final = frozenset({Task.HANDLE_EVENT, Task.RECONCILE})
+
+
 def _run_step(task: Task, entity: int) -> None:
     """Run a step unless it is already running, and store a failure: the database decides about retries."""
     plane = control()
@@ -77,6 +81,8 @@ def _run_step(task: Task, entity: int) -> None:
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     else:
         plane.upkeep.clear_step_failure(task, entity)
+        if task in _ANSWERED_BY_SERVER:
+            plane.upkeep.release_reviews()
 
 
 def _register(task: Task) -> None:

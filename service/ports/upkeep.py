@@ -46,6 +46,12 @@ class DueReviews(Protocol):
     ) -> None:
         """Try a review again later; ``is_missing``: the server did not show its change."""
 
+    def release_reviews(self) -> None:
+        """Make reviews due that wait for a server which could not be reached, because it answers again.
+
+        Those that it was given and did not confirm wait on, and so do those whose change it did not show.
+        """
+
     def note_failed_post(self, outbox_id: int) -> None:
         """Count that a server was given a review and did not confirm it."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from service.web.problems import unhandled
 
@@ -72,6 +72,9 @@ class Guard:
             # A copy, because the server must still see HEAD: it then expects no body.
             inner = {**scope, "method": "GET"} if is_head else scope
             await self._app(inner, receive, send_guarded)
+        except ClientDisconnect:
+            # Without the path, which may hold a secret.
+            _LOG.warning("request.aborted", request_id=request_id, method=scope["method"])
         except Exception:
             _LOG.exception("request.failed", request_id=request_id, method=scope["method"])
             if is_started:

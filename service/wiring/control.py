@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.artifacts import DirectoryArtifacts
@@ -15,10 +16,11 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.stored_instance import stored_instance
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
-from service.domain.errors import BadInput
+from service.domain.errors import BadInput, Transient
 from service.domain.gerrit.events import ABOUT_CHANGES
 from service.domain.links import Links
 
@@ -48,6 +50,7 @@ class Control:
     links: Links
     listener: OutboxListener
     engine: Engine
+    lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
     def console(self) -> ConsoleReview:
@@ -72,10 +75,11 @@ def build_control(settings: ControlSettings) -> Control:
     """Build the control plane from its settings.
 
     Raises:
-        BadInput: the database or the broker is not set.
+        BadInput: the database or the broker is not set, or the database belongs to another instance.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
     require(settings.redis_url, "BENCHGATE_REDIS_URL")
+    require_instance(settings.database_url, settings.instance)
     engine = make_engine(settings.database_url)
     return Control(
         store=PostgresStore(engine),
@@ -88,7 +92,31 @@ def build_control(settings: ControlSettings) -> Control:
         links=Links(settings.base_url),
         listener=OutboxListener(settings.database_url),
         engine=engine,
+        lookback=timedelta(days=settings.first_contact_days),
     )
+
+
+def require_instance(database_url: str, instance: str) -> None:
+    """Check that a database does not store the changes of another instance, or cannot be reached.
+
+    Two instances would run, and vote on, every open change twice.
+
+    Raises:
+        BadInput: it does.
+    """
+    engine = make_engine(database_url)
+    try:
+        stored = stored_instance(engine)
+    except Transient:
+        return  # without its database, a process stores nothing
+    finally:
+        engine.dispose()
+    if stored and stored != instance:
+        raise BadInput(
+            f"is {instance}, but the database stores the changes of {stored}: set it to {stored}, or use "
+            "another database",
+            "BENCHGATE_INSTANCE",
+        )
 
 
 def build_stream(settings: ControlSettings) -> GerritStream:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 import uvicorn
 from prometheus_client import CollectorRegistry
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
@@ -109,10 +110,10 @@ def call(app: FastAPI, method: str, path: str, **more: object) -> httpx.Response
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
+def serving(app: FastAPI, protocol: type[H11Protocol] = H11Protocol) -> Iterator[str]:
     """The address of the application on a free port of loopback."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", http=protocol))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -7,6 +7,7 @@ import uvicorn
 
 from service.cli.services.preconditions import check_port
 from service.config import ControlSettings
+from service.web.request_deadline import DeadlineProtocol
 from service.wiring.control import build_control
 
 
@@ -27,6 +28,7 @@ def command(host: str, port: int) -> None:
         factory=True,
         host=host,
         port=port,
+        http=DeadlineProtocol,
         access_log=False,
         server_header=False,
         log_level="warning",

@@ -16,6 +16,7 @@ from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
+from service.wiring.control import require_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +56,6 @@ def running_site(
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
         instance = instance_of(home, settings)
-        keep_instance(home, instance)
         logs = home / "log"
         postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")
         # Registered before the supervisor, so that the servers have stopped when these are called.
@@ -71,6 +71,8 @@ def running_site(
             supervisor.start(valkey.prepare(logs))
             broker = valkey.broker_url
         migrate(database)
+        require_instance(database, instance)
+        keep_instance(home, instance)
         inherited = {
             name: value
             for name, value in os.environ.items()

@@ -63,14 +63,20 @@ class BuildReport:
     override: str = ""
 
 
-def compose(header: Header, reports: Sequence[BuildReport], link: str) -> str:
-    """Compose a message: header, a paragraph per build, the link as last line.
+def result_kept(patch_set: int) -> str:
+    """The note that no code changed since an earlier patch set."""
+    return f"Same code as patch set {patch_set}: result kept."
+
+
+def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str = "") -> str:
+    """Compose a message: header, a note if there is one, a paragraph per build, the link as last line.
 
     The worst build comes first, builds with the same result in the given order. The message has at most
     :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and causes are left out before builds.
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
-    paragraphs = [paragraph for report in ordered for paragraph in _paragraphs(report)]
+    paragraphs = [(note, False)] if note else []
+    paragraphs.extend(paragraph for report in ordered for paragraph in _paragraphs(report))
     room = MAX_BYTES - len(f"{header} \n\n\n\n… and 100000 more lines\n\n{link}".encode())
     kept = []
     # Causes last: a long cause of one build must not hide that another failed.

@@ -11,7 +11,7 @@ from service.domain.gerrit.change import Review
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
-from service.domain.wording.message import BuildReport, Header, compose, header_of
+from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
 from service.domain.wording.overrides import override_sentence
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
-    from service.ports.store import Outbox, Overrides, Transaction
+    from service.ports.store import Changes, Outbox, Overrides, Transaction
 
     _BuildAndOverride = tuple[BuildRecord, Override | None]
 
@@ -43,7 +43,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
     reports = [_report(build, override, links.build) for build, override in reported]
-    message = compose(header, reports, links.decision(run.id, number))
+    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds))
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
@@ -52,6 +52,15 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         comments = _remarks(tx, run.change, run.revision, judged)
         review = Review(run.change, run.revision, message, labels, comments)
         tx.queue_review(review_key(run.id, number), review)
+
+
+def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord]) -> str:
+    """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
+    specs = [BuildSpec.from_mapping(build.spec) for build in builds if build.outcome is not Outcome.NOT_BUILT]
+    if run.change is None or not specs or any(spec.patch.commit == run.revision for spec in specs):
+        return ""
+    same_code = tx.same_code(run.change, run.revision)
+    return result_kept(min(same_code)) if len(same_code) > 1 else ""
 
 
 def overrides_on(tx: Overrides, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Override | None, ...]:

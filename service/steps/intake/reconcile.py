@@ -21,12 +21,16 @@ OVERLAP: Final = timedelta(minutes=5)
 KIND: Final = "reconciled"
 
 
-def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | None:
+def reconcile(
+    store: Store, server: ReviewServer, *, is_full: bool, lookback: timedelta | None = None
+) -> int | None:
     """Queue a look at every change that was updated since the last call, and return how many.
 
     Returns None if another process is reconciling. With ``is_full``, and on first contact, also look at all
     changes that are open on the server or in the database: a change may be merged or abandoned without an
-    event. The new position, by the server's clock, is stored with the tasks, after the whole list was read.
+    event. Changes that were last updated longer than ``lookback`` before first contact are left out (None:
+    none), until something happens to them. The new position, by the server's clock, is stored with the tasks,
+    after the whole list was read.
     """
     with store.exclusive("reconcile") as is_ours:
         if not is_ours:
@@ -37,8 +41,12 @@ def reconcile(store: Store, server: ReviewServer, *, is_full: bool) -> int | Non
         since = None if cursor is None else cursor.seen_until - OVERLAP
         updated = {change.key: change.updated for change in server.changes_since(since)}
         listed: dict[ChangeKey, datetime] = dict(updated)
+        first_contact = now if cursor is None else cursor.first_contact
         if is_full and since is not None:
             listed |= {change.key: change.updated for change in server.changes_since(None)}
+        if lookback is not None:
+            earliest = first_contact - lookback
+            listed = {key: moment for key, moment in listed.items() if moment >= earliest}
         with store.transaction() as tx:
             if is_full or since is None:
                 listed = dict.fromkeys(tx.open_changes(server.instance), now) | listed

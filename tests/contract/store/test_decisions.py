@@ -213,6 +213,17 @@ class TestDueReviews:
             assert site.upkeep.due_reviews() == []
             site.wait(11.0)
 
+    def test_reviews_that_wait_for_the_server_are_due_when_it_answers(self, site: StoreSite) -> None:
+        for key, number in (("unreachable", 7), ("not confirmed", 8), ("not shown", 9)):
+            send(site.store, key, review(number, key))
+        unreachable, not_confirmed, not_shown = site.upkeep.due_reviews()
+        site.upkeep.note_failed_post(not_confirmed.outbox_id)
+        for due in (unreachable, not_confirmed, not_shown):
+            site.upkeep.postpone_review(due.outbox_id, 60.0, "down", is_missing=due is not_shown)
+        assert site.upkeep.due_reviews() == []
+        site.upkeep.release_reviews()
+        assert [due.review.message for due in site.upkeep.due_reviews()] == ["unreachable"]
+
     def test_a_missing_change_is_counted_from_its_first_absence(self, site: StoreSite) -> None:
         send(site.store, "1", review())
         seconds = []

@@ -56,6 +56,11 @@ WHERE id = :id AND state = 'pending'
     bindparam("state", type_=CleanText),
     bindparam("comments", type_=CleanJson),
 )
+_RELEASE: Final = text("""
+UPDATE outbox SET next_at = now()
+WHERE kind = 'review' AND state = 'pending' AND next_at > now() AND missing_since IS NULL
+  AND NOT payload ? 'failed_posts'
+""")
 _NOTE_FAILED_POST = text("""
 UPDATE outbox SET payload = jsonb_set(
     payload, '{failed_posts}', to_jsonb(coalesce((payload ->> 'failed_posts')::int, 0) + 1)
@@ -102,6 +107,10 @@ class PostgresOutbox(ShortTransactions, Hints, DueReviews):
         self, outbox_id: int, seconds: float, error: str, *, is_missing: bool = False
     ) -> None:
         self._do(_POSTPONE, id=outbox_id, seconds=seconds, error=error, is_missing=is_missing)
+
+    @override
+    def release_reviews(self) -> None:
+        self._do(_RELEASE)
 
     @override
     def note_failed_post(self, outbox_id: int) -> None:

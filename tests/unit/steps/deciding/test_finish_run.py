@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,6 +121,21 @@ def test_a_run_of_the_branch_is_reported_on_its_change_without_a_vote(tmp_path: 
     assert started.message == "Build Started https://bench.example.com/runs/1"
     assert ended.message.startswith("Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
     assert started.labels == ended.labels == {}
+
+
+def test_a_patch_set_with_the_same_code_says_that_its_result_is_kept(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.FAILED)
+    farm.service.vote()
+    source, edited = farm.service.source, change_at(2)
+    source.commit("patch2", "parent", source.commits["patch1"].files, "refs/changes/07/7/2")
+    farm.service.see(replace(edited, current=replace(edited.current, kind="NO_CODE_CHANGE")))
+    farm.service.plan(2)
+    farm.service.vote(2)
+
+    first, second = (stored.review.message for stored in farm.service.store.memory.reviews.values())
+    assert second.startswith("Build Failed \n\nSame code as patch set 1: result kept.\n\nhttps://")
+    assert "result kept" not in first
 
 
 def test_a_merged_change_that_builds_nothing_gets_no_message(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
+from service.steps.intake.reconcile import reconcile
 from tests.support.changes import KEY, Service, change_at
 from tests.support.fakes import WRITTEN
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.gerrit.change import Change
+
+
+OLD = ChangeKey("gerrit", 5)
 
 
 @pytest.fixture
@@ -60,6 +64,38 @@ def test_changes_of_another_server_are_not_requested(service: Service) -> None:
     service.server.changes.clear()
 
     assert service.reconcile(is_full=True) == 0
+
+
+class TestFirstContact:
+    """First contact looks at changes that moved lately; the others follow when something happens to them."""
+
+    WEEK = timedelta(days=7)
+
+    @pytest.fixture
+    def service(self) -> Service:
+        service = Service()
+        service.server.put(change_at(1, updated=WRITTEN - timedelta(days=6)))
+        service.server.put(change_at(1, key=OLD, updated=WRITTEN - timedelta(days=8)))
+        return service
+
+    def reconcile(self, service: Service, lookback: timedelta | None = WEEK) -> int | None:
+        return reconcile(service.store, service.server, is_full=True, lookback=lookback)
+
+    def test_it_leaves_out_changes_that_did_not_move_lately(self, service: Service) -> None:
+        assert self.reconcile(service) == 1
+        assert [event.change for event in service.store.memory.events] == [KEY.number]
+        assert self.reconcile(service) == 1
+
+    def test_a_change_that_moves_later_is_looked_at(self, service: Service) -> None:
+        self.reconcile(service)
+        service.server.put(change_at(1, key=OLD, updated=WRITTEN + timedelta(minutes=1)))
+
+        assert self.reconcile(service) == 2
+
+    def test_all_changes_are_looked_at_on_demand_and_followed_from_then_on(self, service: Service) -> None:
+        self.reconcile(service)
+        assert service.reconcile(is_full=True) == 2
+        assert self.reconcile(service) == 2
 
 
 class TestPosition:
