@@ -64,7 +64,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
 _ANSWERED_BY_SERVER: Final = frozenset({Task.HANDLE_EVENT, Task.RECONCILE})
 
 
-def _run_step(task: Task, entity: int) -> None:
+def run_step(task: Task, entity: int) -> None:
     """Run a step unless it is already running, and store a failure: the database decides about retries."""
     plane = control()
     try:
@@ -88,7 +88,7 @@ def _run_step(task: Task, entity: int) -> None:
 def _register(task: Task) -> None:
     @app.task(name=task.celery_name)
     def run(entity: int) -> None:
-        _run_step(task, entity)
+        run_step(task, entity)
 
 
 for _task in STEPS:
