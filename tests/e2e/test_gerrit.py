@@ -12,7 +12,7 @@ from sqlalchemy import text
 from service.cli.services.start_site import running_site
 from service.domain.errors import NotFound
 from tests.e2e.conftest import RunningSite, sleepers, start_settings
-from tests.support.tiny_project import TinyProject
+from tests.support.tiny_project import PROJECT_FILE, TinyProject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,6 +142,39 @@ def test_a_compile_error_is_posted_once_on_its_line(site: GerritSite) -> None:
 
     site.wait_for(-1, site.gerrit.amend(broken, {"tiny.cc": "int a;\n" * 10}))
     assert site.remarks(broken.number) == {"tiny.cc": [comment]}
+
+
+def test_a_patch_set_that_breaks_the_project_file_gets_a_comment_on_its_line(site: GerritSite) -> None:
+    broken = PROJECT_FILE.replace("kind: benchmark", "kind: benchmrk")
+    line = 1 + broken[: broken.index("benchmrk")].count("\n")
+    change = site.gerrit.propose({"benchgate.yaml": broken})
+    message = site.wait_for(-1, change)
+    assert f"benchgate.yaml:{line}: " in message
+    ((remark, where, is_unresolved),) = site.remarks(change.number)["benchgate.yaml"]
+    assert "benchmrk" in remark
+    assert (where, is_unresolved) == (line, True)
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [("Recheck please", "write `recheck`"), ("overide MB-1 flaky", "`override BUG-ID REASON`")],
+)
+def test_a_near_miss_of_a_command_gets_its_spelling(site: GerritSite, comment: str, expected: str) -> None:
+    change = site.gerrit.propose({"note.txt": comment})
+    site.wait_for(1, change)
+    site.gerrit.review("bob", change, {}, comment)
+    site.wait(lambda: expected in site.posted(change.number)[-1]["message"], "the reply")
+
+
+def test_a_change_that_is_moved_to_another_branch_is_voted_on_again(site: GerritSite) -> None:
+    gerrit = site.gerrit
+    gerrit.rest("admin", "PUT", f"/projects/{gerrit.project}/branches/stable", {"revision": gerrit.branch})
+    change = gerrit.propose({"time.txt": "150"})
+    site.wait_for(-1, change)
+    before = len(site.posted(change.number))
+    gerrit.rest("admin", "POST", f"/changes/{change.number}/move", {"destination_branch": "stable"})
+    site.wait(lambda: len(site.posted(change.number)) > before, "a second vote")
+    site.wait_for(-1, change)
 
 
 def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:
