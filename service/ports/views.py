@@ -219,9 +219,7 @@ class PatchSetDetail:
     runs: tuple[Run, ...]
     builds: tuple[BuildOfRun, ...]
     overrides: tuple[Override, ...]
-    problems: tuple[str, ...] = field(
-        metadata={"description": "steps of the change that failed several times, with error and next try"}
-    )
+    problems: tuple[str, ...]  # steps of the change that failed several times
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
             vote=detail.patch_set.vote,
             decisions=detail.decisions,
             overrides=detail.overrides,
+            problems=detail.problems,
             runs=detail.runs,
             builds=tuple(
                 schemas.with_comparisons(

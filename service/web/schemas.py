@@ -94,6 +94,9 @@ class PatchSetWithBuilds:
     vote: int | None = field(metadata=_VOTE)
     decisions: tuple[views.Decision, ...]
     overrides: tuple[views.Override, ...]
+    problems: tuple[str, ...] = field(
+        metadata={"description": "steps of the change that failed several times, with error and next try"}
+    )
     runs: tuple[views.Run, ...]
     builds: tuple[BuildWithComparisons, ...]
 

@@ -25,6 +25,8 @@ def recover_vote(
     A message that is still there is not posted twice. A restored server shows an older state of the change
     than the stored one, so the state need not be current.
     """
+    if not change.is_votable:
+        return
     with store.transaction() as tx:
         is_lost = bool(_lost(tx, patch_set_id, change, messages, server.account))
     if not is_lost:
