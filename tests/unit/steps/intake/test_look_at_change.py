@@ -179,12 +179,10 @@ def test_an_older_state_of_the_change_is_ignored() -> None:
     assert service.runs() == [("patch2", RunState.PLANNING)]
 
 
-def test_a_missing_change_is_ignored() -> None:
+def test_an_unknown_change_is_ignored() -> None:
     service = Service()
     service.see(change_at(1))
     look_at_change(service.store, service.server, ChangeKey("gerrit", 8))
-    service.server.changes.clear()
-    look_at_change(service.store, service.server, KEY)
 
     assert service.runs() == [("patch1", RunState.PLANNING)]
 
