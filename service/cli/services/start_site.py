@@ -70,9 +70,7 @@ def running_site(
         if not broker:
             supervisor.start(valkey.prepare(logs))
             broker = valkey.broker_url
-        migrate(database)
-        require_instance(database, instance)
-        keep_instance(home, instance)
+        _prepare(database, home, instance)
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -90,6 +88,13 @@ def running_site(
         before_parts(site)
         supervisor.start(*parts_of(site))
         yield site, supervisor
+
+
+def _prepare(database: str, home: Path, instance: str) -> None:
+    """Migrate the database, and make the instance that of both, unless the database has another one."""
+    migrate(database)
+    require_instance(database, instance)
+    keep_instance(home, instance)
 
 
 def _given_database() -> tuple[str, str]:
