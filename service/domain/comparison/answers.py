@@ -13,18 +13,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.identity import Side
+from service.domain.inference.metric import Better
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
+    from service.domain.inference.metric import Metric
     from service.domain.inference.verdict import ComparedRow, Comparison
 
 # The chance, over all looks, to call a row broken whose sides fail alike. Less likely are thirteen pairs in
 # which only the parent answers, with none in which only the patch does.
 BROKEN_ERROR: Final = 2.0**-10
+_FAR_WORSE: Final = 1e6  # times; what counts is that no measured ratio is larger
 _MISSING: Final = MappingProxyType({Side.BASE: ReasonKind.NOT_IN_BASE, Side.PATCH: ReasonKind.NOT_IN_PATCH})
 _FAILS: Final = MappingProxyType({Side.BASE: ReasonKind.FAILS_IN_BASE, Side.PATCH: ReasonKind.FAILS})
 
@@ -64,17 +67,20 @@ class Answers:
             return self._judged(Verdict.BROKEN, self.why[Side.PATCH])
         return self._judged(Verdict.UNDECIDED, self._only_patch_fails(len(self.pairs)))
 
-    def qualify(self, found: Comparison) -> Comparison:
+    def qualify(self, found: Comparison, as_slowest: Callable[[], Comparison]) -> Comparison:
         """Judge again a row of which the patch sometimes gives no answer although the parent does.
 
         The pairs that are left are chosen by the patch's failures, so they prove ``slower`` and nothing else.
-        Only the pairs up to the one that decided count: a decided row is not launched again.
+        Only the pairs up to the one that decided count: a decided row is not launched again. A parent that
+        also fails now and then excuses a patch, except one that is slower if each failure of one side alone
+        counts as its slowest launch: ``as_slowest`` compares like that.
         """
         decided_after = self._position(found.pairs) if found.verdict.is_decided else len(self.pairs)
         if found.verdict is Verdict.SLOWER or not self._alone(decided_after)[0]:
             return found
         last = len(self.pairs)
-        reason = self._fails_sometimes(last) if self._alone(last)[1] else self._only_patch_fails(last)
+        is_of_patch = not self._alone(last)[1] or as_slowest().verdict is Verdict.SLOWER
+        reason = self._only_patch_fails(last) if is_of_patch else self._fails_sometimes(last)
         if self._is_broken(last):
             return found._replace(verdict=Verdict.BROKEN, reasons=(reason,))
         return found._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *found.reasons))
@@ -121,6 +127,21 @@ class Answers:
 
     def _judged(self, verdict: Verdict, reason: Reason) -> Comparison:
         return self.row.without_pairs(verdict, reason.kind, *reason.facts)
+
+
+def failures_as_slowest(
+    metric: Metric, base: Sequence[float | None], patch: Sequence[float | None]
+) -> tuple[list[float | None], list[float | None]]:
+    """Fill in for each side, in the pairs in which only the other one answers, a value far worse than that.
+
+    If the patch changes nothing, either side is the one without an answer with equal chances, as with times.
+    """
+    worse = _FAR_WORSE if metric.better is Better.LOWER else 1 / _FAR_WORSE
+    pairs = [
+        (p * worse if b is None and p is not None else b, b * worse if p is None and b is not None else p)
+        for b, p in zip(base, patch, strict=True)
+    ]
+    return [b for b, _ in pairs], [p for _, p in pairs]
 
 
 def why_no_answer(

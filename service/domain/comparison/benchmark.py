@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from service.domain.comparison.answers import Answers, why_no_answer
+from service.domain.comparison.answers import Answers, failures_as_slowest, why_no_answer
 from service.domain.comparison.clock import JOIN_SHARE, why_real_time_joins
 from service.domain.comparison.work_rate import (
     RATES,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from service.domain.inference.policy import Policy
 
     Pairs = Sequence[tuple[Launch, Launch]]
+    Samples = Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,17 @@ class Benchmark:
             yield _because(self._judge(real, pairs, work, lesser), reason)
 
     def _judge(self, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
-        answers = self._answers(row, work)
+        base, patch = self._samples(row, work)
+        answers = self._answers(row, base, patch)
         if found := answers.settle(rule.least_failures):
             return found
-        values = [(self._value(row, one, work), self._value(row, other, work)) for one, other in pairs]
-        base, patch = [value for value, _ in values], [value for _, value in values]
-        usual = answers.qualify(compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule))
+
+        def slowest() -> Comparison:
+            filled = failures_as_slowest(row.metric, base, patch)
+            return compare_pairs(row, *filled, rule.policy, 1, rule.schedule)
+
+        compared = compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule)
+        usual = answers.qualify(compared, slowest)
         if row.metric.is_speed:
             return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
         key = (self.name, row.metric.name)
@@ -113,7 +119,7 @@ class Benchmark:
         repeating = self._complete(row, alike)
         schedule = rule.exact_schedule(len(repeating))
         exact = compare_exactly(row, repeating, schedule, rule.policy, rule.family)
-        exact = None if exact is None else answers.qualify(exact)
+        exact = None if exact is None else answers.qualify(exact, slowest)
         # Both are final once they decide, and so is the earlier of them.
         is_earlier = exact is not None and (not usual.verdict.is_decided or exact.pairs <= usual.pairs)
         return exact if exact is not None and is_earlier else usual
@@ -122,7 +128,7 @@ class Benchmark:
         self, canonical: Comparison, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule
     ) -> Comparison:
         """Derive a rate's row from the row that tests the same hypothesis."""
-        if found := self._answers(row, None).settle(rule.least_failures):
+        if found := self._answers(row, *self._samples(row, None)).settle(rule.least_failures):
             return found
         complete = self._complete(row, pairs)
         if not canonical.pairs or not complete:
@@ -149,16 +155,28 @@ class Benchmark:
         )
         return why_real_time_joins(self.name, base, patch)
 
-    def _answers(self, row: ComparedRow, work: WorkChange | None) -> Answers:
-        sides = {Side.BASE: self.base, Side.PATCH: self.patch}
+    def _answers(self, row: ComparedRow, base: Samples, patch: Samples) -> Answers:
+        launches = {Side.BASE: self.base.values(), Side.PATCH: self.patch.values()}
+        why = why_no_answer(self.name, row.metric.label, launches)
+        pairs = tuple((b is not None, p is not None) for b, p in zip(base, patch, strict=True))
+        return Answers(row, pairs, why, len(pairs) or self.launched)
+
+    def _samples(self, row: ComparedRow, work: WorkChange | None) -> tuple[Samples, Samples]:
+        """The values of both sides in each pair in which the row was launched, None for no answer.
+
+        A launch in which a repetition fails gives no answer, whatever the others report.
+        """
         asked = sorted({*self.base, *self.patch})
         base, patch = (
-            [pair in ours and self._value(row, ours[pair], work) is not None for pair in asked]
-            for ours in sides.values()
+            [
+                self._value(row, launch, work)
+                if (launch := ours.get(pair)) is not None and self.name not in launch.errors
+                else None
+                for pair in asked
+            ]
+            for ours in (self.base, self.patch)
         )
-        launches = {side: ours.values() for side, ours in sides.items()}
-        why = why_no_answer(self.name, row.metric.label, launches)
-        return Answers(row, tuple(zip(base, patch, strict=True)), why, len(asked) or self.launched)
+        return base, patch
 
     def _value(self, row: ComparedRow, launch: Launch, work: WorkChange | None) -> float | None:
         values = launch.values.get(self.name, {})

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from service.domain.comparison.link_layout import VARIANTS
@@ -25,7 +25,7 @@ from service.domain.project.job_kinds import JobKind
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 PAIRS: Final = 32
 RELINKED: Final = 20  # of each variant
@@ -38,6 +38,7 @@ class Fault(StrEnum):
     DROP = "no launch"
     ABSENT = "no row"
     ERROR = "an error"
+    REPETITION = "an error in one of two repetitions"
     SKIP = "a skip"
     ZERO = "a time of zero"
     NAN = "a time that is no number"
@@ -46,11 +47,14 @@ class Fault(StrEnum):
     NO_COUNTER = "no counter"
     NO_RATE = "no rate"
     ZERO_COUNTER = "a counter of zero"
+    NO_REAL_TIME = "no real time"
+    REAL_NAN = "a real time that is no number"
+    REAL_ZERO = "a real time of zero"
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A patch that gets −1: by how much it changes a metric, and which metrics are judged."""
+    """A patch that gets −1: by how much it changes a metric, or the work, and which metrics are judged."""
 
     by: Mapping[str, float]
     metrics: tuple[str, ...] = ()
@@ -64,6 +68,7 @@ SLOW: Final = (
     Slow({"hits": 2.0}, ("cpu_time", "hits")),
     Slow({"hits": 0.5}, ("hits",), ("hits",)),
     Slow({"cpu_time": 2.0}, ("items_per_second",)),
+    Slow({"work": 0.5}),
 )
 
 
@@ -76,20 +81,26 @@ FAULTY: Final[Mapping[Fault, Mapping[str, object]]] = {
     Fault.NO_COUNTER: {"hits": ...},
     Fault.NO_RATE: {"items_per_second": ...},
     Fault.ZERO_COUNTER: {"hits": 0.0},
+    Fault.NO_REAL_TIME: {"real_time": ...},
+    Fault.REAL_NAN: {"real_time": math.nan},
+    Fault.REAL_ZERO: {"real_time": 0.0},
 }
 
 
 def launch(side: Side, slow: Slow, noise: random.Random, fault: Fault | None) -> RawLaunch:
-    """The launch of a side; only BM_a of the patch is slow, and only it has the fault."""
+    """The launch of a side; only BM_a of the patch is slow, and only BM_a has the fault."""
     rows: list[object] = []
     for name in NAMES:
         time = noise.gauss(100.0, 0.3)
         by = slow.by if side is Side.PATCH and name == "BM_a" else {}
         usual = {"cpu_time": time, "real_time": 1.02 * time, "hits": 64.0}
         values: dict[str, object] = {metric: value * by.get(metric, 1.0) for metric, value in usual.items()}
-        values["items_per_second"] = 1e6 / (time * by.get("cpu_time", 1.0))
-        if side is Side.BASE or name != "BM_a" or fault is None:
+        values["items_per_second"] = 1e6 * by.get("work", 1.0) / (time * by.get("cpu_time", 1.0))
+        if name != "BM_a" or fault is None:
             rows.append(row(name, **values))
+        elif fault is Fault.REPETITION:
+            rows.append(row(name, **values, repetitions=2, repetition_index=0))
+            rows.append(row(name, **values, **FAULTY[Fault.ERROR], repetitions=2, repetition_index=1))
         elif fault is Fault.JUNK:
             rows.append({"name": name, "junk": [1]})
         elif fault is not Fault.ABSENT:
@@ -98,9 +109,13 @@ def launch(side: Side, slow: Slow, noise: random.Random, fault: Fault | None) ->
 
 
 def outcome_of(
-    slow: Slow, faults: Mapping[tuple[int, int], Fault], policy: Policy, most: int = PAIRS
+    slow: Slow,
+    faults: Mapping[tuple[int, int], Fault],
+    policy: Policy,
+    most: int = PAIRS,
+    of_parent: Collection[int] = (),
 ) -> Outcome:
-    """Judge a build whose patch has these faults, by variant and pair."""
+    """Judge a build whose patch has these faults, by variant and pair; the parent fails in some pairs."""
     noise = random.Random(5)  # noqa: S311 - repeatable on purpose
     suite = Suite("s", "build/s", metrics=slow.metrics, higher_is_better=slow.higher)
     job = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(suite,)), policy=policy)
@@ -109,8 +124,10 @@ def outcome_of(
     records = []
     for variant, pair in places:
         fault = faults.get((variant, pair))
-        sides = [Side.BASE] if fault is Fault.DROP else list(Side)
-        raw = [launch(side, slow, noise, fault) for side in sides]
+        own = Fault.ERROR if variant == 0 and pair in of_parent else None
+        raw = [launch(Side.BASE, slow, noise, own)]
+        if fault is not Fault.DROP:
+            raw.append(launch(Side.PATCH, slow, noise, fault))
         records.append(PairRecord(pair, encode(raw), variant))
     listing = [Listing("s", NAMES, NAMES).to_mapping()]
     return judge_measured(job, listing, records).judgement.outcome
@@ -125,7 +142,7 @@ FAULTS = st.dictionaries(
 )
 RELINK_FAULTS = st.dictionaries(
     st.tuples(st.sampled_from(VARIANTS), st.integers(0, RELINKED - 1)),
-    st.sampled_from([each for each in Fault if each not in {Fault.NO_COUNTER, Fault.ZERO_COUNTER}]),
+    st.sampled_from([each for each in Fault if "counter" not in each]),
     max_size=2 * RELINKED,
 )
 POLICIES = st.sampled_from([Policy(probation=0), Policy(probation=0, layout=Layout.OFF)])
@@ -142,6 +159,25 @@ def test_no_mixture_of_faults_of_the_patch_is_a_plus(
     slow: Slow, faults: dict[tuple[int, int], Fault], relinks: dict[tuple[int, int], Fault], policy: Policy
 ) -> None:
     assert vote(outcome_of(slow, faults | relinks, policy)) != 1
+
+
+@given(st.sampled_from(SLOW), FAULTS, st.sets(st.integers(0, PAIRS - 1), min_size=1, max_size=2))
+@settings(max_examples=100, deadline=None)
+def test_no_failure_of_the_parents_own_excuses_the_faults_of_the_patch(
+    slow: Slow, faults: dict[tuple[int, int], Fault], of_parent: set[int]
+) -> None:
+    policy = Policy(probation=0)
+    assume(vote(outcome_of(slow, {}, policy, of_parent=of_parent)) == -1)
+
+    assert vote(outcome_of(slow, faults, policy, of_parent=of_parent)) != 1
+
+
+@pytest.mark.parametrize("pairs", range(1, 20, 2))
+def test_a_parent_that_fails_once_excuses_no_number_of_failures(pairs: int) -> None:
+    """From 18 on, the row is broken; the times that are left prove nothing then."""
+    faults = {(0, pair): Fault.ERROR for pair in range(pairs)}
+
+    assert vote(outcome_of(SLOW[0], faults, Policy(probation=0), of_parent=[PAIRS - 1])) != 1
 
 
 @pytest.mark.parametrize("pairs", [1, 4, 11, 20, 31])
