@@ -115,8 +115,9 @@ class MemorySandbox:
     ``launches`` remembers (commit's code, filter) of every launch that measured, ``cpus`` where it ran,
     ``pads`` by how much its environment was larger, ``warm_ups`` the launches that were to be forgotten;
     ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
-    filters of launches under callgrind, which follow the code's ``instructions`` per iteration. ``seconds``
-    are what such a launch takes, ``build_seconds`` what a command of the build takes.
+    filters of launches under callgrind, which follow the code's ``instructions`` per iteration;
+    ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes,
+    ``build_seconds`` what a command of the build takes.
     """
 
     commands: list[str] = field(default_factory=list)
@@ -126,6 +127,7 @@ class MemorySandbox:
     warm_ups: list[tuple[str, str]] = field(default_factory=list)
     counted: list[str] = field(default_factory=list)
     before: Callable[[int], None] = lambda _: None
+    before_count: Callable[[str], None] = lambda _: None
     seconds: float = 0.0
     build_seconds: float = 0.0
 
@@ -156,6 +158,7 @@ class MemorySandbox:
         if "benchmark_list_tests" in flags:
             return self._list(program, flags, output)
         if "valgrind" in command.argv[2]:
+            self.before_count(program)
             self.counted.append(flags["benchmark_filter"])
             return _count(program, flags, output.with_name("callgrind.out"), log)
         if "BENCHGATE_PAD" not in command.env:

@@ -12,6 +12,7 @@ from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
+from service.domain.inference.reasons import OF_PATCH, has_kind
 from service.domain.inference.verdict import first_decisive_look, least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
@@ -103,8 +104,13 @@ def judge_measured(
         for row in rows
     )
     notes = _notes(job, listings, pairs.as_built, launches, counted)
-    # The notes name the benchmarks without a count; these must not make a decided build undecided.
-    voting = () if notes.is_counting_advisory else (each for each in counted if each.verdict.is_decided)
+    # The notes name the benchmarks without a count; these must not make a decided build undecided, unless the
+    # patch alone prevents the count.
+    voting = (
+        ()
+        if notes.is_counting_advisory
+        else (each for each in counted if each.verdict.is_decided or has_kind(each.reasons, OF_PATCH))
+    )
     judgement = Judgement(Outcome.NO_PARENT)
     if any(listing.base for listing in listings):
         empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]

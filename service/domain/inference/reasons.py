@@ -61,6 +61,7 @@ class ReasonKind(StrEnum):
     NO_INSTRUCTIONS = "no instructions"
     NOT_COUNTED = "not counted"  # why (if known)
     NOT_DETERMINISTIC = "not deterministic"
+    ONLY_PATCH_NOT_COUNTED = "only patch not counted"
     # of the vote
     SUSPENDED = "suspended"  # false alarms, sessions
     ON_PROBATION = "on probation"  # pairs, pairs asked for, sessions, sessions asked for
@@ -97,6 +98,7 @@ OF_PATCH: Final = frozenset(
         ReasonKind.NOT_IN_PATCH,
         ReasonKind.ONLY_PATCH_FAILS,
         ReasonKind.ONLY_PATCH_ZERO,
+        ReasonKind.ONLY_PATCH_NOT_COUNTED,
         ReasonKind.LISTED_ONCE,
         ReasonKind.LAYOUT_NOT_CHECKED,
     }

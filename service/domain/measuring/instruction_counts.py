@@ -91,12 +91,14 @@ def compare_instructions(
 
     Counts that repeat need no interval: a difference within :data:`AGREEMENT` is none, and one within
     ``floor`` is too small to matter. Counts that do not repeat, or were not taken, leave the row
-    undecided with the reason.
+    undecided with the reason, which also says whether the patch alone is the cause.
     """
     row = ComparedRow(suite, benchmark, METRIC)
     settled = _settled(base, patch)
     if isinstance(settled, Reason):
-        return row.without_pairs(Verdict.UNDECIDED, settled.kind, *settled.facts)
+        is_of_patch = _repeats(base) and not _repeats(patch)
+        causes = (Reason(ReasonKind.ONLY_PATCH_NOT_COUNTED),) if is_of_patch else ()
+        return Comparison(row, Verdict.UNDECIDED, reasons=(*causes, settled))
     before, after = settled
     blind = (Reason(ReasonKind.BLIND_COUNTS),)
     if before == after:
@@ -112,6 +114,11 @@ def _verdict(ratio: float, floor: float) -> Verdict:
     if abs(math.log(ratio)) <= math.log1p(floor) + _ROUNDING or _agree((1.0, ratio)):
         return Verdict.SAME
     return Verdict.SLOWER if ratio > 1 else Verdict.FASTER
+
+
+def _repeats(side: Counted | None) -> bool:
+    """Return whether a side, by itself, was counted and repeats."""
+    return not isinstance(_settled(side, side), Reason)
 
 
 def _settled(base: Counted | None, patch: Counted | None) -> tuple[float, float] | Reason:

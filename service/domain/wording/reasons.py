@@ -149,6 +149,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.NOT_DETERMINISTIC: (
             "not deterministic: two launches of one program executed different numbers of instructions"
         ),
+        ReasonKind.ONLY_PATCH_NOT_COUNTED: "the parent can be counted, the patch cannot",
         ReasonKind.SUSPENDED: (
             "suspended: {} false alarms in the last {} comparisons of a program with itself"
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadResults
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from service.domain.measuring.instruction_counts import Counts
     from service.steps.machine.launching import Launcher
 
-_TIME_SHARE: Final = (
-    0.25  # of the budget for measuring, and in addition to it: counting must not take time from the pairs
-)
+# Of the budget for measuring, and in addition to it: counting must not take time from the pairs. The patch
+# has twice the parent's time, so that it is out of time first only if it takes more than twice as long.
+_TIME_SHARES: Final = MappingProxyType({Side.BASE: 1 / 12, Side.PATCH: 1 / 6})
 
 
 def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Counts:
@@ -37,36 +38,40 @@ def count_instructions(launcher: Launcher, listings: Sequence[Listing]) -> Count
     job = session.spec.job
     if job.benchmark.instructions is Instructions.OFF:
         return counts
-    end = session.host.clock() + _TIME_SHARE * job.policy.machine_time
+    left = {side: share * job.policy.machine_time for side, share in _TIME_SHARES.items()}
     chosen = [(each.suite, name) for each in listings if not each.is_same_program for name in each.common]
     for number, (suite, name) in enumerate(chosen):
         session.progress.say(f"counting instructions: {number + 1} of {len(chosen)}", 0.0)
-        for side, counted in zip(Side, _count_sides(launcher, suite, name, end), strict=True):
+        for side, counted in zip(Side, _count_sides(launcher, suite, name, left), strict=True):
             counts.setdefault((suite, side), {})[name] = counted
     return counts
 
 
-def _count_sides(launcher: Launcher, suite: str, name: str, end: float) -> tuple[Counted, Counted]:
+def _count_sides(
+    launcher: Launcher, suite: str, name: str, left: dict[Side, float]
+) -> tuple[Counted, Counted]:
     if threads_of(name) > 1:
         why = Counted(why=SEVERAL_THREADS)
         return why, why
-    base = _count(launcher, suite, Side.BASE, name, end)
+    base = _count(launcher, suite, Side.BASE, name, left)
     # Without a count of the base there is nothing to compare with.
-    patch = Counted() if base.why else _count(launcher, suite, Side.PATCH, name, end)
+    patch = Counted() if base.why else _count(launcher, suite, Side.PATCH, name, left)
     return base, patch
 
 
-def _count(launcher: Launcher, suite: str, side: Side, name: str, end: float) -> Counted:
-    launches = []
+def _count(launcher: Launcher, suite: str, side: Side, name: str, left: dict[Side, float]) -> Counted:
+    launches, clock = [], launcher.session.host.clock
     for _ in range(LAUNCHES):
-        left = end - launcher.session.host.clock()
-        if left <= 0:
+        if left[side] <= 0:
             return Counted(why=OUT_OF_COUNTING_TIME)
+        begun = clock()
         try:
-            dumps, log = launcher.count(launcher.suites[suite], side, name, left)
+            dumps, log = launcher.count(launcher.suites[suite], side, name, left[side])
             launches.append(trials(dumps, log, name))
         except SideFailed as error:
             return Counted(why=f"{error.side}: {error.end}")
         except BadResults as error:
             return Counted(why=f"{side}: {error}")
+        finally:
+            left[side] -= clock() - begun
     return Counted(tuple(launches))

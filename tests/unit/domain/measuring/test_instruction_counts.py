@@ -20,6 +20,9 @@ from service.domain.measuring.instruction_counts import (
 
 FLOOR = 0.01
 N = 10_000
+ONLY_PATCH = Reason(ReasonKind.ONLY_PATCH_NOT_COUNTED)
+NOT_COUNTED = Reason(ReasonKind.NOT_COUNTED)
+FAILS = Reason(ReasonKind.NOT_COUNTED, ("patch: exit code 1",))
 
 
 def counted(*instructions: int, iterations: int = N) -> Counted:
@@ -66,16 +69,19 @@ def test_two_launches_that_differ_by_a_thousandth_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "patch"),
+    ("base", "patch", "causes"),
     [
-        (counted(100_000, 100_101), counted(200_000)),
-        (counted(100_000), counted(200_000, 200_201)),
+        (counted(100_000, 100_101), counted(200_000), ()),
+        (counted(100_000, 100_101), counted(200_000, 200_201), ()),
+        (counted(100_000), counted(200_000, 200_201), (ONLY_PATCH,)),
     ],
 )
-def test_launches_that_differ_by_more_are_not_deterministic(base: Counted, patch: Counted) -> None:
+def test_launches_that_differ_by_more_are_not_deterministic(
+    base: Counted, patch: Counted, causes: tuple[Reason, ...]
+) -> None:
     found = compared(base, patch)
     assert found.verdict is Verdict.UNDECIDED
-    assert found.reasons == (Reason(ReasonKind.NOT_DETERMINISTIC),)
+    assert found.reasons == (*causes, Reason(ReasonKind.NOT_DETERMINISTIC))
     assert added(base, patch) is None
 
 
@@ -110,21 +116,22 @@ def test_a_benchmark_with_a_short_loop_of_its_own_is_judged_by_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "patch", "facts"),
+    ("base", "patch", "reasons"),
     [
-        (None, counted(5), ()),
-        (counted(500), None, ()),
-        (counted(500), Counted(why="patch: exit code 1"), ("patch: exit code 1",)),
-        (Counted(), Counted(), ()),
-        (Counted(((), ())), Counted(((), ())), ()),
+        (None, counted(5), (NOT_COUNTED,)),
+        (counted(500), None, (ONLY_PATCH, NOT_COUNTED)),
+        (counted(500), Counted(why="patch: exit code 1"), (ONLY_PATCH, FAILS)),
+        (Counted(why="patch: exit code 1"), Counted(), (FAILS,)),
+        (Counted(), Counted(), (NOT_COUNTED,)),
+        (Counted(((), ())), Counted(((), ())), (NOT_COUNTED,)),
     ],
 )
 def test_what_was_not_counted_is_undecided_with_the_reason(
-    base: Counted | None, patch: Counted | None, facts: tuple[str, ...]
+    base: Counted | None, patch: Counted | None, reasons: tuple[Reason, ...]
 ) -> None:
     found = compared(base, patch)
     assert (found.verdict, found.ratio) == (Verdict.UNDECIDED, None)
-    assert found.reasons == (Reason(ReasonKind.NOT_COUNTED, facts),)
+    assert found.reasons == reasons
     assert added(base, patch) is None
 
 

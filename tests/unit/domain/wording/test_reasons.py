@@ -150,6 +150,7 @@ SENTENCES = [
         (),
         "not deterministic: two launches of one program executed different numbers of instructions",
     ),
+    (ReasonKind.ONLY_PATCH_NOT_COUNTED, (), "the parent can be counted, the patch cannot"),
     (
         ReasonKind.SUSPENDED,
         (3, 50),

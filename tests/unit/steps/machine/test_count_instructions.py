@@ -116,12 +116,35 @@ def test_a_machine_without_valgrind_says_so(tmp_path: Path) -> None:
     assert {row.reasons for row in rows} == {not_counted(why)}
 
 
-def test_counting_ends_with_its_time(bench: Bench) -> None:
-    hour = [0.0, 0.0, 1.0, 2.0, 10_000.0]  # the end is fixed first; the budget is a quarter of 600 s
-    bench.host = replace(bench.host, clock=lambda: hour.pop(0) if len(hour) > 1 else hour[0])
-    rows = bench.count()
-    assert len(bench.sandbox.counted) == 3
-    assert {row.reasons for row in rows} == {not_counted(OUT_OF_COUNTING_TIME)}
+@pytest.mark.parametrize(
+    ("base", "patch", "launches", "only_patch"),
+    [
+        (26.0, 50.0, 2 + 2, False),  # of 50 and 100 seconds: both are used up after the first benchmark
+        (10.0, 51.0, 2 + 2 + 2, True),
+        (10.0, 101.0, 2 + 1 + 2, True),
+        (10.0, 20.0, 8, None),
+    ],
+)
+def test_counting_ends_with_the_time_of_either_side(
+    bench: Bench, base: float, patch: float, launches: int, *, only_patch: bool | None
+) -> None:
+    """The patch is the first to be out of time only if it takes more than twice as long as the parent."""
+    seconds = {BASE: base, PATCH: patch}
+    hour = 0.0
+
+    def count(code: str) -> None:
+        nonlocal hour
+        hour += seconds[code]
+
+    bench.sandbox.before_count = count
+    bench.host = replace(bench.host, clock=lambda: hour)
+    *_, row = bench.count()
+    assert len(bench.sandbox.counted) == launches
+    if only_patch is None:
+        assert row.verdict is Verdict.SAME
+    else:
+        first = (Reason(ReasonKind.ONLY_PATCH_NOT_COUNTED),) if only_patch else ()
+        assert row.reasons == (*first, *not_counted(OUT_OF_COUNTING_TIME))
 
 
 def test_counts_are_kept_with_the_first_pair_and_judged_from_there(bench: Bench) -> None:
@@ -169,3 +192,14 @@ def test_what_cannot_be_counted_decides_nothing(tmp_path: Path, mode: Instructio
     found = Bench(tmp_path, program(None), program(None)).measure(job)
     assert found.judgement.outcome is Outcome.PASSED
     assert [row.verdict for row in found.notes.counted] == [Verdict.UNDECIDED] * 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome"),
+    [(Instructions.REPORT, Outcome.PASSED), (Instructions.VOTE, Outcome.UNDECIDED_WITHHELD)],
+)
+def test_a_patch_that_prevents_the_count_gets_no_plus_if_counts_vote(
+    tmp_path: Path, mode: Instructions, outcome: Outcome
+) -> None:
+    found = Bench(tmp_path, BASE, program(None)).measure(counting(mode))
+    assert found.judgement.outcome is outcome
