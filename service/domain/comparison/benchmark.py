@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.comparison.answers import Answers, failures_as_slowest, why_no_answer
 from service.domain.comparison.clock import JOIN_SHARE, why_real_time_joins
+from service.domain.comparison.scatter import name_scatter
 from service.domain.comparison.work_rate import (
     RATES,
     canonical_metrics,
@@ -110,7 +111,7 @@ class Benchmark:
             return compare_pairs(row, *filled, rule.policy, 1, rule.schedule)
 
         compared = compare_pairs(row, base, patch, rule.policy, rule.family, rule.schedule)
-        usual = answers.qualify(compared, slowest)
+        usual = name_scatter(answers.qualify(compared, slowest), base, patch)
         if row.metric.is_speed:
             return _because(usual, work.reason)._replace(per=work.rate) if work and usual.pairs else usual
         key = (self.name, row.metric.name)

@@ -36,6 +36,7 @@ class ReasonKind(StrEnum):
     FAILS_SOMETIMES = "fails sometimes"  # side, failed launches, all launches, the program's own words
     ONLY_PATCH_FAILS = "only patch fails"  # pairs in which only the patch fails, all pairs, what is wrong
     ONLY_PATCH_ZERO = "only patch zero"  # pairs in which only the patch is zero or negative, all pairs
+    ONLY_PATCH_SCATTERS = "only patch scatters"  # the scatter of its values, divided by the parent's
     FAILS_ON_BOTH = "fails on both"  # what is wrong
     # of clocks and work
     JUDGED_BY = "judged by"  # metric
@@ -98,6 +99,7 @@ OF_PATCH: Final = frozenset(
         ReasonKind.NOT_IN_PATCH,
         ReasonKind.ONLY_PATCH_FAILS,
         ReasonKind.ONLY_PATCH_ZERO,
+        ReasonKind.ONLY_PATCH_SCATTERS,
         ReasonKind.ONLY_PATCH_NOT_COUNTED,
         ReasonKind.LISTED_ONCE,
         ReasonKind.LAYOUT_NOT_CHECKED,

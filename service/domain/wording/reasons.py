@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -63,6 +64,13 @@ def _only_patch_fails(failed: int, pairs: int, text: str = "") -> str:
     return f"only the patch gives no result in {failed} of {pairs} pairs, so there is no +1{_after(text)}"
 
 
+def _only_patch_scatters(times: float) -> str:
+    factor = (
+        f"{times:.2g} times as much as the parent's" if math.isfinite(times) else "and the parent's do not"
+    )
+    return f"the patch's own values vary {factor}, so there is no +1"
+
+
 def _compared_too(is_of_process: int) -> str:
     threads = "all threads of the process, but neither" if is_of_process else "neither other threads nor"
     return f"so it is compared, too; CPU time counts {threads} sleeping nor waiting for locks or I/O"
@@ -104,6 +112,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.ONLY_PATCH_ZERO: (
             "the patch reports zero or less in {} of {} pairs, and the parent in none, so there is no +1"
         ),
+        ReasonKind.ONLY_PATCH_SCATTERS: _only_patch_scatters,
         ReasonKind.FAILS_ON_BOTH: lambda text="": (
             f"it fails on both sides: {text}" if text else "neither side reports a result"
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +32,10 @@ RELINKED: Final = 20  # of each variant
 NAMES: Final = ("BM_a", "BM_b")
 
 
+JOB: Final = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(Suite("s", "build/s"),)))
+LISTING: Final = [Listing("s", NAMES, NAMES).to_mapping()]
+
+
 class Fault(StrEnum):
     """The ways in which a launch of the patch may lack a usable result."""
 
@@ -54,7 +58,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A patch that gets −1: by how much it changes a metric, or the work, and which metrics are judged."""
+    """A patch that gets −1: by how much it changes a metric, and which metrics are judged."""
 
     by: Mapping[str, float]
     metrics: tuple[str, ...] = ()
@@ -68,7 +72,6 @@ SLOW: Final = (
     Slow({"hits": 2.0}, ("cpu_time", "hits")),
     Slow({"hits": 0.5}, ("hits",), ("hits",)),
     Slow({"cpu_time": 2.0}, ("items_per_second",)),
-    Slow({"work": 0.5}),
 )
 
 
@@ -95,7 +98,7 @@ def launch(side: Side, slow: Slow, noise: random.Random, fault: Fault | None) ->
         by = slow.by if side is Side.PATCH and name == "BM_a" else {}
         usual = {"cpu_time": time, "real_time": 1.02 * time, "hits": 64.0}
         values: dict[str, object] = {metric: value * by.get(metric, 1.0) for metric, value in usual.items()}
-        values["items_per_second"] = 1e6 * by.get("work", 1.0) / (time * by.get("cpu_time", 1.0))
+        values["items_per_second"] = 1e6 / (time * by.get("cpu_time", 1.0))
         if name != "BM_a" or fault is None:
             rows.append(row(name, **values))
         elif fault is Fault.REPETITION:
@@ -118,7 +121,7 @@ def outcome_of(
     """Judge a build whose patch has these faults, by variant and pair; the parent fails in some pairs."""
     noise = random.Random(5)  # noqa: S311 - repeatable on purpose
     suite = Suite("s", "build/s", metrics=slow.metrics, higher_is_better=slow.higher)
-    job = Job("perf", JobKind("benchmark"), BenchmarkConfiguration(suites=(suite,)), policy=policy)
+    job = replace(JOB, configuration=BenchmarkConfiguration(suites=(suite,)), policy=policy)
     places = [(0, pair) for pair in range(most)]
     places += [(variant, pair) for variant in VARIANTS for pair in range(RELINKED)]
     records = []
@@ -129,8 +132,7 @@ def outcome_of(
         if fault is not Fault.DROP:
             raw.append(launch(Side.PATCH, slow, noise, fault))
         records.append(PairRecord(pair, encode(raw), variant))
-    listing = [Listing("s", NAMES, NAMES).to_mapping()]
-    return judge_measured(job, listing, records).judgement.outcome
+    return judge_measured(job, LISTING, records).judgement.outcome
 
 
 def vote(outcome: Outcome) -> int | None:
@@ -202,3 +204,22 @@ def test_a_patch_that_always_fails_never_gets_a_plus(slow: Slow, fault: Fault) -
 @pytest.mark.parametrize("slow", SLOW, ids=lambda slow: str(dict(slow.by)))
 def test_launches_that_use_the_machine_time_up_are_no_plus(slow: Slow, pairs: int) -> None:
     assert vote(outcome_of(slow, {}, Policy(), pairs)) != 1
+
+
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.6, 0.75, 0.9])
+def test_a_patch_that_varies_its_own_time_seldom_gets_a_plus(share: float) -> None:
+    """It takes three times as long in a random share of its launches; in all of them, it would get −1.
+
+    Only if the launches of the first looks happen to be quick, the row is the same.
+    """
+    drawn = random.Random(7)  # noqa: S311 - repeatable on purpose
+    lasting, quick = Slow({"cpu_time": 3.0, "real_time": 3.0}), Slow({})
+    outcomes = []
+    for _ in range(20):
+        slow = frozenset(drawn.sample(range(PAIRS), round(share * PAIRS)))
+        by_pair = [lasting if pair in slow else quick for pair in range(PAIRS)]
+        raw = [[launch(side, each, drawn, None) for side in Side] for each in by_pair]
+        records = [PairRecord(pair, encode(each)) for pair, each in enumerate(raw)]
+        outcomes.append(judge_measured(JOB, LISTING, records).judgement.outcome)
+
+    assert sum(vote(each) == 1 for each in outcomes) <= 4

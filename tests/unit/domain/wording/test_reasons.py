@@ -61,6 +61,16 @@ SENTENCES = [
         "only the patch gives no result in 2 of 16 pairs, so there is no +1",
     ),
     (
+        ReasonKind.ONLY_PATCH_SCATTERS,
+        (28.4,),
+        "the patch's own values vary 28 times as much as the parent's, so there is no +1",
+    ),
+    (
+        ReasonKind.ONLY_PATCH_SCATTERS,
+        (math.inf,),
+        "the patch's own values vary and the parent's do not, so there is no +1",
+    ),
+    (
         ReasonKind.ONLY_PATCH_ZERO,
         (2, 16),
         "the patch reports zero or less in 2 of 16 pairs, and the parent in none, so there is no +1",
