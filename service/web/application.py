@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
 from service.web.guard import Guard
 from service.web.problems import install_problems
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from service.web.problems import ProblemPage
+
+_FEWEST_BYTES: Final = 1024  # less fits into one packet anyway
 
 
 def assemble(
@@ -45,5 +48,7 @@ def assemble(
     for router in routers:
         app.include_router(router)
     install_problems(app, problem_page)
+    # Inside the guard, so that the header lines of HEAD are those of the compressed GET.
+    app.add_middleware(GZipMiddleware, minimum_size=_FEWEST_BYTES, compresslevel=5)
     app.add_middleware(Guard, inline_style_paths=inline_style_paths)
     return app

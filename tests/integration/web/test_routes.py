@@ -118,6 +118,16 @@ def test_an_error_is_a_page_for_browsers_and_a_problem_for_programs(
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
 
 
+@pytest.mark.parametrize("path", ["/changes/4712", "/api/v1/changes"])
+def test_pages_and_answers_are_compressed_for_those_who_accept_it(path: str) -> None:
+    plain = call(APP, "GET", path, headers={"Accept-Encoding": "identity"})
+    packed = call(APP, "GET", path, headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) * 2 < int(plain.headers["content-length"])
+    assert (packed.content, packed.headers["vary"]) == (plain.content, "Accept-Encoding")
+
+
 def test_the_machines_page_shows_which_series_may_vote() -> None:
     text = call(APP, "GET", "/machines").text
     assert "0 of 12<small>0 % to 26 %</small>" in text
