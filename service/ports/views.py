@@ -21,6 +21,7 @@ from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.project_file import Permission
 from service.domain.text import change, interval
 from service.ports.records import ReviewState
 
@@ -194,6 +195,10 @@ class Build:
     # What another CI calls a build of kind external, once it reported them.
     external_number: int | None = field(default=None, metadata=_PAGES_ONLY)
     url: str = field(default="", metadata=_PAGES_ONLY)
+    # The next steps depend on these.
+    blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
+    seed: str = field(default="", metadata=_PAGES_ONLY)
+    permissions: tuple[Permission, ...] = field(default=(), metadata=_PAGES_ONLY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.identity import RunKind, digest_of
 from service.domain.inference.verdict import RULE
-from service.domain.project.project_file import parse_job
+from service.domain.project.project_file import Permission, parse_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,8 @@ class BuildSpec:
 
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
     the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
-    all others. ``longer``: more pairs than the policy's, of some.
+    all others. ``longer``: more pairs than the policy's, of some. ``permissions``: those that some
+    group had when the build was planned; they are only shown.
     """
 
     kind: RunKind
@@ -56,6 +57,7 @@ class BuildSpec:
     jobs: int = 1
     session: int = 0
     longer: Longer | None = None
+    permissions: tuple[Permission, ...] = ()
 
     @property
     def judged(self) -> Job:
@@ -109,4 +111,5 @@ class BuildSpec:
             jobs=found["jobs"],
             session=found.get("session", 0),
             longer=Longer(**found["longer"]) if found.get("longer") else None,
+            permissions=tuple(map(Permission, found.get("permissions", ()))),
         )

@@ -140,6 +140,13 @@ def may_be_command(text: str) -> bool:
     return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS or _meant_by(line) for line in lines)
 
 
+def filter_text(pattern: str) -> str:
+    """Write a filter as the commands `accept` and `benchmark` read it; empty if they cannot read it."""
+    if not pattern or '"' in pattern or "`" in pattern or plain(pattern, MAX_FILTER) != pattern:
+        return ""
+    return pattern if " " not in pattern and _STRUCTURE.search(pattern) else f'"{pattern}"'
+
+
 def written_lines(text: str) -> Sequence[str]:
     """Split a message into lines, without those that the server puts before the author's words."""
     # Split only at "\n": at another separator, the rest of a quoted line would lose its ">".

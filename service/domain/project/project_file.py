@@ -56,6 +56,11 @@ class Commands(Record):
             case Permission.TRUSTED:
                 return self.trusted
 
+    @property
+    def granted(self) -> tuple[Permission, ...]:
+        """The permissions that some group has."""
+        return tuple(each for each in Permission if self.group_for(each) is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:

@@ -125,7 +125,16 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
 
     def spec_of(job: Job) -> BuildSpec:
         return BuildSpec(
-            run.kind, run.instance, run.project, run.branch, base, plan.patch, job, plan.voters, session
+            run.kind,
+            run.instance,
+            run.project,
+            run.branch,
+            base,
+            plan.patch,
+            job,
+            plan.voters,
+            session,
+            permissions=plan.project_file.commands.granted,
         )
 
     waits = False

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
-    b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
-    b.spec -> 'config' AS configuration
+    b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url, b.blamed,
+    coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
+    coalesce(b.spec -> 'permissions', '[]') AS permissions, b.spec -> 'config' AS configuration
 """
 _RUNS: Final = """
     SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
@@ -48,7 +49,7 @@ _RUNS_OF_BUILD: Final = text(f"""
 """)  # noqa: S608 - put together from constants
 _RUNS_OF_PATCH_SET: Final = text(f"{_RUNS} WHERE r.patch_set_id = :patch_set_id ORDER BY r.id DESC")
 _BUILDS_OF_RUN: Final = text(f"""
-SELECT rb.is_reused, b.blamed, {_BUILD_COLUMNS}
+SELECT rb.is_reused, {_BUILD_COLUMNS}
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants

@@ -1,0 +1,212 @@
+"""Next steps: the commands to copy after a run that is not simply green, each with its purpose."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.gerrit.comment_commands import filter_text
+from service.domain.project.job_kinds import OWN_FILE
+from service.domain.project.project_file import Permission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from service.domain.project.job_kinds import JobKind
+
+MORE_PAIRS: Final = 64  # twice the pairs after which most benchmarks are decided or far from it
+_MOST_JOBS: Final = 5  # in one line; a plain `recheck` is shorter
+_SHORTEST_PREFIX: Final = 4  # a shorter filter says nothing about what it chooses
+_ANY: Final = "*"
+
+
+class Place(StrEnum):
+    """The places where a line can be used."""
+
+    SHELL = "in a checkout of the patch set"
+    COMMENT = "in a comment on the change"
+    PROJECT_FILE = "in benchgate.yaml on the target branch"
+
+
+class Step(StrEnum):
+    """The kinds of next steps."""
+
+    GATE = "gate"
+    CHECK = "check"
+    RECHECK = "recheck"
+    MORE_PAIRS = "benchmark"
+    ACCEPT = "accept"
+    OVERRIDE = "override"
+    ENABLE = "enable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedBuild:
+    """The part of a finished build that its next steps depend on.
+
+    Args:
+        job: the name of its job.
+        kind: the kind of its job.
+        outcome: how it ended.
+        seed: of its random choices; may be empty.
+        slower: the benchmarks that vote −1.
+        undecided: the benchmarks that more pairs may decide.
+        is_voting: its outcome counts in the vote.
+        is_waived: a person overrode its failure.
+    """
+
+    job: str
+    kind: JobKind
+    outcome: Outcome
+    seed: str = ""
+    slower: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    is_voting: bool = True
+    is_waived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A line to copy, its purpose, and the place where it can be used."""
+
+    step: Step
+    purpose: str
+    place: Place
+    line: str
+
+
+# Without a default on purpose: a new outcome must say what its reader can do.
+_STEPS: Final[Mapping[Outcome, tuple[Step, ...]]] = MappingProxyType(
+    {
+        Outcome.PASSED: (),
+        Outcome.FAILED: (Step.GATE, Step.CHECK, Step.OVERRIDE),
+        Outcome.SLOWER: (Step.GATE, Step.RECHECK, Step.ACCEPT, Step.OVERRIDE),
+        Outcome.MEASURED_NOTHING: (Step.GATE, Step.OVERRIDE),
+        Outcome.BROKEN: (Step.GATE, Step.OVERRIDE),
+        Outcome.REMOVED: (Step.OVERRIDE,),
+        Outcome.UNDECIDED: (Step.GATE, Step.MORE_PAIRS),
+        Outcome.UNDECIDED_WITHHELD: (Step.GATE, Step.MORE_PAIRS),
+        Outcome.NO_PARENT: (),
+        Outcome.MISCONFIGURED: (Step.CHECK, Step.RECHECK),
+        Outcome.INFRASTRUCTURE: (Step.RECHECK,),
+        Outcome.CANCELLED: (Step.RECHECK,),
+        Outcome.NOT_BUILT: (),
+    }
+)
+_PURPOSES: Final[Mapping[Step, tuple[str, Place]]] = MappingProxyType(
+    {
+        Step.GATE: ("Repeat it on your machine", Place.SHELL),
+        Step.CHECK: ("Check the project file before the next push", Place.SHELL),
+        Step.RECHECK: ("Run it again", Place.COMMENT),
+        Step.MORE_PAIRS: ("Measure the undecided benchmarks longer", Place.COMMENT),
+        Step.ACCEPT: ("Accept the slow-down, with a reason", Place.COMMENT),
+        Step.OVERRIDE: ("Override the failure, with a bug and a reason", Place.COMMENT),
+        Step.ENABLE: ("No comment command is enabled; enable them", Place.PROJECT_FILE),
+    }
+)
+_PERMISSIONS: Final[Mapping[Step, Permission]] = MappingProxyType(
+    {
+        Step.RECHECK: Permission.RERUN,
+        Step.MORE_PAIRS: Permission.RERUN,
+        Step.ACCEPT: Permission.OVERRIDE,
+        Step.OVERRIDE: Permission.OVERRIDE,
+    }
+)
+_ENABLE: Final = "commands: {rerun: GROUP, override: GROUP}"
+
+
+def next_steps(
+    builds: Sequence[EndedBuild], permissions: Collection[Permission], *, is_open: bool = True
+) -> tuple[NextStep, ...]:
+    """List what the reader can do about builds that ended, most useful first; empty if all is green.
+
+    Args:
+        builds: the finished builds of a run, in its order.
+        permissions: those that the project file gives to a group.
+        is_open: comment commands work; False for an outdated patch set and a closed change.
+    """
+    counting = [build for build in builds if not build.is_waived]
+    by_step = {step: [build for build in counting if step in _STEPS[build.outcome]] for step in Step}
+    useful = [(step, line) for step, write in _LINES.items() for line in write(by_step[step])]
+    usable = [(step, line) for step, line in useful if is_open or step not in _PERMISSIONS]
+    found = [each for each in usable if _PERMISSIONS.get(each[0]) in {None, *permissions}]
+    if usable and not found:
+        found = [(Step.ENABLE, _ENABLE)]
+    return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
+
+
+def in_one_line(steps: Sequence[NextStep]) -> str:
+    """Write the steps as one line of a message; empty if there are none."""
+    lines = [step.line for step in steps if step.place is Place.COMMENT]
+    comment = f"comment {_either(lines)}" if lines else ""
+    others = [f"{step.purpose[0].lower()}{step.purpose[1:]}: `{step.line}`" for step in steps]
+    kept = [text for text, step in zip(others, steps, strict=True) if step.place is not Place.COMMENT]
+    return "Next: " + "; or ".join(filter(None, (*kept, comment))) if steps else ""
+
+
+def _either(lines: Sequence[str]) -> str:
+    quoted = [f"`{line}`" for line in lines]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else quoted[0]
+
+
+def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    """Yield the line for the worst build alone: its results are those that the reader asks about."""
+    measured = [build for build in builds if build.kind.is_measured]
+    for build in sorted(measured, key=lambda each: CONSEQUENCES[each.outcome].counts is not Counts.FAIL)[:1]:
+        seed = f" --seed {shlex.quote(build.seed)}" if build.seed else ""
+        yield f"benchgate gate --job {shlex.quote(build.job)}{seed}"
+
+
+def _check(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    if any(build.kind == OWN_FILE or build.outcome is Outcome.MISCONFIGURED for build in builds):
+        yield "benchgate check benchgate.yaml"
+
+
+def _recheck(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    if jobs := [build.job for build in builds if not build.kind.is_external]:  # another CI repeats its own
+        yield " ".join(("recheck", *jobs)) if len(jobs) <= _MOST_JOBS else "recheck"
+
+
+def _more_pairs(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    if names := _names(builds, lambda build: build.undecided):
+        yield f"benchmark {_filter(names)} x{MORE_PAIRS}"
+
+
+def _accept(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    if names := _names([build for build in builds if build.is_voting], lambda build: build.slower):
+        yield f"accept {_filter(names)} REASON"
+
+
+def _override(builds: Sequence[EndedBuild]) -> Iterator[str]:
+    failed = [build for build in builds if build.is_voting]
+    if failed:  # without a job, the command overrides all failures; the file's own check is no job
+        job = failed[0].job if len(failed) == 1 and failed[0].kind != OWN_FILE else ""
+        yield " ".join(filter(None, ("override", job, "BUG-ID REASON")))
+
+
+def _names(builds: Sequence[EndedBuild], of: Callable[[EndedBuild], tuple[str, ...]]) -> list[str]:
+    return list(dict.fromkeys(name for build in builds for name in of(build)))
+
+
+def _filter(names: Sequence[str]) -> str:
+    """Write the longest filter that chooses all these benchmarks."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
+    common = "".join(letter for letter, _ in alike).strip()
+    return filter_text(common if len(common) >= _SHORTEST_PREFIX else _ANY) or "FILTER"
+
+
+_LINES: Final[Mapping[Step, Callable[[Sequence[EndedBuild]], Iterator[str]]]] = MappingProxyType(
+    {
+        Step.GATE: _gate,
+        Step.CHECK: _check,
+        Step.RECHECK: _recheck,
+        Step.MORE_PAIRS: _more_pairs,
+        Step.ACCEPT: _accept,
+        Step.OVERRIDE: _override,
+    }
+)
