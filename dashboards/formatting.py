@@ -64,6 +64,13 @@ def details(row: Comparison) -> str:
     return "; ".join(filter(None, (values if row.ratio is not None else "", plain(row.reason, 300))))
 
 
+def tone(judged: int | None, undecided: int = 0) -> str:
+    """Name the colours of a vote or result: +1 is good, −1 is bad; with undecided results, +1 is neither."""
+    if judged == 1:
+        return "busy" if undecided else "good"
+    return "bad" if judged == -1 else "quiet"
+
+
 def lasting(seconds: float) -> str:
     """Write a duration: ``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = max(round(seconds), 0)

@@ -12,13 +12,14 @@ from fastapi.routing import APIRoute
 
 from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
+from dashboards.next_steps import steps_after
 from dashboards.rendering import Pages, problem_page
 from dashboards.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
 from service.domain.errors import BadInput, NotFound
+from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
-from service.domain.inference.verdict import Verdict
 from service.domain.search import parse_words
 from service.ports.views import Cursor
 from service.steps.upkeep.check_health import HealthCheck
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dashboards.comparison_table import ComparisonTable
     from dashboards.patch_set_table import PatchSetTable
     from service.ports.reading import BuildReading, ChangeReading, Reading
-    from service.ports.views import Build
+    from service.ports.views import Build, BuildOfRun, Run
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
@@ -119,6 +120,8 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
         run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
         decision = next(iter(detail.decisions), None)
         patch_sets = reading.change(number).patch_sets
+        newest = detail.change.patch_set
+        is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest
         return pages.render(
             "patch_set.html",
             detail=detail,
@@ -126,13 +129,19 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
             side_by_side=_side_by_side(reading, number, q) if len(patch_sets) > 1 else None,
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
-            **_tables(reading, [(build, build.waived_by) for build in detail.builds], q, show),
+            newest=newest,
+            **_tables(reading, _waived(detail.builds), q, show, is_open=is_open),
         )
 
 
-def _add_builds(
-    router: APIRouter, reading: BuildReading, pages: Pages, read_log: Callable[[str], bytes]
-) -> None:
+def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Callable[[str], bytes]) -> None:
+    def is_commented_on(run: Run) -> bool:
+        """Return whether comment commands on the run's change concern the run."""
+        if run.kind is not RunKind.CHECK or run.change is None:
+            return False
+        change = reading.change(run.change).change
+        return change.status is ChangeStatus.NEW and change.run_id == run.id
+
     @router.get("/runs/{run_id}")
     def run(run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
         detail = reading.run(run_id)
@@ -143,7 +152,7 @@ def _add_builds(
             decisions=detail.decisions,
             decision=decision,
             sentence=verdict_sentence(detail.run, detail.builds, decision),
-            **_tables(reading, [(build, build.waived_by) for build in detail.builds], q, show),
+            **_tables(reading, _waived(detail.builds), q, show, is_open=is_commented_on(detail.run)),
         )
 
     @router.get("/job/{job}/{number}")
@@ -158,7 +167,7 @@ def _add_builds(
             "build.html",
             detail=detail,
             tail=_tail(read_log, detail.log),
-            **_tables(reading, [(detail.build, "")], q, show),
+            **_tables(reading, [(detail.build, "")], q, show, is_open=any(map(is_commented_on, detail.runs))),
         )
 
     @router.get("/job/{job}/{number}/log")
@@ -177,16 +186,28 @@ def _side_by_side(reading: ChangeReading, change: int, q: str) -> PatchSetTable 
     return patch_set_table.lay_out(measured, parse_words(q))
 
 
-def _tables(reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, show: str) -> dict[str, Any]:
+def _waived(builds: Sequence[BuildOfRun]) -> Sequence[tuple[Build, str]]:
+    return [(build, build.waived_by) for build in builds]
+
+
+def _tables(
+    reading: BuildReading, builds: Sequence[tuple[Build, str]], q: str, show: str, *, is_open: bool
+) -> dict[str, Any]:
     words = parse_words(q)
     row_filter = comparison_table.filter_named(show)
-    shown, undecided = [], 0
+    shown, compared = [], []
     for build, waived_by in builds:
         rows = reading.comparisons(build.id, build.created_at) if build.kind.is_measured else []
-        undecided += sum(row.verdict is Verdict.UNDECIDED for row in rows)
         table = comparison_table.lay_out(rows, row_filter, words, build.floor) if rows else None
         shown.append(ShownBuild(build, table, waived_by))
-    return {"builds": shown, "undecided": undecided, "q": q, "show": row_filter}
+        compared.append((build, waived_by, rows))
+    return {
+        "builds": shown,
+        "undecided": sum(build.undecided for build, _ in builds),
+        "steps": steps_after(compared, is_open=is_open),
+        "q": q,
+        "show": row_filter,
+    }
 
 
 def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:

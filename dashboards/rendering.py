@@ -96,6 +96,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(asset=asset_path, plotly_path=plotly_path, query=_query, UNFINISHED=UNFINISHED)
+    environment.globals.update(tone=formatting.tone)
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
         quantity=formatting.quantity,

@@ -1,4 +1,4 @@
-// Keys and anchors of every page.
+// Keys, anchors and lines to copy of every page.
 
 document.addEventListener("keydown", (event) => {
   const target = event.target;
@@ -10,6 +10,15 @@ document.addEventListener("keydown", (event) => {
     search.focus();
     search.select();
   }
+});
+
+// Only over HTTPS and on the machine itself does a browser let a page write to the clipboard.
+document.addEventListener("click", async (event) => {
+  const line = event.target instanceof Element && event.target.closest(".next-steps code");
+  if (!line || !navigator.clipboard || !getSelection().isCollapsed) return;
+  await navigator.clipboard.writeText(line.textContent);
+  line.dataset.copied = "";
+  setTimeout(() => delete line.dataset.copied, 1500);
 });
 
 // A link to a decision opens it.

@@ -94,6 +94,7 @@ class PatchSet:
     created_at: datetime
     vote: int | None = field(metadata=_VOTE)
     header: str
+    undecided: int = field(metadata={"description": "undecided results of the newest run"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,7 @@ class Build:
     started_at: datetime | None
     finished_at: datetime | None
     floor: float = field(metadata={"description": "the share below which a difference does not matter"})
+    undecided: int = field(metadata={"description": "undecided results"})
     # What another CI calls a build of kind external, once it reported them.
     external_number: int | None = field(default=None, metadata=_PAGES_ONLY)
     url: str = field(default="", metadata=_PAGES_ONLY)
@@ -282,6 +284,7 @@ class Comparison(Compared):
     unit: str = field(metadata=_UNIT)
     better: Better = field(metadata=_BETTER)
     reason: str
+    needs_pairs: bool = field(default=False, metadata=_PAGES_ONLY)  # undecided, and more pairs may decide it
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,18 @@ class BuildReadingContract:
             (Verdict.SLOWER, "1/s", Better.HIGHER)
         }
 
+    def test_undecided_rows_that_more_pairs_may_decide_are_marked(self, site: ReadingSite) -> None:
+        site.add_change()
+        run = site.add_run()
+        names = [
+            site.add_build(run, benchmarks=("BM_one",), verdict=verdict)
+            for verdict in (Verdict.UNDECIDED, Verdict.SLOWER)
+        ]
+        for name, marks in zip(names, ([True], [False]), strict=True):
+            build = site.reading.build(name.job, name.number).build
+            rows = site.reading.comparisons(build.id, build.created_at)
+            assert [row.needs_pairs for row in rows] == marks
+
     def test_a_build_without_comparisons_has_none(self, site: ReadingSite) -> None:
         site.add_change()
         name = measure(site, 1)

@@ -73,6 +73,8 @@ class ChangeReadingContract:
         site.add_build(run, benchmarks=("BM_c",), verdict=Verdict.UNDECIDED)
         site.add_build(run, benchmarks=("BM_d",))
         assert [change.undecided for change in site.reading.changes(5)] == [3]
+        assert [patch_set.undecided for patch_set in site.reading.change(CHANGE).patch_sets] == [1, 3]
+        assert [build.undecided for build in site.reading.run(run).builds] == [2, 1, 0]
 
     def test_a_run_after_the_merge_does_not_change_the_vote(self, site: ReadingSite) -> None:
         site.add_change()

@@ -143,11 +143,36 @@ def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
     rows = [comparison(1, "BM_wide", 1.895, Verdict.UNDECIDED), comparison(2, "BM_same", 1.0, Verdict.SAME)]
     add_patch_set(reading, change, [(build_view(1, 1), rows)])
     app = build_app(reading)
-    for path in ("/", "/changes/7", "/runs/1"):
-        badge = call(app, "GET", path).text.partition('<span class="badge ')[2].partition("</span>\n")[0]
-        assert badge.startswith("busy")
-        assert badge.endswith(" +1 · 1 undecided"), path
+    for path, badges in (("/", 1), ("/changes/7", 3), ("/runs/1", 3), ("/job/kv-engine-cv-perf/1/", 1)):
+        text = call(app, "GET", path).text  # of the vote, the build and the decision
+        assert text.count('<span class="badge busy"') == text.count("· 1 undecided</span>") == badges, path
+        assert "good" not in text
     assert "BM_wide" in call(app, "GET", "/changes/7").text
+
+
+def test_the_votes_of_patch_sets_with_undecided_results_say_how_many() -> None:
+    text = call(APP, "GET", "/changes/4720").text
+    chips = text.partition('aria-label="Patch sets"')[2].partition("</nav>")[0]
+    assert [chip.partition(">")[0] for chip in chips.split('<span class="')[1:]] == ["good\"", "busy\"", "good\""]
+    assert chips.count("+1 · 1 undecided") == 1
+
+
+@pytest.mark.parametrize("path", ["/changes/4712", "/changes/4712/2", "/runs/41", "/job/kv-engine-cv-perf/5904/"])
+def test_a_failed_patch_set_says_what_to_do_now(path: str) -> None:
+    text = call(APP, "GET", path).text
+    steps = text.partition("What now?")[2].partition("</section>")[0]
+    assert [line.partition("</code>")[0] for line in steps.split("<code>")[1:]] == [
+        "benchgate gate --job kv-engine-cv-perf --seed 5f0c2a7e",
+        "recheck kv-engine-cv-perf",
+        "accept PureFollyExecutorBench/OneShotScheduleRun/real_time/threads: REASON",
+        "override kv-engine-cv-perf BUG-ID REASON",
+    ]
+
+
+def test_a_green_or_outdated_patch_set_proposes_no_comment() -> None:
+    assert "What now?" not in call(APP, "GET", "/changes/4711").text
+    outdated = call(APP, "GET", "/changes/4720/1").text
+    assert 'outdated: <a href="/changes/4720/3">patch set 3</a> is the newest' in outdated
 
 
 def test_a_drawing_has_a_zero_and_marks_what_lies_beyond_its_ends() -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition, FailingStep
     from service.domain.search import Words
-    from service.ports.views import Cursor, Run, SeriesVotingStatus
+    from service.ports.views import Build, Cursor, Run, SeriesVotingStatus
 
 T = TypeVar("T")
 
@@ -119,11 +119,7 @@ class FakeReading(Reading):
             run_state=check.state if check else None,
             builds=len(newest.builds),
             finished_builds=sum(build.state is BuildState.FINISHED for build in newest.builds),
-            undecided=sum(
-                row.verdict is Verdict.UNDECIDED
-                for build in newest.builds
-                for row in self.rows.get(build.id, ())
-            ),
+            undecided=newest.patch_set.undecided,
             cause=next(iter(worst.causes), "") if worst else "",
         )
         return [replace(detail, change=change) for detail in details]
@@ -134,24 +130,34 @@ class FakeReading(Reading):
         check = _newest_check(tuple(run.run for run in runs))
         counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
         newest = next(counting, None)
+        builds = next((run.builds for run in runs if run.run is check), ())
         return replace(
             stored,
             patch_set=replace(
                 stored.patch_set,
                 vote=newest.vote if newest else None,
                 header=newest.header if newest else "",
+                undecided=sum(build.undecided for build in builds),
             ),
             decisions=decisions,
             runs=tuple(run.run for run in runs),
-            builds=next((run.builds for run in runs if run.run is check), ()),
+            builds=builds,
             problems=failure_sentences(
                 [each for each in self.failing if each.change == stored.change.number]
             ),
         )
 
     def _runs_of(self, change: int, patch_set: int) -> Sequence[RunWithBuilds]:
-        its = (each for each in self.runs if (each.run.change, each.run.patch_set) == (change, patch_set))
+        every = map(self._counted, self.runs)
+        its = (each for each in every if (each.run.change, each.run.patch_set) == (change, patch_set))
         return sorted(its, key=lambda each: each.run.id, reverse=True)
+
+    def _counted(self, run: RunWithBuilds) -> RunWithBuilds:
+        builds = (replace(build, undecided=self._undecided(build)) for build in run.builds)
+        return replace(run, builds=tuple(builds))
+
+    def _undecided(self, build: Build) -> int:
+        return sum(row.verdict is Verdict.UNDECIDED for row in self.rows.get(build.id, ()))
 
     def _measured(self, change: int, number: int) -> MeasuredPatchSet | None:
         for run in self._runs_of(change, number):
@@ -168,12 +174,14 @@ class FakeReading(Reading):
 
     @override
     def run(self, run_id: int) -> RunWithBuilds:
-        return _only((each for each in self.runs if each.run.id == run_id), f"there is no run {run_id}")
+        matching = (self._counted(each) for each in self.runs if each.run.id == run_id)
+        return _only(matching, f"there is no run {run_id}")
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
         matching = (each for each in self.builds if (each.build.job, each.build.number) == (job, number))
-        return _only(matching, f"there is no build {job}/{number}")
+        detail = _only(matching, f"there is no build {job}/{number}")
+        return replace(detail, build=replace(detail.build, undecided=self._undecided(detail.build)))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:

@@ -17,6 +17,7 @@ from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
+from service.domain.project.project_file import Permission
 from service.ports.views import Machine, Series, SeriesVotingStatus, SeriesWithPoints
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
@@ -113,7 +114,10 @@ def _add_regression(reading: FakeReading) -> None:
         vote=-1,
         header="Build Failed",
     )
-    build = build_view(401, 5904, result=Result.FAILURE, outcome=Outcome.SLOWER, causes=causes)
+    build = build_view(
+        401, 5904, result=Result.FAILURE, outcome=Outcome.SLOWER, causes=causes,
+        blamed=(rows[0].benchmark, rows[1].benchmark), permissions=tuple(Permission),
+    )  # fmt: skip
     idle = build_view(
         402, 311, job="kv_engine.docs", kind=JobKind("command"), result=Result.NOT_BUILT,
         outcome=Outcome.NOT_BUILT, machine=None,

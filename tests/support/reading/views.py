@@ -71,6 +71,7 @@ def comparison(
         base=base,
         patch=None if ratio is None or base is None else base * ratio,
         reason="",
+        needs_pairs=verdict is Verdict.UNDECIDED,
     )
     return replace(view, **more)  # type: ignore[arg-type]
 
@@ -104,6 +105,8 @@ def build_view(build_id: int, number: int, **more: object) -> BuildOfRun:
         started_at=NOW - timedelta(minutes=28),
         finished_at=NOW - timedelta(minutes=19, seconds=20),
         floor=0.01,
+        undecided=0,
+        seed="5f0c2a7e",
         waived_by="",
     )
     return replace(build, **more)  # type: ignore[arg-type]
@@ -162,6 +165,7 @@ def patch_set_view(change: Change) -> PatchSet:
         created_at=NOW - timedelta(minutes=32),
         vote=change.vote,
         header=change.header,
+        undecided=0,
     )
 
 

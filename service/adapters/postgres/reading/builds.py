@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
     b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url, b.blamed,
+    (
+        SELECT cast(count(*) AS integer) FROM comparison
+        WHERE build_id = b.id AND measured_at = b.created_at AND verdict = 'undecided'
+    ) AS undecided,
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
     coalesce(b.spec -> 'permissions', '[]') AS permissions, b.spec -> 'config' AS configuration
 """

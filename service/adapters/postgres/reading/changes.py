@@ -36,6 +36,18 @@ LEFT JOIN LATERAL (
     WHERE d.patch_set_id = p.id AND run.kind = 'check' ORDER BY d.number DESC LIMIT 1
 ) AS d ON true
 """
+_UNDECIDED: Final = """
+LEFT JOIN LATERAL (
+    SELECT cast(sum(k.undecided) AS integer) AS undecided
+    FROM run_build JOIN build ON build.id = run_build.build_id
+    JOIN LATERAL (
+        -- With the build's moment, only the partition that holds its comparisons is opened.
+        SELECT count(*) AS undecided FROM comparison
+        WHERE build_id = build.id AND measured_at = build.created_at AND verdict = 'undecided'
+    ) AS k ON true
+    WHERE run_build.run_id = r.id
+) AS u ON true
+"""
 
 
 def _changes(chosen: str) -> TextClause:
@@ -64,16 +76,7 @@ LEFT JOIN LATERAL (
                run_build.position))[1] AS cause
     FROM run_build JOIN build ON build.id = run_build.build_id WHERE run_build.run_id = r.id
 ) AS b ON true
-LEFT JOIN LATERAL (
-    SELECT cast(sum(k.undecided) AS integer) AS undecided
-    FROM run_build JOIN build ON build.id = run_build.build_id
-    JOIN LATERAL (
-        -- With the build's moment, only the partition that holds its comparisons is opened.
-        SELECT count(*) AS undecided FROM comparison
-        WHERE build_id = build.id AND measured_at = build.created_at AND verdict = 'undecided'
-    ) AS k ON true
-    WHERE run_build.run_id = r.id
-) AS u ON true
+{_UNDECIDED}
 ORDER BY c.updated_at DESC, c.id DESC
 """)  # noqa: S608 - put together from constants
 
@@ -85,9 +88,13 @@ _OLDER: Final = _changes(
 _ONE: Final = _changes("WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1")
 _PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
-       d.vote, coalesce(d.header, '') AS header
+       d.vote, coalesce(d.header, '') AS header, coalesce(u.undecided, 0) AS undecided
 FROM patch_set AS p
 {_NEWEST_DECISION}
+LEFT JOIN LATERAL (
+    SELECT id FROM run WHERE patch_set_id = p.id AND kind = 'check' ORDER BY id DESC LIMIT 1
+) AS r ON true
+{_UNDECIDED}
 WHERE p.change_id = :change_id ORDER BY p.number
 """)  # noqa: S608 - put together from constants
 

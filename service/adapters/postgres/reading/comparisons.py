@@ -10,7 +10,9 @@ from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
-from service.domain.inference.reasons import Reason
+from service.domain.inference.reasons import RELINKED, Reason
+from service.domain.inference.verdict import Verdict
+from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
 from service.ports.views import Comparison, MeasuredBuild, MeasuredPatchSet, MeasuredPatchSets, Samples
 
@@ -78,7 +80,10 @@ ORDER BY m.number DESC, rb.position, b.id, k.position, k.series_id
 
 def comparison_of(row: RowMapping) -> Comparison:
     """Build a comparison from a row of the columns :data:`COMPARISON`."""
-    return from_row(Comparison, row, reason=_reason(row["reasons"], row["reason"]))
+    kinds = {reason["kind"] for reason in row["reasons"] or ()}
+    is_open = row["verdict"] == Verdict.UNDECIDED and row["metric"] != INSTRUCTIONS.name
+    reason = _reason(row["reasons"], row["reason"])
+    return from_row(Comparison, row, reason=reason, needs_pairs=is_open and not kinds & RELINKED)
 
 
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.identity import RunKind
-from service.domain.project.project_file import parse_job
+from service.domain.project.project_file import Permission, parse_job
 
 CONFIG = {
     "kind": "benchmark",
@@ -19,7 +19,7 @@ PATCH = Revision("p" * 40, "t2", "refs/changes/01/1/1", "unreviewed")
 SPEC = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", BASE, PATCH, parse_job("perf", CONFIG))
 
 
-@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None)])
+@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None, permissions=(Permission.RERUN,))])
 def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
     again = BuildSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
 

@@ -8,6 +8,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
+from service.domain.project.project_file import Permission
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
 
@@ -36,6 +37,13 @@ def test_a_run_becomes_the_builds_of_the_target_branchs_project_file() -> None:
     assert (spec.base.commit, spec.base.trust) == ("parent", "reviewed")
     assert (spec.patch.commit, spec.patch.trust) == ("patch1", "unreviewed")
     assert spec.base.tree != spec.patch.tree
+
+
+def test_a_build_records_which_commands_the_project_enables() -> None:
+    enabled = f"{PROJECT_FILE}commands: {{override: perf-owners}}\n"
+
+    assert spec_of(planned(project(enabled))).permissions == (Permission.OVERRIDE,)
+    assert spec_of(planned(project())).permissions == ()
 
 
 def test_the_patch_sets_own_project_file_is_never_used() -> None:
