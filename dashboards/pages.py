@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
+from dashboards.logs import add_logs, tail_of
 from dashboards.next_steps import steps_after
 from dashboards.rendering import Pages, problem_page
 from dashboards.sentences import verdict_sentence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from dashboards.comparison_table import ComparisonTable
+    from dashboards.logs import StreamLog
     from dashboards.patch_set_table import PatchSetTable
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
 _MOST_STATUSES: Final = 500  # rows of one table that a person looks through
-_LOG_BYTES: Final = 4 << 20  # more of a log than a browser shows with ease
 _TAIL_LINES: Final = 80
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
@@ -58,7 +59,7 @@ class ShownBuild:
 def create_pages(
     reading: Reading,
     *,
-    read_log: Callable[[str], bytes],
+    stream_log: StreamLog,
     health: HealthCheck | None = None,
     review_url: str = "",
 ) -> APIRouter:
@@ -66,14 +67,15 @@ def create_pages(
 
     Args:
         reading: the read ports behind the pages.
-        read_log: returns the bytes of a log's artifact; may raise NotFound.
+        stream_log: returns the size and the bytes of a log's artifact; may raise NotFound.
         health: the check whose problems every page shows; None: a check of the reading's facts.
         review_url: the review server's address; empty: its pages are not linked.
     """
     pages = Pages(health or HealthCheck(reading), review_url)
     router = APIRouter(include_in_schema=False, route_class=_page_route())
     _add_changes(router, reading, pages)
-    _add_builds(router, reading, pages, read_log)
+    _add_builds(router, reading, pages, stream_log)
+    add_logs(router, reading, pages, stream_log)
     add_trends(router, reading, pages)
 
     @router.get("/machines")
@@ -134,7 +136,7 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
         )
 
 
-def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Callable[[str], bytes]) -> None:
+def _add_builds(router: APIRouter, reading: Reading, pages: Pages, stream_log: StreamLog) -> None:
     def is_commented_on(run: Run) -> bool:
         """Return whether comment commands on the run's change concern the run."""
         if run.kind is not RunKind.CHECK or run.change is None:
@@ -166,19 +168,9 @@ def _add_builds(router: APIRouter, reading: Reading, pages: Pages, read_log: Cal
         return pages.render(
             "build.html",
             detail=detail,
-            tail=_tail(read_log, detail.log),
+            tail=tail_of(stream_log, detail.log, _TAIL_LINES),
             **_tables(reading, [(detail.build, "")], q, show, is_open=any(map(is_commented_on, detail.runs))),
         )
-
-    @router.get("/job/{job}/{number}/log")
-    def log(job: JobName, number: Number) -> Response:
-        key = reading.build(job, number).log
-        if key is None:
-            raise NotFound(f"the build {job}/{number} has no log")
-        data = read_log(key)
-        kept = data[-_LOG_BYTES:]
-        cut = f"… {len(data) - len(kept)} bytes omitted\n".encode() if kept != data else b""
-        return Response(cut + kept, media_type="text/plain; charset=utf-8")
 
 
 def _side_by_side(reading: ChangeReading, change: int, q: str) -> PatchSetTable | None:
@@ -208,18 +200,6 @@ def _tables(
         "q": q,
         "show": row_filter,
     }
-
-
-def _tail(read_log: Callable[[str], bytes], key: str | None) -> str:
-    if key is None:
-        return ""
-    try:
-        text = read_log(key)[-(64 << 10) :].decode(errors="replace")
-    except NotFound:
-        return "The log is no longer stored."
-    except BadInput as error:  # larger than the store returns at once
-        return f"The log cannot be shown: {error}"
-    return "\n".join(text.splitlines()[-_TAIL_LINES:])
 
 
 def _page_route() -> type[APIRoute]:

@@ -21,7 +21,7 @@ from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
-from service.domain.text import plain
+from service.domain.text import plain, plain_lines
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def _environment() -> Environment:
         metric_label=formatting.metric_label,
         details=formatting.details,
         plain=plain,
+        plain_lines=plain_lines,
         sign=sign_of,
         override_text=override_text,
         sentence=sentence,

@@ -51,7 +51,7 @@ def create_app() -> FastAPI:
         create_gerrit_checks(plane.reading, plane.links, origin_of(settings.gerrit_url)),
         create_health(plane.reading, registry, health=health),
         create_pages(
-            plane.reading, read_log=plane.artifacts.get, health=health, review_url=settings.gerrit_url
+            plane.reading, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
         ),
     ]
     app = assemble(

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import secrets
+import struct
 import time
 import zlib
 from contextlib import contextmanager, suppress
@@ -28,6 +29,8 @@ LEVEL: Final = 6  # higher levels hardly make programs smaller, and take three t
 STALE_SECONDS: Final = 24 * 3600.0  # no write takes that long
 CHUNK_BYTES: Final = 1 << 20
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
+_SIZE: Final = struct.Struct("<I")  # at the end of a gzip file: its original bytes, below 4 GiB
+_LEAST_BYTES: Final = 18  # of a gzip file: its header and its end
 
 
 class DirectoryArtifacts(Artifacts):
@@ -66,6 +69,16 @@ class DirectoryArtifacts(Artifacts):
         return collected.getvalue()
 
     @override
+    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+        place = self._place(key)
+        with _translated(f"artifact {key}"), place.open("rb") as file:
+            if file.seek(0, os.SEEK_END) < _LEAST_BYTES:
+                raise Permanent(f"artifact {key} is damaged: it has no end")
+            file.seek(-_SIZE.size, os.SEEK_END)
+            (size,) = _SIZE.unpack(file.read())
+        return size, self._chunks(key)
+
+    @override
     def get_file(self, key: str, path: Path) -> None:
         with _translated(str(path)):
             target = path.open("xb")
@@ -78,6 +91,8 @@ class DirectoryArtifacts(Artifacts):
                 raise
 
     def _place(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise NotFound(f"not the key of an artifact: {key[:100]!r}")
         return self._root / key[:2] / key[2:4] / f"{key}.gz"
 
     def _keep(self, source: BinaryIO) -> str:
@@ -103,11 +118,10 @@ class DirectoryArtifacts(Artifacts):
 
     def _chunks(self, key: str) -> Iterator[bytes]:
         """Yield the bytes in chunks; if this raises at the end, all chunks must be discarded."""
-        if not _KEY.fullmatch(key):
-            raise NotFound(f"not the key of an artifact: {key[:100]!r}")
+        place = self._place(key)
         digest = hashlib.sha256()
         try:
-            with _translated(f"artifact {key}"), gzip.open(self._place(key), "rb") as file:
+            with _translated(f"artifact {key}"), gzip.open(place, "rb") as file:
                 while chunk := file.read(CHUNK_BYTES):
                     digest.update(chunk)
                     yield chunk

@@ -61,6 +61,17 @@ def shortened(text: str, limit: int) -> str:
     return plain(line, limit)
 
 
+def plain_lines(text: str) -> str:
+    """Remove control, format and surrogate characters from a text of several lines; it is not shortened."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.translate(dict.fromkeys(map(ord, unsafe_in(text))))
+
+
+def unsafe_in(text: str) -> set[str]:
+    """Return the control, format and surrogate characters in a text, except line ends and tabs."""
+    return {c for c in set(text) if c not in "\n\t" and unicodedata.category(c) in _UNSAFE}
+
+
 def padded(text: str, limit: int = 200) -> str:
     """Do the same as :func:`plain`, but keep runs of blanks: other programs align their lines by them."""
     words = text[: 4 * limit].split(" ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import BinaryIO
@@ -116,6 +116,12 @@ class Artifacts(Protocol):
 
     def get(self, key: str, *, at_most: int = ...) -> bytes:
         """Read the bytes; raises BadInput if they are more than ``at_most``, without reading them all."""
+
+    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+        """Return the number of bytes, and the bytes in chunks, each read when it is asked for.
+
+        The iterator raises Permanent at its end if the bytes are damaged.
+        """
 
     def put_file(self, path: Path) -> str:
         """Store a file without reading all of it into memory; an untrusted program may have written it.

@@ -52,9 +52,10 @@ class Guard:
             return
         given_id = Headers(scope=scope).get("x-request-id", "")
         request_id = given_id if _REQUEST_ID.fullmatch(given_id) else uuid.uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
-        headers = self._headers(scope["path"], request_id)
         is_head = scope["method"] == "HEAD"
+        # A route that reads much for its body does not do so for HEAD.
+        scope.setdefault("state", {}).update(request_id=request_id, is_head=is_head)
+        headers = self._headers(scope["path"], request_id)
         is_started = False
 
         async def send_guarded(message: Message) -> None:

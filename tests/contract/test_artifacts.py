@@ -35,6 +35,11 @@ class TestArtifacts:
         artifacts.get_file(key, tmp_path / "out")
         assert (key, (tmp_path / "out").read_bytes()) == (artifacts.put(DATA), DATA)
 
+    @pytest.mark.parametrize("data", [b"", b"x", DATA, b"long" * (1 << 20)])
+    def test_a_stream_has_the_size_and_the_bytes(self, artifacts: Artifacts, data: bytes) -> None:
+        size, chunks = artifacts.stream(artifacts.put(data))
+        assert (size, b"".join(chunks)) == (len(data), data)
+
     def test_a_file_that_exists_is_not_overwritten(self, artifacts: Artifacts, tmp_path: Path) -> None:
         (tmp_path / "out").write_text("mine")
         with pytest.raises(Permanent):
@@ -45,6 +50,8 @@ class TestArtifacts:
     def test_an_unknown_key_is_not_found(self, artifacts: Artifacts, tmp_path: Path, key: str) -> None:
         with pytest.raises(NotFound):
             artifacts.get(key)
+        with pytest.raises(NotFound):
+            artifacts.stream(key)
         with pytest.raises(NotFound):
             artifacts.get_file(key, tmp_path / "out")
         assert not (tmp_path / "out").exists()

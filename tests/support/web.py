@@ -50,10 +50,10 @@ def build_app(
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
-    def read_log(key: str) -> bytes:
+    def stream_log(key: str) -> tuple[int, Iterator[bytes]]:
         if key not in (logs or {}):
             raise NotFound("the log is gone")
-        return (logs or {})[key]
+        return len((logs or {})[key]), iter([(logs or {})[key]])
 
     registry = CollectorRegistry()
     routers = [
@@ -61,7 +61,7 @@ def build_app(
         create_gerrit_checks(reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
-        create_pages(reading, read_log=read_log, review_url=review_url),
+        create_pages(reading, stream_log=stream_log, review_url=review_url),
     ]
     return assemble(
         routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
@@ -80,7 +80,7 @@ def build_pages(
     health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
     routers = [
         create_health(reading, registry, health=health),
-        create_pages(reading, read_log=lambda _: b"", health=health),
+        create_pages(reading, stream_log=lambda _: (0, iter(())), health=health),
     ]
     return assemble(
         routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,11 @@ import pytest
 import structlog
 from typing_extensions import override
 
+from dashboards.pages import create_pages
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.inference.verdict import Verdict
+from service.web.application import assemble
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import build_view, change_view, comparison
@@ -153,11 +156,17 @@ def test_a_vote_for_a_change_with_undecided_results_says_how_many() -> None:
 def test_the_votes_of_patch_sets_with_undecided_results_say_how_many() -> None:
     text = call(APP, "GET", "/changes/4720").text
     chips = text.partition('aria-label="Patch sets"')[2].partition("</nav>")[0]
-    assert [chip.partition(">")[0] for chip in chips.split('<span class="')[1:]] == ["good\"", "busy\"", "good\""]
+    assert [chip.partition(">")[0] for chip in chips.split('<span class="')[1:]] == [
+        'good"',
+        'busy"',
+        'good"',
+    ]
     assert chips.count("+1 · 1 undecided") == 1
 
 
-@pytest.mark.parametrize("path", ["/changes/4712", "/changes/4712/2", "/runs/41", "/job/kv-engine-cv-perf/5904/"])
+@pytest.mark.parametrize(
+    "path", ["/changes/4712", "/changes/4712/2", "/runs/41", "/job/kv-engine-cv-perf/5904/"]
+)
 def test_a_failed_patch_set_says_what_to_do_now(path: str) -> None:
     text = call(APP, "GET", path).text
     steps = text.partition("What now?")[2].partition("</section>")[0]
@@ -217,12 +226,79 @@ def test_a_machine_that_takes_no_builds_shows_its_obstacle() -> None:
     assert "takes no builds: others use &lt;all&gt; CPUs" in call(build_app(reading), "GET", "/machines").text
 
 
-def test_a_long_log_is_shown_by_its_end_as_plain_text() -> None:
-    answer = call(APP, "GET", "/job/kv-engine-cv-perf/5904/log")
+LOG = "/job/kv-engine-cv-perf/5904/log"
+
+
+def test_a_long_log_is_shown_by_its_end_on_a_page_that_leads_back() -> None:
+    text = call(APP, "GET", LOG).text
+    assert '<a href="/job/kv-engine-cv-perf/5904/">' in text
+    assert f'<a href="{LOG}.txt">the whole log as text</a>' in text
+    assert text.count("x") < (1 << 20) + 1000
+    assert "xx\nlast</pre>" in text
+
+
+def test_the_whole_log_is_served_as_text() -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Accept-Encoding": "identity"})
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-    assert answer.text.startswith("… ")
-    assert answer.text.endswith("last")
-    assert len(answer.content) < (4 << 20) + 100
+    assert answer.content == b"first\n" + b"x" * (5 << 20) + b"\nlast"
+    assert answer.headers["content-length"] == str(len(answer.content))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "part", "place"),
+    [
+        ("bytes=0-4", b"first", "0-4"),
+        ("bytes=5242886-", b"\nlast", "5242886-5242890"),
+        ("bytes=-4", b"last", "5242887-5242890"),
+        ("bytes=5242887-99999999", b"last", "5242887-5242890"),
+    ],
+)
+def test_a_range_of_a_log_is_served(wanted: str, part: bytes, place: str) -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Range": wanted})
+    assert (answer.status_code, answer.content) == (206, part)
+    assert answer.headers["content-range"] == f"bytes {place}/5242891"
+
+
+def test_a_range_beyond_the_end_of_a_log_is_refused() -> None:
+    answer = call(APP, "GET", f"{LOG}.txt", headers={"Range": "bytes=5242891-"})
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */5242891")
+
+
+@pytest.mark.parametrize("wanted", ["bytes=0-1,4-5", "lines=1-2", "bytes=-", "bytes=a-b"])
+def test_a_range_of_another_form_is_ignored(wanted: str) -> None:
+    assert call(APP, "HEAD", f"{LOG}.txt", headers={"Range": wanted}).status_code == 200
+
+
+def test_only_the_wanted_part_of_a_log_is_read() -> None:
+    taken: list[int] = []
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(64):
+            taken.append(1 << 20)
+            yield b"x" * (1 << 20)
+
+    pages = create_pages(sample_project(), stream_log=lambda _: (64 << 20, chunks()))
+    app = assemble([pages], version="0.1.0")
+    answer = call(app, "HEAD", f"{LOG}.txt")
+    assert (answer.headers["content-length"], taken) == (str(64 << 20), [])
+    part = call(app, "GET", f"{LOG}.txt", headers={"Range": "bytes=2000000-2000999"})
+    assert (len(part.content), sum(taken)) == (1000, 2 << 20)
+
+
+def test_control_characters_of_a_patch_set_reach_no_page() -> None:
+    hostile = "first\tline\r\n\x1b[31mred\x1b[0m\x07\x00 \u202egnp.exe\nlast"
+    reading = FakeReading()
+    change = change_view(
+        7, "Stripe", run_id=1, run_state=RunState.FINISHED, vote=1, header="Build Successful"
+    )
+    add_patch_set(reading, change, [(build_view(1, 1), [])], message=hostile)
+    reading.patch_set_rows = [replace(reading.patch_set_rows[0], message=hostile)]
+    app = build_app(reading, logs={"log": hostile.encode() + b"\xff"})
+    build = "/job/kv-engine-cv-perf/1"
+    for path in ("/changes/7", "/runs/1", f"{build}/", f"{build}/log", f"{build}/log.txt"):
+        text = call(app, "GET", path).text
+        assert not {c for c in text if c not in "\n\t" and unicodedata.category(c) in {"Cc", "Cf"}}, path
+        assert "first\tline" in text
 
 
 def test_a_build_without_a_stored_log_is_still_shown() -> None:

@@ -111,6 +111,10 @@ class MemoryArtifacts:
             raise BadInput(f"larger than {at_most} bytes", f"artifact {key}")
         return self.kept[key]
 
+    def stream(self, key: str) -> tuple[int, Iterator[bytes]]:
+        data = self.get(key)
+        return len(data), iter([data] if data else [])
+
     def put_file(self, path: Path) -> str:
         return self.put(path.read_bytes())
 

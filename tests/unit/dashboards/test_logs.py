@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from dashboards.logs import as_text, harmless, tail_of
+
+HOSTILE = "grün\r\n\x1b[31mred\x07\u061c\u202e\U000e0041 \x9b".encode() + b"\xff\xc3"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_a_harmless_log_has_as_many_bytes_however_it_is_cut(size: int) -> None:
+    chunks = (HOSTILE[start : start + size] for start in range(0, len(HOSTILE), size))
+    shown = b"".join(harmless(chunks))
+    assert shown.decode() == "grün \n?[31mred?·\ufffd\ufffd? ·??"
+    assert len(shown) == len(HOSTILE)
+
+
+def test_a_page_shows_a_log_without_colours_and_control_characters() -> None:
+    assert as_text(b"\x1b[1;31merror:\x1b[0m\tno such file\r\n\x07next") == "error:\tno such file\nnext"
+
+
+def test_the_tail_of_a_log_is_its_last_lines() -> None:
+    log = b"".join(b"line %d\n" % number for number in range(100_000))
+    chunks = [log[start : start + 4096] for start in range(0, len(log), 4096)]
+    assert tail_of(lambda _: (len(log), iter(chunks)), "key", 2) == "line 99998\nline 99999"
+    assert tail_of(lambda _: (0, iter(())), None, 2) == ""
