@@ -7,13 +7,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from service.domain.inference.metric import metric_named
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.search import Words
-    from service.ports.views import Comparison
+    from service.ports.views import Compared, Comparison
 
 
 class RowFilter(StrEnum):
@@ -59,6 +60,9 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
     }
 )
 _ORDER: Final = tuple(_SIGNS)
+_JUDGED: Final[Mapping[Verdict, str]] = MappingProxyType(
+    {Verdict.SLOWER: "worse", Verdict.FASTER: "better"}  # the words for what is not speed
+)
 _DECISIVE: Final = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.FASTER})
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
@@ -86,6 +90,7 @@ class ComparisonTable:
         rows: the shown comparisons, worst first.
         hidden: how many rows match the search but not the filter.
         counts: of each verdict, over all rows that match the search; none is 0.
+        words: the word of each verdict in ``counts``.
         scale: the share at which the drawing ends on both sides; most rows that are slower or faster fit in.
         floor: the share below which a difference does not matter; drawn as a band.
     """
@@ -93,6 +98,7 @@ class ComparisonTable:
     rows: tuple[Comparison, ...]
     hidden: int
     counts: Mapping[Verdict, int]
+    words: Mapping[Verdict, str]
     scale: float
     floor: float
 
@@ -113,7 +119,7 @@ class ComparisonTable:
             is_cut_left=low - 1 < -self.scale,
             is_cut_right=high - 1 > self.scale,
             is_centre_cut=abs(row.ratio - 1) > self.scale,
-            mark=_MARKS[row.verdict],
+            mark=_mark(row),
         )
 
 
@@ -141,19 +147,40 @@ def lay_out(
         rows=tuple(rows),
         hidden=len(matching) - len(rows),
         counts={verdict: count for verdict, count in counts.items() if count},
+        words={
+            verdict: word_of(verdict, *(row.metric for row in matching if row.verdict is verdict))
+            for verdict in _ORDER
+        },
         scale=_scale(rows),
         floor=floor,
     )
 
 
-def sign_of(verdict: Verdict) -> str:
-    """Return the sign that stands for a verdict."""
-    return _SIGNS[verdict]
+def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> str:
+    """Return the sign of a verdict; for what is not speed, it points to where the value moved."""
+    if row is None or row.ratio is None or verdict not in _JUDGED or metric_named(metric).is_speed:
+        return _SIGNS[verdict]
+    return _SIGNS[Verdict.FASTER if row.ratio > 1 else Verdict.SLOWER]
+
+
+def word_of(verdict: Verdict, *metrics: str) -> str:
+    """Return the word for a verdict on these metrics: bytes and counts get worse, not slower."""
+    if verdict not in _JUDGED:
+        return verdict
+    are_speed = {metric_named(metric).is_speed for metric in metrics} or {True}
+    words = [str(verdict)] if True in are_speed else []
+    return " or ".join([*words, _JUDGED[verdict]] if False in are_speed else words)
 
 
 def urgency(row: Comparison) -> tuple[int, float]:
     """Return a key that sorts comparisons worst first; equal ones keep the project file's order."""
     return _ORDER.index(row.verdict), -abs(row.ratio - 1) if row.ratio is not None else 0.0
+
+
+def _mark(row: Comparison) -> Mark:
+    if row.verdict not in _JUDGED or row.ratio is None:
+        return _MARKS[row.verdict]
+    return Mark.UP if sign_of(row.verdict, row, row.metric) == _SIGNS[Verdict.FASTER] else Mark.DOWN
 
 
 def _is_shown(row: Comparison, show: RowFilter | Verdict) -> bool:

@@ -27,18 +27,18 @@ class PatchSetRow:
     @property
     def newest(self) -> Comparison:
         """The newest comparison."""
-        return next(cell for cell in reversed(self.cells) if cell is not None)
+        return next(cell for cell in self.cells if cell is not None)
 
     @property
     def newest_with_base(self) -> Comparison:
         """The newest comparison that has a base value; the newest if none has one."""
-        measured = (cell for cell in reversed(self.cells) if cell is not None and cell.base is not None)
+        measured = (cell for cell in self.cells if cell is not None and cell.base is not None)
         return next(measured, self.newest)
 
 
 @dataclass(frozen=True, slots=True)
 class PatchSetTable:
-    """Patch sets side by side, the newest at the right.
+    """Patch sets side by side, the newest first.
 
     ``older`` patch sets and ``hidden`` rows are left out. ``has_one_parent``: all were compared with the
     same base programs.
@@ -62,7 +62,7 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
     """
     if len(measured.patch_sets) < _FEWEST_COLUMNS:
         return None
-    columns = measured.patch_sets[::-1]
+    columns = measured.patch_sets
     comparisons: list[dict[_Key, Comparison]] = [
         {
             (build.job, row.suite, row.benchmark, row.metric): row
@@ -71,9 +71,9 @@ def lay_out(measured: MeasuredPatchSets, words: Words) -> PatchSetTable | None:
         }
         for patch_set in columns
     ]
-    newest = comparisons[-1]
+    newest = comparisons[0]
     # The newest patch set's rows come first: they keep the project file's order.
-    names = dict.fromkeys(key for rows in reversed(comparisons) for key in rows)
+    names = dict.fromkeys(key for rows in comparisons for key in rows)
     matching = [key for key in names if words.matches(" ".join((key[2], key[3], key[1])))]
     worst_first = sorted((key for key in matching if key in newest), key=lambda key: urgency(newest[key]))
     ordered = worst_first + [key for key in matching if key not in newest]

@@ -14,7 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
 from dashboards.assets import asset_path, plotly_path
-from dashboards.comparison_table import Mark, RowFilter, sign_of
+from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
+from dashboards.environment import build_facts, machine_facts
 from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
@@ -100,7 +101,8 @@ def _environment() -> Environment:
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
         quantity=formatting.quantity,
-        fact=formatting.fact,
+        machine_facts=machine_facts,
+        build_facts=build_facts,
         moment=formatting.moment,
         stamp=formatting.stamp,
         lasting=formatting.lasting,
@@ -113,6 +115,7 @@ def _environment() -> Environment:
         plain=plain,
         plain_lines=plain_lines,
         sign=sign_of,
+        word=word_of,
         override_text=override_text,
         sentence=sentence,
         delivery=delivery,

@@ -6,7 +6,8 @@ import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from dashboards.formatting import metric_label, middle_cut, moment, quantity, stamp
+from dashboards.comparison_table import sign_of, word_of
+from dashboards.formatting import labelled_quantity, metric_label, middle_cut, moment, stamp
 from service.domain.identity import RunKind
 from service.domain.inference.verdict import Verdict
 from service.domain.text import plain
@@ -36,6 +37,7 @@ _MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyTyp
         Verdict.FAILING: ("circle", _SMALL, None),
     }
 )
+_POINTING: Final = {"▲": "triangle-up", "▼": "triangle-down"}
 _GAP: Final = ("circle", _SMALL, None)
 _SUFFIXES: Final = {"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"}
 
@@ -53,6 +55,8 @@ def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
         "data": [
             _trace("merged", _by_epoch(merged), trend.series, mode="lines+markers", is_open=False),
             _trace("patch sets", proposed, trend.series, mode="markers", is_open=True),
+            _legend("merged", mode="lines+markers", is_open=False),
+            _legend("patch sets", mode="markers", is_open=True),
         ],
         "layout": _layout(trend.series, _epochs(merged)),
     }
@@ -85,13 +89,33 @@ def _trace(
         "hoverinfo": "text",
         "hovertext": [point and _hover(point, series) for point in points],
         "line": {"color": _BLUE, "width": 1.5},
-        "marker": _markers(points, is_open=is_open),
+        "marker": _markers(points, series, is_open=is_open),
+        "legendgroup": name,
+        "showlegend": False,
     }
 
 
-def _markers(points: Sequence[Point | None], *, is_open: bool) -> dict[str, Any]:
+def _legend(name: str, *, mode: str, is_open: bool) -> dict[str, Any]:
+    """Make the legend's entry: that of a trace has the marker of its first point, whatever its verdict."""
+    return {
+        "type": "scatter",
+        "name": name,
+        "mode": mode,
+        "x": [None],
+        "y": [None],
+        "line": {"color": _BLUE, "width": 1.5},
+        "marker": {
+            "size": _SMALL,
+            "color": _ORANGE if is_open else _BLUE,
+            "symbol": "circle-open" if is_open else "circle",
+        },
+        "legendgroup": name,
+    }
+
+
+def _markers(points: Sequence[Point | None], series: Series, *, is_open: bool) -> dict[str, Any]:
     own_colour, ending = (_ORANGE, "-open") if is_open else (_BLUE, "")
-    markers = [_MARKERS[point.verdict] if point else _GAP for point in points]
+    markers = [_marker(point, series) if point else _GAP for point in points]
     return {
         "size": [size for _, size, _ in markers],
         "color": [colour or own_colour for *_, colour in markers],
@@ -99,6 +123,14 @@ def _markers(points: Sequence[Point | None], *, is_open: bool) -> dict[str, Any]
         "line": {"width": 1.5 if is_open else 0},
         "opacity": 1,
     }
+
+
+def _marker(point: Point, series: Series) -> tuple[str, int, str | None]:
+    """Return the marker of a verdict; as in the tables, it points to where bytes and counts moved."""
+    symbol, size, colour = _MARKERS[point.verdict]
+    if colour is not None:
+        symbol = _POINTING[sign_of(point.verdict, point, series.metric)]
+    return symbol, size, colour
 
 
 def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
@@ -112,14 +144,15 @@ def _by_epoch(merged: Sequence[Point]) -> list[Point | None]:
 
 
 def _hover(point: Point, series: Series) -> str:
-    value = quantity(point.patch, series.unit)
-    compared = " ".join(filter(None, (point.verdict, point.change_text, point.interval_text)))
+    compared = " ".join(
+        filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
+    )
     commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
     change = "" if point.change is None else f"change {point.change}, "
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
         escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),
-        f"{escaped(value)} {escaped(metric_label(series.metric), 60)}",
+        escaped(labelled_quantity(point.patch, series.unit, series.metric), 100),
         escaped(f"{compared} against its parent, {point.pairs} pairs on {point.machine}"),
         f"{moment(point.measured_at)} UTC",
     ]

@@ -248,6 +248,9 @@ class BuildDetail:
     environment_id: int | None = field(metadata=_PAGES_ONLY)
     fingerprint: str
     environment: Mapping[str, Any]
+    conditions: Mapping[str, Any] = field(default_factory=dict, metadata=_PAGES_ONLY)  # as MachineReport's
+    seconds: Mapping[str, float] = field(default_factory=dict, metadata=_PAGES_ONLY)  # of each stage
+    configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ def make_build_host(
     """
     sandbox: Sandbox = BubblewrapSandbox() if is_sandboxed else DirectRunner()
     scratch = home.absolute() / "scratch"
-    fingerprint, _ = toolchain_fingerprint(sandbox)
+    fingerprint, tools = toolchain_fingerprint(sandbox)
     # The measured CPUs belong to the machine, although a worker stays off them.
     there = tuple(sorted(os.sched_getaffinity(0) | set(cpus)))
     return BuildHost(
@@ -110,6 +110,7 @@ def make_build_host(
         inspector=built_files,
         linkers=relink.install(home.absolute() / "linkers"),
         toolchain=fingerprint,
+        tools=tools,
         cpus=cpus or there,
         host_cpus=there,
         scratch=DirectoryScratch(scratch),

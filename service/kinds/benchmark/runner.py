@@ -40,7 +40,11 @@ def run(session: BuildSession) -> MachineReport:
     """Build, measure and confirm; the analysis decides unless a side cannot be built or measured."""
     host, spec = session.host, session.spec
     seconds: dict[str, float] = {}
-    conditions = {"sandbox": dict(host.sandbox.in_force()), "toolchain": host.toolchain}
+    conditions = {
+        "sandbox": dict(host.sandbox.in_force()),
+        "toolchain": host.toolchain,
+        "tools": dict(host.tools),
+    }
     host.source.fetch(spec.project, *(r.ref for r in (spec.patch, spec.base) if r is not None))
     with ExitStack() as stack:
         trees = _built_sides(session, stack, seconds)

@@ -13,7 +13,7 @@ from service.domain.building.sandbox_command import Limits
 from service.domain.errors import Drained
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from typing_extensions import Buffer
@@ -47,7 +47,7 @@ class BuildLog(BytesIO):
 class BuildHost:
     """The tools of one machine for building and measuring.
 
-    ``toolchain`` is the fingerprint of the compilers: base and patch must share it. ``cpus`` are the CPUs
+    ``toolchain`` is the fingerprint of ``tools``: base and patch must share it. ``cpus`` are the CPUs
     that measured programs may use, ``host_cpus`` all that this machine offers: nothing is measured beside
     a build, so a build may use them. Empty means every CPU.
     """
@@ -62,6 +62,7 @@ class BuildHost:
     scratch: Scratch
     read_load: Callable[[], Load]
     host_cpus: tuple[int, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
     clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
 

@@ -34,12 +34,12 @@ def test_one_patch_set_alone_has_no_table(patch_sets: tuple[MeasuredPatchSet, ..
     assert lay_out(MeasuredPatchSets(patch_sets, 0), parse_words("")) is None
 
 
-def test_the_newest_patch_set_is_at_the_right() -> None:
+def test_the_newest_patch_set_comes_first() -> None:
     table = side_by_side(
         patch_set(3, SAME), patch_set(1, replace(SAME, verdict=Verdict.SLOWER, ratio=0.9)), older=2
     )
-    assert [column.number for column in table.columns] == [1, 3]
-    assert [cell and cell.verdict for cell in table.rows[0].cells] == ["slower", "same"]
+    assert [column.number for column in table.columns] == [3, 1]
+    assert [cell and cell.verdict for cell in table.rows[0].cells] == ["same", "slower"]
     assert table.older == 2
 
 
@@ -53,7 +53,7 @@ def test_rows_are_sorted_worst_first_by_the_newest_patch_set() -> None:
 
 
 def test_a_cell_without_a_ratio_has_its_reason() -> None:
-    newest, missing = side_by_side(patch_set(2, SAME), patch_set(1, BROKEN)).rows[1].cells[::-1]
+    newest, missing = side_by_side(patch_set(2, SAME), patch_set(1, BROKEN)).rows[1].cells
     assert newest is None
     assert missing is not None
     assert (missing.change_text, missing.interval_text, details(missing)) == ("", "", "boom")
@@ -72,14 +72,14 @@ def test_the_same_name_in_another_job_suite_or_metric_is_another_row() -> None:
     )
     rows = side_by_side(newer, patch_set(1, *others)).rows
     assert len(rows) == 4
-    assert [row.job for row in rows if row.cells[0] is None] == ["docs"]
+    assert [row.job for row in rows if row.cells[1] is None] == ["docs"]
 
 
 def test_parents_with_equal_trees_are_one_parent() -> None:
     amended = side_by_side(patch_set(2, SAME, parent="b" * 40), patch_set(1, SAME))
     rebased = side_by_side(patch_set(2, SAME, parent="b" * 40, tree="u"), patch_set(1, SAME))
     assert (amended.has_one_parent, rebased.has_one_parent) == (True, False)
-    assert [column.parent for column in rebased.columns] == ["a" * 40, "b" * 40]
+    assert [column.parent for column in rebased.columns] == ["b" * 40, "a" * 40]
 
 
 def test_words_narrow_by_benchmark_metric_and_suite() -> None:

@@ -59,7 +59,9 @@ WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
 _BUILD: Final = text(f"""
 SELECT false AS is_reused, b.log, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
-       coalesce(e.fingerprint, '') AS fingerprint, {_BUILD_COLUMNS}
+       coalesce(e.fingerprint, '') AS fingerprint,
+       coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
+       coalesce(b.execution -> 'seconds', '{{}}') AS seconds, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 WHERE b.job = :job AND b.number = :number
 """)  # noqa: S608 - put together from constants

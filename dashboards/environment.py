@@ -1,0 +1,135 @@
+"""The conditions of a build, in groups with units: the machine, its isolation, the tools and the commands."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from dashboards.formatting import counted, fact
+from service.domain.errors import BadProjectFile
+from service.domain.machine.environment import UNKNOWN
+from service.domain.project.project_file import parse_job
+from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from service.ports.views import BuildDetail
+
+_DIGEST_LENGTH: Final = 12  # as much of a digest as a person compares
+_GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "Processor": {
+            "cpu_model": "model",
+            "cores": "cores",
+            "threads_per_core": "threads per core",
+            "online_cpus": "CPUs",
+            "caches": "caches",
+            "numa_nodes": "NUMA nodes",
+            "governor": "governor",
+            "turbo": "turbo",
+            "turbo_switch": "turbo switch",
+            "smt": "SMT",
+        },
+        "System": {
+            "kernel": "kernel",
+            "memory_bytes": "memory",
+            "thp": "transparent huge pages",
+            "aslr": "address randomisation",
+            "clocksource": "clock source",
+            "is_virtualised": "virtual machine",
+        },
+    }
+)
+_TOOLS: Final[Mapping[str, str]] = MappingProxyType(
+    {"c++": "C++ compiler", "cc": "C compiler", "ld": "linker", "cmake": "CMake", "packages": "packages"}
+)
+_ASLR: Final = {0: "off", 1: "partly on", 2: "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """Facts under one heading. ``unknown`` names those that the machine does not show."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    unknown: tuple[str, ...] = ()
+
+
+def machine_facts(environment: Mapping[str, Any]) -> tuple[FactGroup, ...]:
+    """Group the facts of a machine; those that this version does not know come last."""
+    groups = [_group(title, environment, labels) for title, labels in _GROUPS.items()]
+    known = {name for labels in _GROUPS.values() for name in labels}
+    rest = {name: value for name, value in environment.items() if name not in {*known, "in_force"}}
+    groups.append(_group("Other", rest, {name: name.replace("_", " ") for name in rest}))
+    isolation = environment.get("in_force")
+    if isinstance(isolation, dict):
+        groups.append(_group("Isolation", isolation, {name: name for name in isolation}))
+    return tuple(group for group in groups if group.facts or group.unknown)
+
+
+def build_facts(detail: BuildDetail) -> tuple[FactGroup, ...]:
+    """Group the tools and commands of a build."""
+    tools = detail.conditions.get("tools")
+    groups = []
+    if isinstance(tools, dict) and tools:
+        groups.append(_group("Tools", tools, {name: _TOOLS.get(name, name) for name in tools}))
+    if commands := tuple(_commands(detail)):
+        groups.append(FactGroup("Commands", commands))
+    return tuple(groups)
+
+
+def _commands(detail: BuildDetail) -> Iterator[tuple[str, str]]:
+    if not detail.build.kind.is_measured or not detail.configuration:
+        return
+    with suppress(BadProjectFile):  # written for another version of the service
+        recipe = parse_job(detail.build.job, dict(detail.configuration)).benchmark.build
+        for label, command in (("configure", recipe.configure), ("compile", recipe.compile)):
+            if command:
+                yield label, plain(command, 1000)
+
+
+def _group(title: str, values: Mapping[str, Any], labels: Mapping[str, str]) -> FactGroup:
+    there = [(name, label) for name, label in labels.items() if name in values]
+    shown = [(label, _text(name, values[name])) for name, label in there if values[name] != UNKNOWN]
+    unknown = tuple(label for name, label in there if values[name] == UNKNOWN)
+    return FactGroup(title, tuple((plain(label, 80), text) for label, text in shown), unknown)
+
+
+def _text(name: str, value: object) -> str:
+    write = _WRITERS.get(name)
+    return plain(fact(value) if write is None else write(value), 300)
+
+
+def _bytes(value: object) -> str:
+    return f"{value / (1 << 30):.1f} GiB" if isinstance(value, int) else fact(value)
+
+
+def _switch(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else fact(value)
+
+
+def _cpus(value: object) -> str:
+    if not isinstance(value, list) or not value or not all(isinstance(cpu, int) for cpu in value):
+        return fact(value)
+    is_range = _is_range(value)
+    numbers = f"{value[0]} to {value[-1]}" if is_range and len(value) > 1 else fact(value)
+    return f"{counted(len(value), 'CPU')}: {numbers}"
+
+
+def _is_range(numbers: Sequence[int]) -> bool:
+    return list(numbers) == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+_WRITERS: Final[Mapping[str, Callable[[Any], str]]] = MappingProxyType(
+    {
+        "memory_bytes": _bytes,
+        "turbo": _switch,
+        "smt": _switch,
+        "aslr": lambda value: _ASLR.get(value, fact(value)) if isinstance(value, int) else fact(value),
+        "online_cpus": _cpus,
+        "packages": lambda value: str(value)[:_DIGEST_LENGTH],
+    }
+)
