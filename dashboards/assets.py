@@ -9,7 +9,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-import plotly
 from fastapi import APIRouter
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
@@ -38,7 +37,7 @@ def create_assets() -> APIRouter:
 
     @router.get("/static/{name}")
     def get_asset(name: str, request: Request) -> Response:
-        asset = dict(_files().values()).get(name) or (_plotly() if name == _plotly_name() else None)
+        asset = dict(_files().values()).get(name)
         if asset is None:
             raise HTTPException(404, "there is no such file")
         headers = {"Cache-Control": _FOR_EVER, "Vary": "Accept-Encoding"}
@@ -55,22 +54,6 @@ def asset_path(name: str) -> str:
     return f"/static/{_files()[name][0]}"
 
 
-def plotly_path() -> str:
-    """Return the path of the chart library."""
-    return f"/static/{_plotly_name()}"
-
-
-def _plotly_name() -> str:
-    return f"plotly-{plotly.__version__}.min.js"
-
-
-@cache
-def _plotly() -> Asset:
-    # Read as a file of the package, because its offline module would import half of the package.
-    data = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-    return _asset(data, "js")
-
-
 @cache
 def _files() -> Mapping[str, tuple[str, Asset]]:
     """Return each file and the name under which it is served, by its own name."""
@@ -80,9 +63,6 @@ def _files() -> Mapping[str, tuple[str, Asset]]:
         if kind in _TYPES:
             data = file.read_bytes()
             digest = hashlib.sha256(data).hexdigest()[:12]
-            found[file.name] = (f"{stem}-{digest}.{kind}", _asset(data, kind))
+            asset = Asset(f"{_TYPES[kind]}; charset=utf-8", data, gzip.compress(data, mtime=0))
+            found[file.name] = (f"{stem}-{digest}.{kind}", asset)
     return found
-
-
-def _asset(data: bytes, kind: str) -> Asset:
-    return Asset(f"{_TYPES[kind]}; charset=utf-8", data, gzip.compress(data, mtime=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
@@ -27,8 +27,6 @@ from service.steps.upkeep.check_health import HealthCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-
-    from fastapi import Request
 
     from dashboards.comparison_table import ComparisonTable
     from dashboards.logs import StreamLog
@@ -88,6 +86,16 @@ def create_pages(
             voting_statuses=voting_statuses[:_MOST_STATUSES],
             has_more=len(voting_statuses) > _MOST_STATUSES,
         )
+
+    @router.get("/docs")
+    def docs(request: Request) -> HTMLResponse:
+        described = request.app.openapi()["paths"]
+        operations = [
+            {"path": path, "description": methods["get"].get("description", "")}
+            for path, methods in described.items()
+            if path.startswith("/api/") and "get" in methods
+        ]
+        return pages.render("docs.html", operations=operations)
 
     whole = APIRouter(include_in_schema=False)
     whole.include_router(router)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import cache
 from http import HTTPStatus
+from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -13,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
-from dashboards.assets import asset_path, plotly_path
+from dashboards.assets import asset_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
 from dashboards.environment import build_facts, machine_facts
 from dashboards.review_links import ReviewLinks
@@ -96,8 +97,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(asset=asset_path, plotly_path=plotly_path, query=_query, UNFINISHED=UNFINISHED)
-    environment.globals.update(tone=formatting.tone)
+    environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
+    environment.globals.update(tone=formatting.tone, version=version("benchgate"))
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(
         quantity=formatting.quantity,

@@ -200,6 +200,7 @@ function numbers(samples, count, format) {
     table.tBodies[0].append(row);
   }
   const scroll = htmlElement("div", undefined, "scroll");
+  scroll.tabIndex = 0; // so that the keyboard can scroll it
   scroll.append(table);
   details.append(scroll);
   return details;

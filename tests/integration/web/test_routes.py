@@ -315,6 +315,7 @@ def test_the_chart_library_is_served_with_an_immutable_address() -> None:
     page = call(APP, "GET", "/trends?series=1").text
     name = page.partition("/static/plotly-")[2].partition('"')[0]
     answer = call(APP, "GET", f"/static/plotly-{name}")
+    assert len(answer.content) < 1_250_000
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert b"plotly.js" in answer.content[:100]
     assert call(APP, "GET", "/static/plotly-0.min.js").status_code == 404

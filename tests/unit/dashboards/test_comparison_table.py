@@ -13,6 +13,7 @@ from dashboards.comparison_table import (
     filter_named,
     lay_out,
     sign_of,
+    word_of,
 )
 from service.domain.inference.verdict import Verdict
 from service.domain.search import parse_words
@@ -62,6 +63,16 @@ def test_hidden_rows_are_counted() -> None:
 
 def test_one_verdict_alone_can_be_shown() -> None:
     assert names("same") == ["BM_Same/1"]
+
+
+def test_what_is_not_speed_gets_worse_and_its_sign_points_to_where_it_moved() -> None:
+    heap = comparison(8, "BM_Heap", 1.172, Verdict.SLOWER, metric="max_bytes_used", unit="B")
+    table = table_of(heap)
+    assert (sign_of(heap.verdict, heap, heap.metric), word_of(heap.verdict, heap.metric)) == ("▲", "worse")
+    assert (bar_of(heap).mark, table.words[Verdict.SLOWER]) == (Mark.UP, "worse")
+    assert table_of(heap, ROWS[2]).words[Verdict.SLOWER] == "slower or worse"
+    assert table_of(ROWS[2]).words[Verdict.SLOWER] == "slower"
+    assert sign_of(ROWS[2].verdict, ROWS[2], ROWS[2].metric) == "▼"
 
 
 def test_an_unknown_filter_shows_what_matters() -> None:

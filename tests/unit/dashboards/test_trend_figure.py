@@ -9,6 +9,7 @@ import pytest
 
 from dashboards.trend_figure import escaped, page_of, trend_figure
 from service.domain.identity import RunKind
+from service.domain.inference.verdict import Verdict
 from tests.support.reading.sample_project import HOSTILE_NAMES, sample_project
 from tests.support.reading.views import trend_point
 
@@ -27,7 +28,7 @@ def test_the_trend_is_drawn_as_recorded() -> None:
 
 
 def test_merged_commits_are_filled_and_patch_sets_hollow() -> None:
-    merged, proposed = trend_figure(READING.trend(1, 200))["data"]
+    merged, proposed, *_ = trend_figure(READING.trend(1, 200))["data"]
     assert sum(y is not None for y in merged["y"]) == 60
     assert len(proposed["y"]) == 9
     assert not any(symbol.endswith("-open") for symbol in merged["marker"]["symbol"])
@@ -39,6 +40,30 @@ def test_a_change_of_environment_begins_an_epoch_with_a_line_and_a_gap() -> None
     figure = trend_figure(replace(READING.trends[0], points=points))
     assert figure["data"][0]["y"] == [1.0, None, 1.0, 1.0]
     assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [figure["data"][0]["x"][2]]
+
+
+def test_the_legend_has_the_plain_markers_whatever_the_first_verdict_is() -> None:
+    first = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=0.9)
+    drawn = trend_figure(replace(READING.trends[0], points=(first,)))["data"]
+    named = [trace for trace in drawn if trace.get("showlegend", True)]
+    assert [(trace["name"], trace["marker"]["symbol"], trace["y"]) for trace in named] == [
+        ("merged", "circle", [None]),
+        ("patch sets", "circle-open", [None]),
+    ]
+
+
+def test_a_hover_card_names_the_unit_once() -> None:
+    point = trend_point(0, 7.26e8)
+    text = trend_figure(replace(READING.trends[0], points=(point,)))["data"][0]["hovertext"][0]
+    assert "<br>726 M items/s<br>" in text
+
+
+def test_more_bytes_point_up_and_are_called_worse() -> None:
+    point = trend_point(0, 1.0, verdict=Verdict.SLOWER, ratio=1.172)
+    series = replace(READING.trends[0].series, metric="max_bytes_used", unit="B")
+    trace = trend_figure(replace(READING.trends[0], series=series, points=(point,)))["data"][0]
+    assert trace["marker"]["symbol"] == ["triangle-up"]
+    assert "worse +17.2 %" in trace["hovertext"][0]
 
 
 def test_a_point_without_a_value_is_not_drawn() -> None:

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dashboards.environment import FactGroup, build_facts, machine_facts
+from service.domain.project.job_kinds import JobKind
+from service.ports.views import BuildDetail
+from tests.support.reading.views import build_view
+
+FACTS = {
+    "cpu_model": "AMD EPYC 9354P",
+    "online_cpus": [0, 1, 2, 3],
+    "governor": "unknown",
+    "turbo": False,
+    "memory_bytes": 25276502016,
+    "aslr": 2,
+    "in_force": {"network": "none"},
+    "microcode": "0xa101148",
+}
+DETAIL = BuildDetail(
+    build=build_view(1, 1),
+    runs=(),
+    log=None,
+    environment_id=1,
+    fingerprint="",
+    environment=FACTS,
+    conditions={"tools": {"c++": "g++ 12.2.0", "packages": "0123456789abcdef0123456789abcdef"}},
+    configuration={
+        "kind": "benchmark",
+        "build": {"configure": "cmake -B build -DCMAKE_BUILD_TYPE=Release", "compile": "cmake --build build"},
+        "suites": [{"name": "a", "program": "build/a"}],
+    },
+)
+
+
+def test_facts_are_grouped_and_have_units() -> None:
+    assert machine_facts(FACTS) == (
+        FactGroup(
+            "Processor",
+            (("model", "AMD EPYC 9354P"), ("CPUs", "4 CPUs: 0 to 3"), ("turbo", "off")),
+            ("governor",),
+        ),
+        FactGroup("System", (("memory", "23.5 GiB"), ("address randomisation", "on"))),
+        FactGroup("Other", (("microcode", "0xa101148"),)),
+        FactGroup("Isolation", (("network", "none"),)),
+    )
+
+
+def test_a_build_has_its_tools_and_commands() -> None:
+    assert build_facts(DETAIL) == (
+        FactGroup("Tools", (("C++ compiler", "g++ 12.2.0"), ("packages", "0123456789ab"))),
+        FactGroup(
+            "Commands",
+            (("configure", "cmake -B build -DCMAKE_BUILD_TYPE=Release"), ("compile", "cmake --build build")),
+        ),
+    )
+
+
+def test_a_build_of_another_version_is_shown_without_them() -> None:
+    assert build_facts(replace(DETAIL, conditions={}, configuration={"kind": "benchmark", "new": 1})) == ()
+    external = replace(DETAIL, build=build_view(1, 1, kind=JobKind("external")), conditions={})
+    assert build_facts(external) == ()
+
+
+def test_facts_of_unexpected_types_are_shown_as_they_are() -> None:
+    odd = {"memory_bytes": "much", "online_cpus": "0-3", "aslr": None, "turbo": "maybe"}
+    texts = [text for group in machine_facts(odd) for _, text in group.facts]
+    assert texts == ["0-3", "maybe", "much", "None"]
