@@ -22,7 +22,7 @@ from service.domain.errors import BadInput, NotFound
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
 from service.domain.search import parse_words
-from service.ports.views import Cursor
+from service.ports.cursor import Cursor
 from service.steps.upkeep.check_health import HealthCheck
 
 if TYPE_CHECKING:

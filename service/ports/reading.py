@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition
     from service.domain.search import Words
+    from service.ports.cursor import Cursor
     from service.ports.views import (
         BuildDetail,
         Change,
         ChangeWithPatchSets,
         Comparison,
-        Cursor,
         Machine,
         MeasuredPatchSets,
         PatchSetDetail,

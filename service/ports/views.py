@@ -5,17 +5,14 @@ A field's ``metadata`` describes the field in the API's document. All times are 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome, Result
-from service.domain.errors import BadInput
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.metric import Better
@@ -32,29 +29,6 @@ _PAGES_ONLY: Final = {"exclude": True}
 _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
 _UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
 _BETTER: Final = {"description": "the direction in which the metric improves"}
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """The end of a page of changes: the next page begins with the change updated before it."""
-
-    updated_at: datetime
-    id: int
-
-    def encode(self) -> str:
-        """Return an opaque text that fits into a URL."""
-        plain = f"{self.updated_at.astimezone(UTC).isoformat()} {self.id}"
-        return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
-
-    @classmethod
-    def decode(cls, text: str) -> Cursor:
-        """Return the cursor that :meth:`encode` wrote; raise BadInput for any other text."""
-        try:
-            plain = base64.urlsafe_b64decode(text[:200] + "=" * (-len(text[:200]) % 4)).decode()
-            moment, _, number = plain.rpartition(" ")
-            return cls(datetime.fromisoformat(moment).astimezone(UTC), int(number))
-        except (ValueError, OverflowError, binascii.Error):
-            raise BadInput("the cursor is not one that this service gave out", "cursor") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

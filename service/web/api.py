@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Query
 
 from service.domain.errors import BadInput, NotFound
 from service.domain.search import parse_words
-from service.ports import views
+from service.ports import views  # noqa: TC001 - FastAPI reads the annotations
+from service.ports.cursor import Cursor
 from service.web import schemas
 from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
@@ -39,10 +40,10 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
     def list_changes(limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
         """Changes with the vote on their newest patch set, the most recently updated first."""
-        after = None if cursor is None else views.Cursor.decode(cursor)
+        after = None if cursor is None else Cursor.decode(cursor)
         changes = tuple(reading.changes(limit + 1, after))
         page, more = changes[:limit], len(changes) > limit
-        end = views.Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
+        end = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
         return schemas.Changes(items=page, next=end)
 
     @router.get("/changes/{number}", operation_id="getChange", tags=["changes"])

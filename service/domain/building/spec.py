@@ -88,14 +88,21 @@ class BuildSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {
-            "kind": str(self.kind),
-            "base": asdict(self.base) if self.base else None,
-            "patch": asdict(self.patch),
-            "job": self.job.name,
-            "config": self.job.source,
-            "longer": asdict(self.longer) if self.longer else None,
-        }
+        names = [each.name for each in fields(self) if each.name != "permissions"]
+        # Left out if there are none, so that the specs of a previous version stay as they are.
+        granted = {"permissions": list(self.permissions)} if self.permissions else {}
+        return (
+            granted
+            | {name: getattr(self, name) for name in names}
+            | {
+                "kind": str(self.kind),
+                "base": asdict(self.base) if self.base else None,
+                "patch": asdict(self.patch),
+                "job": self.job.name,
+                "config": self.job.source,
+                "longer": asdict(self.longer) if self.longer else None,
+            }
+        )
 
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> BuildSpec:

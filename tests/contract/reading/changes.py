@@ -11,7 +11,7 @@ from service.domain.decision.vote import Result
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
 from service.domain.inference.verdict import Verdict
-from service.ports.views import Cursor
+from service.ports.cursor import Cursor
 from tests.contract.reading.site import CHANGE, OTHER_PARENT, PARENT, measure
 
 if TYPE_CHECKING:

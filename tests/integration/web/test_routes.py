@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from starlette.routing import BaseRoute
 
-    from service.ports.views import Change, Cursor
+    from service.ports.cursor import Cursor
+    from service.ports.views import Change
 
 APP = build_app(sample_project(), logs={"log": b"first\n" + b"x" * (5 << 20) + b"\nlast"})
 PAGES = (

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition, FailingStep
     from service.domain.search import Words
-    from service.ports.views import Build, Cursor, Run, SeriesVotingStatus
+    from service.ports.cursor import Cursor
+    from service.ports.views import Build, Run, SeriesVotingStatus
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from service.domain.errors import BadInput
-from service.ports.views import Cursor
+from service.ports.cursor import Cursor
 
 
 def test_decoding_an_encoded_cursor_returns_it() -> None:

@@ -20,13 +20,14 @@ from service.domain.errors import NotFound
 from service.domain.identity import RunKind
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import ChangeReading
-from service.ports.views import Change, ChangeWithPatchSets, Cursor, PatchSet, PatchSetDetail
+from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
+    from service.ports.cursor import Cursor
     from service.ports.views import MeasuredPatchSets
 
 _NEWEST_DECISION: Final = """

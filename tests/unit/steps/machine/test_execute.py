@@ -70,7 +70,7 @@ class TestOutcomes:
         assert report.outcome is None
         assert report.pairs == len(machine.claimed.records) == 14
         assert set(report.seconds) == {"build patch", "build base", "measure"}
-        assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14"}
+        assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14", "tools": {}}
         assert machine.claimed.phases == ["build patch", "build base", "measure"]
         assert [MachineReport.from_mapping(each) for each in machine.claimed.executions] == [report]
         assert machine.claimed.log == b"== compile: make\n" * 2
