@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
 from service.domain.project.job_kinds import Configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from service.domain.project.yaml_reader import Path
 
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"
 _SUITES: Final = limit(min_length=1)
@@ -39,7 +45,7 @@ class Suite(Record):
     """One benchmark program of a job, with the options of its measurement."""
 
     name: Annotated[Name, about("unique in the job")]
-    program: Annotated[_Path, about("path in the source tree, such as build/measure/x")]
+    program: Annotated[_Path, about("path below the build directory, such as build/measure/x")]
     filter: Annotated[Text, about("Google Benchmark's --benchmark_filter")] = ""
     args: Annotated[tuple[Text, ...], about("further arguments of the program")] = ()
     metrics: Annotated[tuple[Text, ...], differ("metrics"), about("default: each benchmark's own clock")] = ()
@@ -65,3 +71,10 @@ class BenchmarkConfiguration(Configuration):
     def programs(self) -> tuple[str, ...]:
         """One program per suite."""
         return tuple(suite.program for suite in self.suites)
+
+    def faults(self) -> Iterator[tuple[Path, str]]:
+        """Yield the programs that no build can keep, because they are outside the build directory."""
+        for position, program in enumerate(self.programs):
+            if not posixpath.normpath(program).startswith("build/"):
+                problem = f"{program!r} is not in the build directory; allowed are paths below build/"
+                yield ("suites", position, "program"), problem

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from service.domain.forms import Core, Record, after
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import ModuleType
+
+    from service.domain.project.yaml_reader import Path
 
 # Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
 KINDS: Final = {
@@ -37,6 +40,10 @@ class Configuration(Record):
     @property
     def programs(self) -> tuple[str, ...]:
         """Paths of the programs that a build must produce; part of a binary's key."""
+        return ()
+
+    def faults(self) -> Iterable[tuple[Path, str]]:
+        """Yield the path and the description of each value that makes only this job misconfigured."""
         return ()
 
 

@@ -188,7 +188,7 @@ def _faults(job: Job, at: Path, places: Places) -> tuple[BadProjectFile, ...]:
     if not job.kind.is_known:
         lacks = f"this version does not run {job.kind}; it runs {', '.join(KINDS)}"
         return (places.error((*at, "kind"), lacks),)
-    return ()
+    return tuple(places.error((*at, *path), problem) for path, problem in job.configuration.faults())
 
 
 def _job(name: str, source: dict[str, Any], at: Path, places: Places) -> Job:

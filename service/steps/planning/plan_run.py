@@ -75,7 +75,8 @@ class _Plan:
     def voters(self) -> int:
         """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
         return sum(
-            build.is_needed and build.job.voting and build.job.kind.is_measured for build in self.builds
+            build.is_needed and build.job.voting and build.job.kind.is_measured and not build.job.problem
+            for build in self.builds
         )
 
 

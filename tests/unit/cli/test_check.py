@@ -84,3 +84,13 @@ def test_a_file_that_is_not_text_is_refused_with_its_line(tmp_path: Path) -> Non
     done = CliRunner().invoke(cli.benchgate, ["check", str(file)])
 
     assert str(done.exception) == f"{file}:2: not UTF-8 text"
+
+
+def test_a_program_outside_the_build_directory_is_an_error() -> None:
+    code, printed = check(GOOD.replace("build/a", "bin/a"), "-")
+
+    assert code == 2
+    assert printed == (
+        "<stdin>:5: jobs.perf.suites[0].program: 'bin/a' is not in the build directory; "
+        "allowed are paths below build/\n"
+    )

@@ -98,7 +98,7 @@ class PostgresSite:
             """INSERT INTO build (job, number, kind, pool, priority, state, is_voting, spec, result, causes,
                                   deadline_at, created_at)
                VALUES ('perf', :number, 'benchmark', 'perf', 1, :state, true,
-                       '{"config": {"kind": "benchmark", "suites": [{"name": "s", "program": "p"}],
+                       '{"config": {"kind": "benchmark", "suites": [{"name": "s", "program": "build/p"}],
                                  "policy": {"floor": "2%"}}}', :result,
                        to_jsonb(cast(:causes AS text[])), :at, :at) RETURNING id""",
             number=self._builds,

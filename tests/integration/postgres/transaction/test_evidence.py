@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "executor", "program": "p"}]}
+CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "executor", "program": "build/p"}]}
 CHECK = replace(BUILD, spec={"kind": "check", "config": CONFIG})
 BRANCH = BranchKey("perf", "review", "kv_engine", "master")
 QUIET = Session((0.5, -0.25, 0.0), Verdict.SAME)

@@ -20,7 +20,7 @@ from service.domain.project.job_kinds import Configuration, JobKind
 from service.domain.project.project_file import ProjectFile, parse_job
 
 BRANCH = BranchKey("perf", "gerrit", "kv", "master")
-CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "s", "program": "p"}]}
+CONFIG: dict[str, Any] = {"kind": "benchmark", "suites": [{"name": "s", "program": "build/p"}]}
 KNOWN = IdleJob(BRANCH, "cv-perf", CONFIG, since=BETWEEN_SESSIONS, pairs=48, sessions=3)
 
 

@@ -193,6 +193,21 @@ class TestKindsThatThisVersionLacks:
         assert service.store.memory.hints == [("plan", 1), ("vote", 1)]
 
 
+def test_a_program_outside_the_build_directory_is_misconfigured_before_anything_is_built() -> None:
+    more = "  tools:\n    kind: benchmark\n    suites: [{name: a, program: bin/a}]\n"
+    service = planned(project(PROJECT_FILE + more))
+    perf, tools = service.store.memory.builds
+
+    assert (perf.state, tools.outcome) == (BuildState.QUEUED, Outcome.MISCONFIGURED)
+    (cause,) = tools.causes
+    assert cause == (
+        "benchgate.yaml:12: jobs.tools.suites[0].program: 'bin/a' is not in the build directory; "
+        "allowed are paths below build/"
+    )
+    assert service.store.memory.hints == [("plan", 1), ("execute", 1)]
+    assert spec_of(service).jobs == 1
+
+
 class TestPaths:
     def test_a_job_without_changed_files_is_not_built_and_the_vote_is_cast(self) -> None:
         source = project(README="old")
