@@ -1,4 +1,4 @@
-"""Compiler errors in the log of a build, with their files and lines."""
+"""Errors in the log of a build, with their files and lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.findings import MOST, Finding, finding_at
+from service.domain.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,13 @@ _SOURCES: Final = "/src"
 _RELEVANT: Final = re.compile(rb"error: |ing directory ")
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _ERROR: Final = re.compile(r"([^:]+):([0-9]{1,8})(?::[0-9]{1,8})?: ((?:fatal )?error: .*)")
+# Errors of linkers, CMake, Meson, make and shells, and of compilers in files outside the sources.
+_ANY_ERROR: Final = re.compile(
+    rb"(?i:\berror(?:: | at ))|undefined reference to|cannot find -l|: not found|"
+    rb"No such file or directory|\*\*\* "
+)
+_MAX_ERROR: Final = 300
+_EXCERPT: Final = 2000  # bytes at each end
 _MOVE: Final = re.compile(r"(?:[^:]*make(?:\[[0-9]+\])?|ninja): (Enter|Leav)ing directory [`'‘](.+)['’]")
 
 
@@ -48,15 +56,51 @@ def errors_in(log: bytes, sources: str = "") -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def first_error(log: bytes, sources: str = "") -> str | None:
+    """Find the first error of a build as one harmless line; None if the log has none.
+
+    An error in a file of the sources comes first: ``src/x.cc:10: error: …``. Otherwise it is the first line
+    that looks like an error of a compiler, a linker, CMake, make or the shell.
+    """
+    if found := errors_in(log, sources):
+        return plain(f"{found[0].path}:{found[0].line}: {found[0].text}", _MAX_ERROR)
+    begin, line = next(_lines_with(_ANY_ERROR, log), (0, ""))
+    # CMake writes the place on one line, and the error on the next.
+    more = _next_line(log, begin) if line.rstrip().endswith(":") else ""
+    return plain(f"{line} {more}", _MAX_ERROR) or None
+
+
+def excerpt(log: bytes) -> str:
+    """Cut a log to its lines from the first error and its last lines, for a person at a terminal."""
+    if len(log) <= 2 * _EXCERPT:
+        return log.decode(errors="replace")
+    first, _ = next(_lines_with(_ANY_ERROR, log), (0, ""))
+    if first >= len(log) - 2 * _EXCERPT:
+        return log[-2 * _EXCERPT :].decode(errors="replace")
+    parts = (log[first : first + _EXCERPT], log[-_EXCERPT:])
+    return "\n[…]\n".join(part.decode(errors="replace") for part in parts)
+
+
+def _next_line(log: bytes, begin: int) -> str:
+    """Return the first line with text after the line that begins there."""
+    lines = log[begin : begin + 2 * _LINE_BYTES].decode(errors="replace").split("\n")
+    return next((line for line in lines[1:] if line.strip()), "")
+
+
 def _relevant_lines(log: bytes) -> Iterator[str]:
     """Yield the beginnings of lines that may name an error or a directory, without colours."""
+    return (line for _, line in _lines_with(_RELEVANT, log))
+
+
+def _lines_with(pattern: re.Pattern[bytes], log: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the place and the beginning of each line in which the pattern matches, without colours."""
     done = 0
-    while mark := _RELEVANT.search(log, done):
+    while mark := pattern.search(log, done):
         begin = log.rfind(b"\n", done, mark.start()) + 1 or done
         end = log.find(b"\n", mark.end())
         done = len(log) if end == -1 else end
         line = log[begin : min(done, begin + _LINE_BYTES)].decode(errors="replace")
-        yield _ESCAPE.sub("", line)
+        yield begin, _ESCAPE.sub("", line)
 
 
 def _follow(entered: list[str], way: str, directory: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.domain.building.compile_errors import errors_in
+from service.domain.building.compile_errors import errors_in, excerpt, first_error
 from service.domain.building.findings import MOST, Finding
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
@@ -201,3 +201,45 @@ def test_directories_entered_without_end_cost_no_more_than_others() -> None:
 
     assert all(len(each.path) <= 1000 for each in errors_in(log))
     assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize(
+    ("log", "error"),
+    [
+        (b"make\n" + BAD_LINE + BAD_LINE.replace(b"3", b"4"), "lib/a.cc:3: error: no such thing"),
+        (b"cc x.c\n/usr/bin/ld: a.o: in function `f':\na.cc:(.text+0x5): undefined reference to `g'\n",
+         "a.cc:(.text+0x5): undefined reference to `g'"),
+        (b'CMake Error at CMakeLists.txt:4 (find_package):\n\n  Could not find "zstd"\n',
+         'CMake Error at CMakeLists.txt:4 (find_package): Could not find "zstd"'),
+        (b"make: *** No rule to make target 'x'.  Stop.\n", "make: *** No rule to make target 'x'. Stop."),
+        (b"sh: 1: cmake: not found\n", "sh: 1: cmake: not found"),
+        (b"\x1b[31mmeson.build:1:0: ERROR: no compiler\x1b[0m\n", "meson.build:1:0: ERROR: no compiler"),
+        (b"cc -Werror=unused x.c\n0 errors\n", None),
+        (b"", None),
+    ],
+)  # fmt: skip
+def test_the_first_error_of_a_log_is_one_line(log: bytes, error: str | None) -> None:
+    assert first_error(log) == error
+
+
+def test_an_error_in_the_projects_own_files_is_named_before_others() -> None:
+    log = (SAMPLES / "gcc12_cmake_ninja.log").read_bytes()
+    assert log.index(b"/build/limits.gen.h:1:23: error") < log.index(b"/src/lib/generated.cc:3:27: error")
+    assert first_error(log) == "lib/generated.cc:3: error: expected ‘;’ before ‘}’ token"
+
+
+def test_an_excerpt_has_the_first_error_and_the_last_lines() -> None:
+    log = b"x\n" * 9000 + BAD_LINE + b"y\n" * 9000 + b"make: *** Error 2\n"
+    cut = excerpt(log)
+
+    assert cut.startswith(BAD_LINE.decode())
+    assert cut.endswith("make: *** Error 2\n")
+    assert len(cut) < 5000
+    assert excerpt(b"short") == "short"
+
+
+def test_an_excerpt_is_not_cut_in_the_middle_if_its_error_is_near_the_end() -> None:
+    cut = excerpt(b"x\n" * 9000 + BAD_LINE + b"z\n")
+
+    assert cut.endswith(f"{BAD_LINE.decode()}z\n")
+    assert "[…]" not in cut
