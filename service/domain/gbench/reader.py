@@ -55,6 +55,7 @@ class GBenchRun:
         content: the rows in the order of the file; as columns, if each is the one measurement of a benchmark.
         warnings: what was lost, the file's first, then the rows'; ``warnings_left_out`` counts the rest.
         lost: by name the measurements that were left out, each with what is wrong with it.
+        is_cut: it has more rows than the limit, and the rest is left unread.
         damage: the place and cause of a cut or damage, behind which no rows are known; empty if intact.
     """
 
@@ -64,6 +65,7 @@ class GBenchRun:
     damage: str = ""
     warnings_left_out: int = 0
     lost: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False
 
     @property
     def rows(self) -> tuple[ResultRow, ...]:
@@ -111,6 +113,7 @@ class _Reading:
         self._of_rows: list[ReadWarning] = []
         self._left_out = 0
         self._lost: dict[str, str] = {}
+        self._is_cut = False
 
     def run(self, data: bytes) -> GBenchRun:
         text, start = self._text(data)
@@ -130,6 +133,7 @@ class _Reading:
             damage=damage,
             warnings_left_out=self._left_out,
             lost=MappingProxyType(self._lost),
+            is_cut=self._is_cut,
         )
 
     def _text(self, data: bytes) -> tuple[str, int]:
@@ -185,15 +189,17 @@ class _Reading:
     ) -> Columns | tuple[ResultRow, ...]:
         usual: dict[int, ResultRow] = {}
         if isinstance(values, list):
+            if len(values) > self._limits.rows:
+                values = self._cut(values)
             groups = read_columns(values, self._limits, trusts_bytes=trusts_bytes)
             for numbers, columns in groups:
-                if len(set(columns.names)) == len(values) <= self._limits.rows:
+                if len(set(columns.names)) == len(values):
                     return columns
                 usual.update(zip(numbers, columns.rows(), strict=True))
         rows: list[ResultRow] = []
         for number, value in enumerate(values):
             if number == self._limits.rows:
-                self._warn_file(f"it has more than {number} rows; the others are not read")
+                self._cut([])
                 break
             row = usual.get(number)
             try:
@@ -202,6 +208,12 @@ class _Reading:
                 self._warn_row(number, f"left out: {error.what}")
                 self._lose(value, error.what)
         return _with_old_aggregates(rows) if reader.has_untyped_rows else tuple(rows)
+
+    def _cut(self, values: list[object]) -> list[object]:
+        """Take the rows up to the limit, and warn of the others."""
+        self._is_cut = True
+        self._warn_file(f"it has more than {self._limits.rows} rows; the others are not read")
+        return values[: self._limits.rows]
 
     def _lose(self, value: object, what: str) -> None:
         """Keep the name if there is one: a measurement that cannot be used is not one that is gone."""

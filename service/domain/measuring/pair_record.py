@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from service.domain.comparison.launch import Launch
-    from service.domain.gbench.reader import GBenchRun
+    from service.domain.gbench.reader import GBenchRun, ReadLimits
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.project.benchmark import Suite
 
@@ -157,14 +157,15 @@ def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]
     )
 
 
-def run_of(raw: RawLaunch, pair: int, variant: int) -> GBenchRun:
+def run_of(raw: RawLaunch, pair: int, variant: int, limits: ReadLimits | None = None) -> GBenchRun:
     """Read the output of a launch; errors and warnings name its place in the build.
 
     Raises:
         BadResults: the output cannot be read.
     """
     relink = f"relink {variant}, " if variant else ""
-    return read_run(raw.output, source=f"{relink}pair {pair}, {raw.side}, suite {raw.suite}")
+    source = f"{relink}pair {pair}, {raw.side}, suite {raw.suite}"
+    return read_run(raw.output, source=source, limits=limits)
 
 
 def launch_of(raw: RawLaunch, run: GBenchRun, suite: Suite, pair: int, variant: int) -> Launch:
