@@ -44,6 +44,7 @@ _CATEGORIES: Final[Mapping[Outcome, Category | None]] = MappingProxyType(
         Outcome.UNDECIDED: Category.WARNING,
         Outcome.UNDECIDED_WITHHELD: Category.WARNING,
         Outcome.NO_PARENT: Category.INFO,
+        Outcome.PARENT_BROKEN: Category.WARNING,
         Outcome.MISCONFIGURED: Category.WARNING,
         Outcome.INFRASTRUCTURE: Category.WARNING,
         Outcome.CANCELLED: Category.INFO,

@@ -8,6 +8,8 @@ from typing import Final
 
 import pytest
 
+from service.domain.decision.vote import CONSEQUENCES, Counts
+
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])
 _EXAMPLE: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -62,3 +64,20 @@ def test_the_table_of_the_flow_names_pure_code_that_the_step_imports() -> None:
         ]
 
     assert wrong == []
+
+
+def test_the_reference_prints_for_each_outcome_whether_a_patch_could_choose_it() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in text.partition("## Outcomes and the vote")[2].splitlines()
+        if line.startswith("| ")
+    ]
+    printed = [(result, counts.replace("−", "-"), answer) for _, result, counts, answer in rows[1:]]
+    words = {Counts.IGNORED: "ignored"}
+    expected = [
+        (str(each.result), words.get(each.counts, str(each.counts)), each.choosable)
+        for each in CONSEQUENCES.values()
+    ]
+
+    assert printed == expected

@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
     UNDECIDED_WITHHELD = "undecided, vote withheld"
     NO_PARENT = "nothing to compare with"
+    PARENT_BROKEN = "parent broken"  # as the patch is, or it is not merged
     MISCONFIGURED = "misconfigured"  # no side can be measured as the project file asks
     INFRASTRUCTURE = "infrastructure failure"
     CANCELLED = "cancelled"
@@ -62,55 +63,62 @@ class LocalEnd(StrEnum):
 class Consequence:
     """The meaning of an outcome.
 
+    ``choosable`` answers whether a patch could choose it; for a +1 it is "no", with the reason.
     ``is_lasting``: the same trees and configuration would give it again. Others are worth another try.
     """
 
     result: Result
     counts: Counts
+    choosable: str
     is_lasting: bool
     local: LocalEnd
 
 
-_PASSES: Final = Consequence(Result.SUCCESS, Counts.PASS, is_lasting=True, local=LocalEnd.PASSES)
-_FAILS: Final = Consequence(Result.FAILURE, Counts.FAIL, is_lasting=True, local=LocalEnd.FAILS)
+def _passes(choosable: str, local: LocalEnd = LocalEnd.PASSES) -> Consequence:
+    return Consequence(Result.SUCCESS, Counts.PASS, choosable, is_lasting=True, local=local)
 
-# Without a default on purpose: an outcome that is not listed is a programming error, not a +1. Could a patch
-# choose it? Beside each +1 stands why it could not, and beside each other one who causes it.
+
+def _fails(choosable: str) -> Consequence:
+    return Consequence(Result.FAILURE, Counts.FAIL, choosable, is_lasting=True, local=LocalEnd.FAILS)
+
+
+def _no_vote(choosable: str, result: Result = Result.UNSTABLE, *, is_lasting: bool = False) -> Consequence:
+    return Consequence(
+        result, Counts.NOTHING_CERTAIN, choosable, is_lasting=is_lasting, local=LocalEnd.NO_VERDICT
+    )
+
+
+# Without a default on purpose: an outcome that is not listed is a programming error, not a +1.
 CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
-        # No: every row that both sides list was measured on both.
-        Outcome.PASSED: _PASSES,
-        # The patch's own doing.
-        Outcome.FAILED: _FAILS,
-        Outcome.SLOWER: _FAILS,
-        Outcome.MEASURED_NOTHING: _FAILS,
-        Outcome.BROKEN: _FAILS,
-        Outcome.REMOVED: _FAILS,
-        # No: the parent answered in every pair in which the patch did, and pairs scatter too much.
-        Outcome.UNDECIDED: _PASSES,
-        # Yes: the patch alone fails now and then, or its programs do not link again.
-        Outcome.UNDECIDED_WITHHELD: Consequence(
-            Result.UNSTABLE, Counts.NOTHING_CERTAIN, is_lasting=True, local=LocalEnd.NO_VERDICT
+        Outcome.PASSED: _passes("no: every benchmark that both sides list was measured on both"),
+        Outcome.FAILED: _fails("yes: it does not build, and its parent does"),
+        Outcome.SLOWER: _fails("yes"),
+        Outcome.MEASURED_NOTHING: _fails("yes: its programs do not run, and the parent's do"),
+        Outcome.BROKEN: _fails("yes: it fails where the parent does not"),
+        Outcome.REMOVED: _fails("yes"),
+        Outcome.UNDECIDED: _passes(
+            "no: the parent answered in every pair in which the patch did, and the pairs scatter too much"
         ),
-        # No: the parent is known not to be comparable before any code of the patch ran.
-        Outcome.NO_PARENT: Consequence(
-            Result.SUCCESS, Counts.PASS, is_lasting=True, local=LocalEnd.NO_VERDICT
+        Outcome.UNDECIDED_WITHHELD: _no_vote(
+            "yes: it fails now and then, does not link again, or uses the machine time up", is_lasting=True
         ),
-        # The project file asks for something that neither side has.
-        Outcome.MISCONFIGURED: Consequence(
-            Result.UNSTABLE, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
+        Outcome.NO_PARENT: _passes(
+            "no: the commit has no parent, or its merged parent failed before any code of the patch ran",
+            LocalEnd.NO_VERDICT,
         ),
-        # The machine, or a parent that fails after code of the patch ran.
-        Outcome.INFRASTRUCTURE: Consequence(
-            Result.ABORTED, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
+        Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),
+        Outcome.MISCONFIGURED: _no_vote("no: neither side can be measured as the project file asks"),
+        Outcome.INFRASTRUCTURE: _no_vote(
+            "yes: a parent that ran before the patch may fail because of it", Result.ABORTED
         ),
-        # A person, or a newer patch set.
-        Outcome.CANCELLED: Consequence(
-            Result.ABORTED, Counts.NOTHING_CERTAIN, is_lasting=False, local=LocalEnd.NO_VERDICT
-        ),
-        # The paths that the patch changes.
+        Outcome.CANCELLED: _no_vote("yes: by a newer patch set", Result.ABORTED),
         Outcome.NOT_BUILT: Consequence(
-            Result.NOT_BUILT, Counts.IGNORED, is_lasting=False, local=LocalEnd.PASSES
+            Result.NOT_BUILT,
+            Counts.IGNORED,
+            "yes: by the paths that it changes",
+            is_lasting=False,
+            local=LocalEnd.PASSES,
         ),
     }
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from service.domain.comparison.link_layout import BELOW
+from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.text import plain, share, shortened
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
@@ -39,26 +41,71 @@ def unfit(error: Exception) -> str:
     return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
 
 
-def program_missing(program: str) -> str:
-    """The cause of a build that makes a program on neither side."""
-    return f"neither the patch nor its parent makes {plain(program)}: check benchgate.yaml, or rebase"
+def crashed(error: Exception) -> str:
+    """The cause of a build in which Benchgate itself failed."""
+    text = shortened(f"{type(error).__name__}: {error}", _MAX_CAUSE)
+    return f"Benchgate failed while it worked on the build ({text}); the log of the machine has more"
 
 
-def build_failed(side: Side, error: Exception) -> str:
+def sides_failed(outcome: Outcome, patch: SideEnd | None, base: SideEnd | None) -> str:
+    """The cause of a build that was not measured, by the ends of both sides."""
+    if outcome is Outcome.MISCONFIGURED and patch is not None:
+        return _misconfigured(patch)
+    if outcome is Outcome.PARENT_BROKEN and base is not None:
+        return _unmerged_parent_fails(base) if patch is None else _parent_fails_too(base)
+    if outcome is Outcome.INFRASTRUCTURE:
+        return lost_after_rehearsal(Side.PATCH, str(patch))
+    if patch is not None:
+        return build_failed(Side.PATCH, patch) if patch.is_build else side_failed(Side.PATCH, str(patch))
+    if base is None:
+        return NO_PARENT
+    return build_failed(Side.BASE, base) if base.is_build else side_failed(Side.BASE, str(base))
+
+
+def _misconfigured(patch: SideEnd) -> str:
+    if patch.stage is Stage.PROGRAM:
+        return f"neither the patch nor its parent makes {plain(patch.what)}: check benchgate.yaml, or rebase"
+    if patch.stage is Stage.PACK:
+        return f"on both sides, {shortened(str(patch), _MAX_CAUSE)}: check benchgate.yaml"
+    if patch.is_empty:
+        return f"{plain(patch.what)} lists no benchmark on either side: check its filter in benchgate.yaml"
+    return (
+        f"{plain(patch.what)} fails on both sides ({shortened(patch.end, _MAX_CAUSE)}): check its program, args "
+        "and data in benchgate.yaml; the program must use Google Benchmark"
+    )
+
+
+def _parent_fails_too(base: SideEnd) -> str:
+    text = shortened(str(base), _MAX_CAUSE)
+    return f"the parent does not build either ({text}): rebase onto a commit that builds"
+
+
+def _unmerged_parent_fails(base: SideEnd) -> str:
+    text = shortened(str(base), _MAX_CAUSE)
+    verb = "build" if base.is_build else "run"
+    return f"the parent, which is not merged, does not {verb} ({text}): fix it first, or rebase"
+
+
+def build_failed(side: Side, error: object) -> str:
     """The cause of a build with a side that does not build."""
-    if side is Side.BASE:
-        return f"nothing to compare with: the parent does not build ({plain(str(error))})"
-    return shortened(str(error), _MAX_CAUSE)
+    text = shortened(str(error), _MAX_CAUSE)
+    return f"nothing to compare with: the parent does not build ({text})" if side is Side.BASE else text
 
 
-def side_failed(side: Side, failure: str, *, is_same_program: bool) -> str:
+def side_failed(side: Side, failure: str) -> str:
     """The cause of a build with a side that cannot be measured."""
     text = shortened(failure, _MAX_CAUSE)
-    if is_same_program:
-        return f"nothing to compare with: {SAME_PROGRAM}, which does not run ({text})"
     if side is Side.BASE:
         return f"nothing to compare with: the parent's benchmarks do not run ({text})"
     return f"measured nothing: {text}"
+
+
+def lost_after_rehearsal(side: Side, failure: str) -> str:
+    """The cause of a build without a vote because a side failed whose program ran before the patch did."""
+    text = shortened(failure, _MAX_CAUSE)
+    if side is Side.BASE:
+        return f"the parent's benchmarks ran before the patch did, and fail since ({text})"
+    return f"{SAME_PROGRAM}; it ran as the parent and fails as the patch ({text})"
 
 
 def parent_failed(failure: str) -> str:

@@ -84,6 +84,7 @@ def test_no_job_is_lost_or_doubled_and_only_what_is_run_again_lacks_its_build(
     [
         *(Outcome.FAILED, Outcome.SLOWER, Outcome.MEASURED_NOTHING, Outcome.BROKEN, Outcome.REMOVED),
         *(Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.MISCONFIGURED, Outcome.UNDECIDED_WITHHELD),
+        Outcome.PARENT_BROKEN,
     ],
 )
 def test_what_failed_or_was_not_found_out_is_run_again(outcome: Outcome) -> None:

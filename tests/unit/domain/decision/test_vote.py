@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ NONE = VoteWhen.NONE
         (Outcome.UNDECIDED, "SUCCESS", "+1", True, "passes"),
         (Outcome.UNDECIDED_WITHHELD, "UNSTABLE", "no vote", True, "no verdict"),
         (Outcome.NO_PARENT, "SUCCESS", "+1", True, "no verdict"),
+        (Outcome.PARENT_BROKEN, "UNSTABLE", "no vote", False, "no verdict"),
         (Outcome.MISCONFIGURED, "UNSTABLE", "no vote", False, "no verdict"),
         (Outcome.INFRASTRUCTURE, "ABORTED", "no vote", False, "no verdict"),
         (Outcome.CANCELLED, "ABORTED", "no vote", False, "no verdict"),
@@ -46,8 +49,19 @@ def test_each_outcome_has_its_consequence(
     is_lasting: bool,  # noqa: FBT001 - a case
     local: str,
 ) -> None:
-    expected = Consequence(Result(result), Counts(counts), is_lasting, LocalEnd(local))
+    choosable = CONSEQUENCES[outcome].choosable
+    expected = Consequence(Result(result), Counts(counts), choosable, is_lasting, LocalEnd(local))
     assert CONSEQUENCES[outcome] == expected
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_no_patch_can_choose_an_outcome_that_counts_as_a_plus(outcome: Outcome) -> None:
+    """Each outcome answers whether a patch could choose it, and a +1 says why it could not."""
+    consequence = CONSEQUENCES[outcome]
+
+    assert re.fullmatch(r"(yes|no)(: .+)?", consequence.choosable)
+    if consequence.counts is Counts.PASS:
+        assert consequence.choosable.startswith("no: ")
 
 
 def test_no_outcome_is_without_one() -> None:

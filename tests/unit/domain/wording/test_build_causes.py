@@ -2,11 +2,19 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.decision.vote import Outcome
 from service.domain.errors import CommandFailed, Transient, Unfit
 from service.domain.identity import Side
 from service.domain.wording import build_causes
+from service.domain.wording.build_causes import sides_failed
 
 FAILED = "suite bench: exit code 139"
+NO_PROGRAM = SideEnd(Stage.PROGRAM, "program build/bench", "the build did not create it")
+TOO_LARGE = SideEnd(Stage.PACK, "packing of the programs", "they have more than 8 GiB")
+UNCOMPILED = SideEnd(Stage.COMPILE, "compile failed", "src/x.cc:10: error: no")
+CRASHES = SideEnd(Stage.LAUNCH, "suite bench", "exit code 139")
+EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=True)
 
 
 @pytest.mark.parametrize(
@@ -19,31 +27,82 @@ FAILED = "suite bench: exit code 139"
         ),
         (build_causes.unfit(Unfit("no sandbox")), "the machine cannot run builds: no sandbox"),
         (
-            build_causes.program_missing("program build/bench"),
+            build_causes.crashed(RecursionError("too deep")),
+            (
+                "Benchgate failed while it worked on the build (RecursionError: too deep); "
+                "the log of the machine has more"
+            ),
+        ),
+        (
+            sides_failed(Outcome.MISCONFIGURED, NO_PROGRAM, NO_PROGRAM),
             "neither the patch nor its parent makes program build/bench: check benchgate.yaml, or rebase",
         ),
         (
-            build_causes.build_failed(Side.PATCH, CommandFailed("compile failed", "exit code 2")),
-            "compile failed: exit code 2",
+            sides_failed(Outcome.MISCONFIGURED, EMPTY, EMPTY),
+            "suite bench lists no benchmark on either side: check its filter in benchgate.yaml",
         ),
         (
-            build_causes.build_failed(Side.BASE, CommandFailed("compile failed", "exit code 2")),
-            "nothing to compare with: the parent does not build (compile failed: exit code 2)",
+            sides_failed(Outcome.MISCONFIGURED, TOO_LARGE, TOO_LARGE),
+            "on both sides, packing of the programs: they have more than 8 GiB: check benchgate.yaml",
         ),
         (
-            build_causes.side_failed(Side.PATCH, FAILED, is_same_program=False),
+            sides_failed(Outcome.MISCONFIGURED, CRASHES, CRASHES),
+            (
+                "suite bench fails on both sides (exit code 139): check its program, args and data in "
+                "benchgate.yaml; the program must use Google Benchmark"
+            ),
+        ),
+        (
+            sides_failed(Outcome.PARENT_BROKEN, UNCOMPILED, UNCOMPILED),
+            (
+                "the parent does not build either (compile failed: src/x.cc:10: error: no): "
+                "rebase onto a commit that builds"
+            ),
+        ),
+        (
+            sides_failed(Outcome.PARENT_BROKEN, None, UNCOMPILED),
+            (
+                "the parent, which is not merged, does not build (compile failed: src/x.cc:10: error: no): "
+                "fix it first, or rebase"
+            ),
+        ),
+        (
+            sides_failed(Outcome.PARENT_BROKEN, None, CRASHES),
+            (
+                "the parent, which is not merged, does not run (suite bench: exit code 139): "
+                "fix it first, or rebase"
+            ),
+        ),
+        (
+            sides_failed(Outcome.FAILED, UNCOMPILED, None),
+            "compile failed: src/x.cc:10: error: no",
+        ),
+        (
+            sides_failed(Outcome.NO_PARENT, None, UNCOMPILED),
+            ("nothing to compare with: the parent does not build (compile failed: src/x.cc:10: error: no)"),
+        ),
+        (
+            sides_failed(Outcome.NO_PARENT, None, None),
+            "nothing to compare with: the commit has no parent",
+        ),
+        (
+            sides_failed(Outcome.MEASURED_NOTHING, CRASHES, None),
             "measured nothing: suite bench: exit code 139",
         ),
         (
-            build_causes.side_failed(Side.BASE, FAILED, is_same_program=False),
+            sides_failed(Outcome.NO_PARENT, None, CRASHES),
             "nothing to compare with: the parent's benchmarks do not run (suite bench: exit code 139)",
         ),
         (
-            build_causes.side_failed(Side.PATCH, FAILED, is_same_program=True),
+            sides_failed(Outcome.INFRASTRUCTURE, CRASHES, None),
             (
-                "nothing to compare with: the program is identical on both sides, which does not run "
+                "the program is identical on both sides; it ran as the parent and fails as the patch "
                 "(suite bench: exit code 139)"
             ),
+        ),
+        (
+            build_causes.lost_after_rehearsal(Side.BASE, FAILED),
+            "the parent's benchmarks ran before the patch did, and fail since (suite bench: exit code 139)",
         ),
         (
             build_causes.parent_failed(FAILED),
@@ -86,7 +145,8 @@ def test_the_words_of_a_program_stay_on_one_bounded_line() -> None:
     text = "x\n\u202e" * 1000
 
     for cause in (
-        build_causes.side_failed(Side.PATCH, text, is_same_program=False),
+        build_causes.side_failed(Side.PATCH, text),
+        sides_failed(Outcome.MISCONFIGURED, SideEnd(Stage.LAUNCH, text, text), None),
         build_causes.build_failed(Side.PATCH, CommandFailed(text, text)),
         build_causes.unfit(Unfit(text)),
         build_causes.layout_not_checked(text),
