@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import structlog
 
 from service.domain.building.spec import BuildSpec
 from service.domain.decision.machine_report import MachineReport
@@ -10,7 +12,7 @@ from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
-from service.domain.wording.build_causes import OVERDUE, attempts_failed, unfit
+from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit
 from service.steps.machine.session import BuildLog, BuildSession
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from service.ports.machine import Claimed
     from service.steps.machine.session import BuildHost
 
+_LOG: Final = structlog.get_logger(__name__)
 RETRY_AFTER = 20.0  # seconds; a fetch that failed is seldom better at once
 
 
@@ -29,7 +32,8 @@ def execute_build(
     """Work on a claimed build to its end and report it; None if it was handed back or lost.
 
     A failure of the project's own code is the build's result; a failure of this machine or of the
-    network is retried, and after the last attempt an infrastructure failure, never the change's fault.
+    network is retried, and after the last attempt an infrastructure failure, never the change's fault. So is
+    an error of Benchgate itself, at once.
     ``is_draining`` says that this worker must stop: the build is then handed back.
     """
     log = BuildLog()
@@ -66,13 +70,19 @@ def _end(  # noqa: PLR0911 - one for each way in which work can end
         return _infrastructure(OVERDUE)
     except Stopped:
         return MachineReport(outcome=Outcome.CANCELLED)
-    except Transient as error:
+    except (Transient, OSError) as error:  # an OSError that no adapter translated, such as a full disk
+        _LOG.warning("build.failed", build=claimed.name, attempt=claimed.attempt, error=str(error))
         if claimed.attempt < MAX_ATTEMPTS:
             claimed.release(RETRY_AFTER)
             return None
         return _infrastructure(attempts_failed(claimed.attempt, error))
     except Permanent as error:
         return _infrastructure(unfit(error) if isinstance(error, Unfit) else plain(str(error), 500))
+    except Exception as error:  # noqa: BLE001 - the last resort, which logs it
+        # Another attempt would end alike, and if a task raises, the build waits for the end of its lease and
+        # shows no cause.
+        _LOG.exception("build.crashed", build=claimed.name, attempt=claimed.attempt)
+        return _infrastructure(crashed(error))
 
 
 def _infrastructure(cause: str) -> MachineReport:
