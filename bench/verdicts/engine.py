@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from service.adapters import packing
 from service.domain.decision.judge_build import judge_measured
+from service.domain.identity import Side
 from service.domain.inference.policy import Layout, Policy
+from service.domain.measuring.pair_record import MeasuredPairs
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.domain.wording.measured_causes import measured_causes
+from service.steps.machine.launching import Launcher
 from service.steps.machine.measure import measure
+from service.steps.machine.rehearse import fix_listings, long_by_suite, rehearse
 from service.wiring.machine import make_build_host
 from tests.support.build_host import MemoryClaimed, session_of
 
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from service.domain.identity import Side
     from service.domain.inference.verdict import Comparison
     from service.ports.building import Packer
 
@@ -66,7 +69,11 @@ def compare_programs(
     host = make_build_host(work / "home", lambda project: project, (), is_sandboxed=False)
     host = replace(host, packer=packer)
     build = MemoryClaimed(seed=seed)
-    found = measure(session_of(host, job, build), trees)
+    launcher = Launcher(session_of(host, job, build), trees)
+    base = rehearse(launcher, Side.BASE)
+    rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
+    listings = fix_listings(launcher.session, rehearsals)
+    found = measure(replace(launcher, long=long_by_suite(listings)), listings, MeasuredPairs())
     judged = judge_measured(job, build.fixed or (), build.pairs())
     causes = measured_causes(judged, job.policy, "this machine")
     return Found(judged.comparisons, causes, found.pairs, found.seconds)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiny_project import PROJECT_FILE, TinyProject
+from tests.support.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 SAMPLE = Path(__file__).parents[1] / "samples" / "gbench" / "v1.7.1_once.json"
@@ -54,10 +54,13 @@ def test_a_commit_that_does_not_compile_exits_with_1_and_shows_the_error(project
     project.commit({"broken.txt": "yes"})
     done = gate(project)
     assert done.returncode == 1
+    assert "compile failed: tiny.cc:7: error: no such thing" in done.stdout
     assert done.stderr.startswith("tiny.cc:7: error: no such thing\n")
     named = re.search(r"^the whole log: (.*)$", done.stderr, re.MULTILINE)
     assert named
-    assert Path(named[1]).read_text() == "== compile: sh compile.sh\ntiny.cc:7: error: no such thing\n"
+    assert Path(named[1]).read_text() == (
+        "== compile: sh compile.sh\n" * 2 + "tiny.cc:7: error: no such thing\n"
+    ), "the parent is built first"
 
 
 def test_a_failure_without_a_compilers_error_shows_the_end_of_the_log(project: TinyProject) -> None:
@@ -87,6 +90,33 @@ def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do
         "tiny-perf: misconfigured\n"
         "  neither the patch nor its parent makes program build/other: check benchgate.yaml, or rebase\n"
     )
+
+
+def test_a_commit_that_does_not_compile_on_a_parent_that_does_not_either_exits_with_3(
+    project: TinyProject,
+) -> None:
+    project.commit({"broken.txt": "yes"})
+    project.commit({"note.txt": "nothing to do with it"})
+    done = gate(project)
+    assert done.returncode == 3
+    assert "the parent does not build either (compile failed: tiny.cc:7: error: no such thing)" in done.stdout
+
+
+def test_a_program_that_prints_other_lines_is_measured(project: TinyProject) -> None:
+    project.commit({"program.sh": PROGRAM.replace("#!/bin/sh\n", "#!/bin/sh\necho 'Loading (all) ...'\n")})
+    project.commit({"time.txt": "130"})
+    done = gate(project)
+    assert done.returncode == 1
+    assert "1 of 1 result is slower; worst: BM_Work" in done.stdout
+
+
+def test_a_program_that_is_no_benchmark_program_exits_with_3(project: TinyProject) -> None:
+    project.commit({"program.sh": "#!/bin/sh\necho \"Invalid flag '$1'\" >&2\nexit 1\n"})
+    project.commit({"time.txt": "130"})
+    done = gate(project)
+    assert done.returncode == 3
+    assert "misconfigured" in done.stdout
+    assert "fails on both sides (exit code 1: Invalid flag '--benchmark_list_tests=true')" in done.stdout
 
 
 def test_a_parent_that_does_not_compile_exits_with_3(project: TinyProject) -> None:
@@ -247,7 +277,7 @@ def test_a_program_that_lists_no_benchmark_exits_with_3(project: TinyProject) ->
     project.commit({"time.txt": "99"})
     done = gate(project)
     assert done.returncode == 3
-    assert "nothing to compare with" in done.stdout
+    assert "suite tiny lists no benchmark on either side" in done.stdout
 
 
 def test_files_without_benchmarks_exit_with_2(tmp_path: Path) -> None:

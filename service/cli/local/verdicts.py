@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.cli.local.tables import print_comparisons, print_reasons, to_json
+from service.domain.building.compile_errors import excerpt
 from service.domain.decision.vote import Outcome
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from service.steps.local.gate import LocalVerdict
 
-_TAIL: Final = 4000  # bytes of a log without a compiler's error
 _ERRORS: Final = 5
 
 
@@ -36,13 +36,13 @@ def print_verdict(verdict: LocalVerdict, log: bytes, path: Path) -> None:
 
 
 def _print_errors(verdict: LocalVerdict, log: bytes) -> None:
-    """Print the compiler's first errors, which may be far above the end of the log; without any, the end."""
+    """Print the first errors of the compiler, which may be far above the end; without any, an excerpt."""
     for error in verdict.errors[:_ERRORS]:
         click.echo(f"{error.path}:{error.line}: {error.text}", err=True)
     if (more := len(verdict.errors) - _ERRORS) > 0:
         click.echo(f"{more} more in the log", err=True)
     if not verdict.errors:
-        click.echo(log[-_TAIL:].decode("utf-8", "replace"), err=True)
+        click.echo(excerpt(log), err=True)
 
 
 def verdicts_to_json(verdicts: Sequence[LocalVerdict], logs: Sequence[Path], seed: str) -> str:

@@ -56,10 +56,16 @@ def sides_failed(outcome: Outcome, patch: SideEnd | None, base: SideEnd | None) 
     if outcome is Outcome.INFRASTRUCTURE:
         return lost_after_rehearsal(Side.PATCH, str(patch))
     if patch is not None:
-        return build_failed(Side.PATCH, patch) if patch.is_build else side_failed(Side.PATCH, str(patch))
+        return _patch_fails(patch)
     if base is None:
         return NO_PARENT
     return build_failed(Side.BASE, base) if base.is_build else side_failed(Side.BASE, str(base))
+
+
+def _patch_fails(patch: SideEnd) -> str:
+    if patch.is_empty:
+        return f"{plain(patch.what)} measured nothing: the patch lists no benchmark"
+    return build_failed(Side.PATCH, patch) if patch.is_build else side_failed(Side.PATCH, str(patch))
 
 
 def _misconfigured(patch: SideEnd) -> str:
@@ -69,9 +75,10 @@ def _misconfigured(patch: SideEnd) -> str:
         return f"on both sides, {shortened(str(patch), _MAX_CAUSE)}: check benchgate.yaml"
     if patch.is_empty:
         return f"{plain(patch.what)} lists no benchmark on either side: check its filter in benchgate.yaml"
+    text = shortened(patch.end, _MAX_CAUSE)
     return (
-        f"{plain(patch.what)} fails on both sides ({shortened(patch.end, _MAX_CAUSE)}): check its program, args "
-        "and data in benchgate.yaml; the program must use Google Benchmark"
+        f"{plain(patch.what)} fails on both sides ({text}): check its program, args and data in benchgate.yaml; "
+        "the program must use Google Benchmark"
     )
 
 

@@ -92,6 +92,7 @@ _STEPS: Final[Mapping[Outcome, tuple[Step, ...]]] = MappingProxyType(
         Outcome.UNDECIDED: (Step.GATE, Step.MORE_PAIRS),
         Outcome.UNDECIDED_WITHHELD: (Step.GATE, Step.MORE_PAIRS),
         Outcome.NO_PARENT: (),
+        Outcome.PARENT_BROKEN: (Step.GATE, Step.RECHECK),
         Outcome.MISCONFIGURED: (Step.CHECK, Step.RECHECK),
         Outcome.INFRASTRUCTURE: (Step.RECHECK,),
         Outcome.CANCELLED: (Step.RECHECK,),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.binary_key import BinaryKey
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.comparison.link_layout import VARIANTS
-from service.domain.errors import CommandFailed, NotFound
+from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.errors import CommandFailed, NotFound, ProgramMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
 
 BUILD: Final = "build"
+_STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage.COMPILE})
 # Without a sandbox the runner names the directories in BENCHGATE_LINKERS and BENCHGATE_BUILD.
 _WITH_LINKER: Final = 'export COMPILER_PATH="${BENCHGATE_LINKERS:-/linkers}"\n'
 # A program may be a link to where it was linked; nothing outside the build directory is removed.
@@ -33,12 +35,21 @@ done
 """
 
 
+class NotBuilt(CommandFailed):
+    """A side cannot be built: the stage at which that failed, and the failure."""
+
+    def __init__(self, stage: Stage, failure: CommandFailed) -> None:
+        super().__init__(failure.what, failure.end, failure.tail, failure.tree)
+        self.ended = SideEnd(stage, failure.what, failure.end)
+
+
 @contextmanager
 def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> Iterator[Path]:
     """A directory with the sources of a revision and its built programs under ``build/``.
 
     Both sides of a comparison get theirs in the same way: fresh sources, programs unpacked from an
-    artifact. ``CommandFailed`` is raised if the project's own commands fail.
+    artifact. ``NotBuilt`` is raised if the project's own commands fail, ``CommandFailed`` if linking them
+    again does.
 
     Args:
         session: the build whose side it is.
@@ -73,9 +84,21 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
 
 def _build(session: BuildSession, revision: Revision) -> str:
     with session.host.source.checkout(session.spec.project, revision.commit) as tree:
-        for phase in ("configure", "compile"):
-            _run_phase(session, tree, phase)
-        return _pack(session, tree)
+        for phase, stage in _STAGES.items():
+            with _stage(stage):
+                _run_phase(session, tree, phase)
+        with _stage(Stage.PACK):
+            return _pack(session, tree)
+
+
+@contextmanager
+def _stage(stage: Stage) -> Iterator[None]:
+    try:
+        yield
+    except ProgramMissing as failure:
+        raise NotBuilt(Stage.PROGRAM, failure) from failure
+    except CommandFailed as failure:
+        raise NotBuilt(stage, failure) from failure
 
 
 def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[BinaryKey, str]:
@@ -93,7 +116,7 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
         raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
     with host.source.checkout(session.spec.project, revision.commit) as tree:
-        for phase in ("configure", "compile"):
+        for phase in _STAGES:
             _run_phase(session, tree, phase, host.linkers)
         for variant in VARIANTS:
             relinked = key.relinked(variant)

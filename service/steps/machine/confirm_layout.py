@@ -20,7 +20,8 @@ from service.domain.wording.build_causes import (
 from service.domain.wording.reasons import side_name
 from service.steps.machine.build_sides import built_tree
 from service.steps.machine.launching import Launcher, SideFailed
-from service.steps.machine.measure import long_by_suite, measure_pair, next_pair, warm_up
+from service.steps.machine.measure import measure_pair, next_pair
+from service.steps.machine.rehearse import long_by_suite, warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

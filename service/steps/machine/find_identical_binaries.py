@@ -29,7 +29,7 @@ def find_identical_binaries(session: BuildSession, trees: Mapping[Side, Path]) -
         return frozenset()
     if spec.base.tree == spec.patch.tree:
         return frozenset(suite.name for suite in spec.job.benchmark.suites)
-    if not _has_equal_data(session, spec.base, spec.patch):
+    if len(trees) < len(Side) or not _has_equal_data(session, spec.base, spec.patch):
         return frozenset()
     base, patch = (
         host.inspector.inspect(trees[side] / BUILD, session.watch) for side in (Side.BASE, Side.PATCH)

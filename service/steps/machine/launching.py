@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.sandbox_command import Command, Completed, Limits, Mount
 from service.domain.comparison.counting_pairs import is_disturbed
 from service.domain.errors import BadResults, BenchgateError, CommandFailed
-from service.domain.gbench.reader import read_run
+from service.domain.gbench.reader import ReadLimits, read_run
 from service.domain.machine.environment import load_between
 from service.domain.measuring.callgrind import LOGGING, OPTIONS
 from service.domain.measuring.launch_order import (
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 RESULT: Final = "result.json"
 MAX_LISTED: Final = 10_000  # more rows than that are an attack on the database
 _MAX_NAME: Final = 1024  # as long as a name in results may be
+# Rows beyond one for each repetition: statistics of a benchmark, and benchmarks that the filter did not name.
+_STATISTICS: Final = 16
+_SPARE_BENCHMARKS: Final = 100
+_NO_MATCH: Final = "Failed to match any benchmarks"
 _NAMED: Final = 3  # missing benchmarks that a message names
 _PAD: Final = "BENCHGATE_PAD"
 # Standard output is thrown away: a program may flood it, and the results come as a file. Without a sandbox
@@ -59,8 +63,17 @@ class SideFailed(BenchgateError):
     def __init__(self, side: Side, what: str, end: str) -> None:
         super().__init__(f"{side}: {what}: {end}")
         self.side = side
+        self.what = what
         self.failure = f"{what}: {end}"
         self.end = end
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The benchmarks that a rehearsal ran, and those that should get long repetitions."""
+
+    ran: frozenset[str]
+    long: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +102,7 @@ class Launcher:
         return {suite.name: suite for suite in self.session.spec.job.benchmark.suites}
 
     def names(self, suite: Suite, side: Side) -> list[str]:
-        """The benchmarks that a side's program lists under the suite's filter.
+        """The lines that a side's program lists under the suite's filter; not all need be benchmarks.
 
         Raises:
             SideFailed: it does not list, or lists too much.
@@ -100,13 +113,17 @@ class Launcher:
         invocation = _Invocation(_LIST, tuple(flags), self.session.host.cpus)
         _, output, _ = self._run(suite, side, invocation)
         # Not splitlines(): it also splits at characters that the reader of results keeps in a name. A name
-        # that the reader would change is left out on both sides, because no result could be matched to it.
-        names = [name for name in output.decode("utf-8", "replace").split("\n") if name == clean(name)]
-        if len(names) > MAX_LISTED or any(len(name) > _MAX_NAME for name in names):
-            what = f"lists more than {MAX_LISTED} benchmarks, or a name of more than {_MAX_NAME} characters"
+        # that the reader would change or refuse is left out on both sides, because no result could be matched
+        # to it. A filter that matches nothing makes the library print a sentence instead of names.
+        names = [
+            name
+            for name in output.decode("utf-8", "replace").split("\n")
+            if 0 < len(name) <= _MAX_NAME and name == clean(name) and not name.startswith(_NO_MATCH)
+        ]
+        if len(names) > MAX_LISTED:
+            what = f"prints more than {MAX_LISTED} lines"
             raise SideFailed(side, f"suite {suite.name} (listing)", what)
-        # A filter that matches nothing makes the library print a sentence instead of names.
-        return [name for name in names if name and not name.startswith("Failed to match any benchmarks")]
+        return names
 
     def groups(self, suite: Suite, benchmarks: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         """The benchmarks in groups that one launch each can take: repeated alike, and not too many."""
@@ -151,12 +168,12 @@ class Launcher:
         }
         raw = RawLaunch(suite.name, side, output, facts)
         try:
-            run = run_of(raw, pair, self.variant)
+            run = run_of(raw, pair, self.variant, self._read_limits(suite, benchmarks))
         except BadResults as error:
             # Before the pair is stored: what cannot be read now could not be read later either.
             raise SideFailed(side, f"suite {suite.name}", f"{RESULT}: {error.what}") from None
-        if missing := _missing(run, benchmarks):
-            raise SideFailed(side, f"suite {suite.name}", missing)
+        if problem := _too_many(run) or _missing(run, benchmarks):
+            raise SideFailed(side, f"suite {suite.name}", problem)
         return raw, launch_of(raw, run, suite, pair, self.variant)
 
     def renew(self, draw: int) -> bool:
@@ -180,8 +197,8 @@ class Launcher:
         """Draw the order of the sides in a pair."""
         return side_order(self.session.claimed.seed, draw, self.variant)
 
-    def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> frozenset[str]:
-        """Run these benchmarks once; those that should get long repetitions.
+    def rehearse(self, suite: Suite, side: Side, benchmarks: Sequence[str]) -> Rehearsed:
+        """Run these benchmarks once.
 
         Raises:
             SideFailed: the program did not end well, or left no result that can be read.
@@ -189,10 +206,17 @@ class Launcher:
         once = replace(suite, repetitions=1, min_time=suite.min_time or SHORT.min_time)
         invocation = _Invocation(_MEASURE, self._flags(once, benchmarks), self._cpus(suite, benchmarks))
         done, output, _ = self._run(suite, side, invocation)
+        if not output.strip():
+            # What the library leaves if its filter matches nothing, because no name is a benchmark's.
+            return Rehearsed(frozenset(), frozenset())
         try:
-            return long_ones(read_run(output, source=RESULT), benchmarks, done.seconds)
+            run = read_run(output, source=RESULT, limits=self._read_limits(once, benchmarks))
         except BadResults as error:
             raise SideFailed(side, f"suite {suite.name}", str(error)) from None
+        if problem := _too_many(run) or (run.damage and f"{RESULT}: {run.damage}"):
+            raise SideFailed(side, f"suite {suite.name}", problem)
+        ran = _ran(run, benchmarks)
+        return Rehearsed(ran, long_ones(run, ran, done.seconds))
 
     def count(self, suite: Suite, side: Side, benchmark: str, seconds: float) -> tuple[bytes, bytes]:
         """Run one benchmark under callgrind for at most ``seconds``: the dumps, and the library's log.
@@ -221,6 +245,12 @@ class Launcher:
             # ones want one (0.05s), take the number as seconds nevertheless, and say so on standard error.
             f"--benchmark_min_time={repetitions.min_time:g}",
         )
+
+    def _read_limits(self, suite: Suite, benchmarks: Sequence[str]) -> ReadLimits:
+        """Limit the rows of a launch, each of which takes time of this process and room in the database."""
+        is_long = not self.long.get(suite.name, frozenset()).isdisjoint(benchmarks)
+        repetitions = repetitions_of(suite, is_long=is_long).count
+        return ReadLimits(rows=(len(benchmarks) + _SPARE_BENCHMARKS) * (repetitions + _STATISTICS))
 
     def _cpus(self, suite: Suite, benchmarks: Sequence[str]) -> tuple[int, ...]:
         """As many CPUs of the measured set as the suite and its threads ask for, the same for both sides.
@@ -269,16 +299,27 @@ def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:
     return max(suite.cpus, *(threads_of(name) for name in benchmarks), 1)
 
 
-def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
-    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing.
+def _ran(run: GBenchRun, benchmarks: Iterable[str]) -> frozenset[str]:
+    """Those of the benchmarks that ran. Errors and skips are results.
 
-    Errors and skips are results. A row that the reader could not use may be any of them, and its warning
-    says so.
+    A row that the reader could not use may be any of them, and its warning says so.
     """
-    is_complete = all(warning.row is None for warning in run.warnings)
+    if any(warning.row is not None for warning in run.warnings):
+        return frozenset(benchmarks)
     found = {name for row in run.rows for name in (row.name, row.run_name)}
-    missing = [name for name in benchmarks if name not in found]
-    if not missing or not is_complete:
+    return frozenset(name for name in benchmarks if name in found)
+
+
+def _too_many(run: GBenchRun) -> str:
+    """A sentence if the results have more rows than the launched benchmarks can have; else empty."""
+    return f"{RESULT} has far more rows than the launched benchmarks" if run.is_cut else ""
+
+
+def _missing(run: GBenchRun, benchmarks: Sequence[str]) -> str:
+    """A sentence that names benchmarks that were asked for and did not run; empty if none is missing."""
+    ran = _ran(run, benchmarks)
+    missing = [name for name in benchmarks if name not in ran]
+    if not missing:
         return ""
     if run.damage:
         return f"{RESULT}: {run.damage}"

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.calibration.evidence import SESSION_PAIRS
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import allowance, count_pairs, counting_launches
-from service.domain.comparison.suite import (
-    Listing,
-    compare_suites,
-    family_size,
-    looks_of,
-    undecided_benchmarks,
-)
+from service.domain.comparison.suite import compare_suites, family_size, looks_of, undecided_benchmarks
 from service.domain.identity import RunKind, Side
 from service.domain.inference.verdict import first_decisive_look
 from service.domain.measuring.pair_record import (
@@ -23,21 +16,21 @@ from service.domain.measuring.pair_record import (
     PairRecord,
     encode,
     join_groups,
-    read_pairs,
     with_counts,
 )
 from service.steps.machine.count_instructions import count_instructions
-from service.steps.machine.launching import Launcher, SideFailed
+from service.steps.machine.launching import SideFailed
+from service.steps.machine.rehearse import warm_up
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from service.domain.building.spec import BuildSpec
     from service.domain.comparison.launch import Launch
+    from service.domain.comparison.suite import Listing
     from service.domain.measuring.instruction_counts import Counts
-    from service.domain.measuring.pair_record import RawLaunch
-    from service.steps.machine.session import BuildSession
+    from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch
+    from service.steps.machine.launching import Launcher
 
 _STRETCH: Final = 4  # times the budget, until the first look that can find a difference
 
@@ -59,24 +52,21 @@ class Measurement:
     relinked: tuple[Launch, ...]
 
 
-def measure(
-    session: BuildSession, trees: Mapping[Side, Path], unchanged: Collection[str] = ()
-) -> Measurement:
-    """Measure pair after pair; pairs that the build already has are continued, not repeated.
+def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
+    """Measure pair after pair; the ``stored`` pairs, which the build already has, are continued.
 
     A calibration measures a fixed number of pairs of every benchmark, decided or not, and counts no
-    instructions. ``unchanged`` names the suites for which both sides are the same program.
+    instructions.
 
     Raises:
-        SideFailed: a program of one side cannot be listed or measured.
+        SideFailed: a program of one side cannot be measured.
     """
+    session = launcher.session
     spec, clock = session.spec, session.host.clock
     job, suites, most = spec.judged, spec.job.benchmark.suites, spec.job.policy.max_pairs
     is_calibration = spec.kind is RunKind.CALIBRATION
     last = min(SESSION_PAIRS, most) if is_calibration else spec.longer.pairs if spec.longer else most
-    stored = read_pairs(session.claimed.pairs(), suites)
     launches = [*stored.as_built]
-    launcher, listings = _prepare(Launcher(session, trees), unchanged, is_new=not launches)
     failure: SideFailed | None = None
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
     is_counted = not launches and not is_calibration
@@ -190,53 +180,6 @@ def _wanted(
         if longer is None or not listing.is_same_program
     }
     return {suite: names for suite, names in wanted.items() if names}
-
-
-def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
-    """Launch each program once: the first launch reads from disk what later ones do not.
-
-    It discards the results, and returns by suite the benchmarks that should get long repetitions.
-    A launch that fails here fails again when it counts.
-    """
-    found: dict[str, frozenset[str]] = {}
-    for name, benchmarks in wanted.items():
-        suite = launcher.suites[name]
-        for side in launcher.order(0):
-            for group in launcher.groups(suite, benchmarks):
-                with suppress(SideFailed):
-                    long = launcher.rehearse(suite, side, group)
-                    found[name] = found.get(name, frozenset()) | long
-    return found
-
-
-def _prepare(
-    launcher: Launcher, unchanged: Collection[str], *, is_new: bool
-) -> tuple[Launcher, tuple[Listing, ...]]:
-    """Fix, before the first launch that counts, what will be measured and how.
-
-    The patch is listed first: if both sides fail, the patch is the one to report. ``is_new``: nothing is
-    measured yet.
-    """
-    found = [
-        Listing(
-            suite=suite.name,
-            patch=tuple(launcher.names(suite, Side.PATCH)),
-            base=tuple(launcher.names(suite, Side.BASE)),
-            is_same_program=suite.name in unchanged,
-        )
-        for suite in launcher.session.spec.job.benchmark.suites
-    ]
-    long = warm_up(launcher, {each.suite: each.common for each in found if each.common}) if is_new else {}
-    fixed = launcher.session.claimed.fix_listing(
-        [replace(each, long=long.get(each.suite, frozenset())).to_mapping() for each in found]
-    )
-    listings = tuple(map(Listing.from_mapping, fixed))
-    return replace(launcher, long=long_by_suite(listings)), listings
-
-
-def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
-    """By suite, the benchmarks that get few and long repetitions."""
-    return {listing.suite: listing.long for listing in listings}
 
 
 def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:

@@ -86,6 +86,10 @@ EMPTY = SideEnd(Stage.LISTING, "suite bench", "lists no benchmark", is_empty=Tru
             "nothing to compare with: the commit has no parent",
         ),
         (
+            sides_failed(Outcome.MEASURED_NOTHING, EMPTY, None),
+            "suite bench measured nothing: the patch lists no benchmark",
+        ),
+        (
             sides_failed(Outcome.MEASURED_NOTHING, CRASHES, None),
             "measured nothing: suite bench: exit code 139",
         ),

@@ -74,6 +74,7 @@ class TestOnTheMachine:
         log = f"{place}:3:5: {ERROR.text}\n{{tree}}/build/gen.h:1: error: generated\n"
         report = executed(tmp_path, patch1={"does not compile": 1, "says": log})
         assert (report.outcome, report.findings) == (Outcome.FAILED, (ERROR,))
+        assert report.causes == (f"compile failed: lib/a.cc:3: {ERROR.text}",)
 
     def test_what_the_parents_compiler_says_is_not_the_changes(self, tmp_path: Path) -> None:
         report = executed(tmp_path, parent={"does not compile": 1, "says": f"lib/a.cc:3: {ERROR.text}\n"})

@@ -134,7 +134,8 @@ def test_a_worker_reads_each_output_once_and_the_stored_pairs_only_at_its_start(
     reads = sum(each.callcount for each in profile.getstats() if each.code is read_run.__code__)
 
     assert len(machine.sandbox.launches) == 2 * (14 + PAIRS * len(VARIANTS))
-    assert (reads, machine.claimed.reads) == (len(machine.sandbox.launches), 1)
+    assert reads == len(machine.sandbox.launches) + len(machine.sandbox.warm_ups)
+    assert machine.claimed.reads == 1
 
 
 def test_only_what_is_slower_is_launched_again(machine: Machine) -> None:

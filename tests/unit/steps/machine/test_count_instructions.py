@@ -21,8 +21,8 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.wording.build_causes import OUT_OF_COUNTING_TIME, SEVERAL_THREADS
 from service.steps.machine.count_instructions import count_instructions
 from service.steps.machine.launching import Launcher
-from service.steps.machine.measure import measure
 from tests.support.build_host import MemoryClaimed, MemorySandbox, MemorySource, memory_host, session_of
+from tests.unit.steps.machine.test_measure import measure_trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +70,7 @@ class Bench:
         return list(compare_counts(listings, counts, job.policy.floor))
 
     def measure(self, job: Job = JOB) -> Measured:
-        measure(session_of(self.host, job, self.log), self.trees)
+        measure_trees(Launcher(session_of(self.host, job, self.log), self.trees))
         return self.judge(job)
 
     def judge(self, job: Job = JOB) -> Measured:

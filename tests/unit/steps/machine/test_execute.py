@@ -10,7 +10,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
-from service.domain.errors import Cancelled, NotFound, Transient, Unfit
+from service.domain.errors import BadInput, Cancelled, CommandFailed, NotFound, Transient, Unfit
 from service.domain.identity import RunKind
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import RETRY_AFTER, execute_build
@@ -53,6 +53,17 @@ class Machine:
         self.source.commit(commit, old.parent, {**old.files, CODE: program})
         self.claimed = MemoryClaimed(spec=spec_of(self.source).to_mapping())
 
+    def write_in_place(self, commit: str, program: str) -> None:
+        """The build of a commit changes, although the trees of the build do not."""
+        old = self.source.commits[commit]
+        self.source.commit(commit, old.parent, {**old.files, CODE: program})
+
+    def trust_parent(self, trust: str) -> None:
+        """Plan the build anew, with a parent of that trust."""
+        spec = BuildSpec.from_mapping(self.claimed.spec)
+        assert spec.base is not None
+        self.claimed.spec = replace(spec, base=replace(spec.base, trust=trust)).to_mapping()
+
     def work(self, *, is_draining: bool = False) -> MachineReport | None:
         return execute_build(self.claimed, self.host, Silence(), lambda: is_draining)
 
@@ -71,7 +82,7 @@ class TestOutcomes:
         assert report.pairs == len(machine.claimed.records) == 14
         assert set(report.seconds) == {"build patch", "build base", "measure"}
         assert report.conditions == {"sandbox": {"isolation": "none"}, "toolchain": "gcc 14", "tools": {}}
-        assert machine.claimed.phases == ["build patch", "build base", "measure"]
+        assert machine.claimed.phases == ["build base", "build patch", "measure"]
         assert [MachineReport.from_mapping(each) for each in machine.claimed.executions] == [report]
         assert machine.claimed.log == b"== compile: make\n" * 2
 
@@ -81,7 +92,7 @@ class TestOutcomes:
 
         assert report is not None
         assert (report.outcome, report.causes) == (Outcome.FAILED, ("compile failed: exit code 2",))
-        assert machine.claimed.phases == ["build patch"]
+        assert machine.claimed.phases == ["build base", "build patch"]
 
     def test_programs_that_cannot_be_copied_are_the_machines_fault(self, machine: Machine) -> None:
         full = Transient("copying of the programs: exit code 1: cp: no space left on device")
@@ -123,14 +134,6 @@ class TestOutcomes:
         assert report.causes == (
             "nothing to compare with: the parent does not build (compile failed: exit code 2)",
         )
-
-    def test_where_both_do_not_compile_the_patch_has_failed(self, machine: Machine) -> None:
-        machine.write("parent", '{"does not compile": 1}')
-        machine.write("patch1", '{"does not compile": 2}')
-        report = machine.work()
-
-        assert report is not None
-        assert report.outcome is Outcome.FAILED
 
     def test_a_root_commit_is_built_and_compared_with_nothing(self, tmp_path: Path) -> None:
         machine = Machine(tmp_path, base=None)
@@ -264,6 +267,41 @@ class TestEndings:
 
         assert machine.work() == MachineReport(Outcome.INFRASTRUCTURE, (cause,))
         assert machine.claimed.releases == []
+
+
+class TestUnexpectedErrors:
+    """Before, each was three silent attempts, and then "the machine stopped responding"."""
+
+    @pytest.mark.parametrize(
+        ("error", "text"),
+        [
+            (BadInput("larger than 64 bytes", "artifact 1f"), "BadInput: artifact 1f: larger than 64 bytes"),
+            (RecursionError("maximum recursion depth exceeded"), "RecursionError: maximum recursion depth"),
+            (CommandFailed("relinking", "exit code 1"), "CommandFailed: relinking: exit code 1"),
+        ],
+    )
+    def test_an_error_of_benchgate_ends_the_build_with_its_cause(
+        self, machine: Machine, error: Exception, text: str
+    ) -> None:
+        machine.source.fault = error
+        report = machine.work()
+
+        assert report is not None
+        assert report.outcome is Outcome.INFRASTRUCTURE
+        assert report.causes[0].startswith(f"Benchgate failed while it worked on the build ({text}")
+        assert len(machine.claimed.executions) == 1
+
+    def test_an_error_of_the_operating_system_is_retried_and_named_at_last(self, machine: Machine) -> None:
+        machine.source.fault = OSError(28, "No space left on device")
+        assert machine.work() is None
+        assert machine.claimed.releases == [RETRY_AFTER]
+
+        machine.claimed.attempt = MAX_ATTEMPTS
+        report = machine.work()
+        assert report is not None
+        assert report.causes == (
+            f"{MAX_ATTEMPTS} attempts failed, the last one with: [Errno 28] No space left on device",
+        )
 
 
 class TestBinaries:

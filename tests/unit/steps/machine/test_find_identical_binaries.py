@@ -164,5 +164,5 @@ def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -
     report = pair.execute()
 
     assert report is not None
-    assert report.outcome is Outcome.NO_PARENT
-    assert report.causes[0].endswith("which does not run (suite bench: exit code 139)")
+    assert report.outcome is Outcome.MISCONFIGURED
+    assert report.causes[0].startswith("suite bench fails on both sides (exit code 139)")

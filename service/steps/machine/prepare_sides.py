@@ -1,0 +1,139 @@
+"""Both sides made ready to be measured: the parent first, before any code of the patch runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.compile_errors import errors_in, first_error
+from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, outcome_of_sides
+from service.domain.decision.vote import Outcome
+from service.domain.errors import Transient
+from service.domain.identity import Side
+from service.domain.wording.build_causes import sides_failed
+from service.steps.machine.build_sides import NotBuilt, built_tree
+from service.steps.machine.launching import Launcher
+from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from service.domain.building.findings import Finding
+    from service.domain.building.spec import BuildSpec, Revision
+    from service.steps.machine.session import BuildSession
+
+_UNMERGED: Final = "unreviewed"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSide:
+    """A side: its built tree with its rehearsal, or how its build failed and the compiler's messages."""
+
+    tree: Path | None = None
+    rehearsal: Rehearsal = NOTHING_KNOWN
+    not_built: SideEnd | None = None
+    findings: tuple[Finding, ...] = ()
+
+    def end_of(self, suite: str) -> SideEnd | None:
+        """Return how a suite of it failed; None if it runs."""
+        return self.not_built or self.rehearsal.ends.get(suite)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSides:
+    """Both sides; a root commit has no base."""
+
+    spec: BuildSpec
+    sides: Mapping[Side, PreparedSide]
+
+    @property
+    def trees(self) -> dict[Side, Path]:
+        """The trees of the sides that were built."""
+        return {side: found.tree for side, found in self.sides.items() if found.tree}
+
+    @property
+    def rehearsals(self) -> dict[Side, Rehearsal]:
+        """The rehearsal of each side."""
+        return {side: found.rehearsal for side, found in self.sides.items()}
+
+    def ended(self, unchanged: Collection[str]) -> MachineReport | None:
+        """Report the outcome that follows from the ends of both sides; None: measure them.
+
+        ``unchanged`` names the suites for which both sides are the same program.
+        """
+        suites = [suite.name for suite in self.spec.job.benchmark.suites]
+        patch, base = self.sides[Side.PATCH], self.sides.get(Side.BASE)
+        ends = [(patch.end_of(name), base.end_of(name) if base else None) for name in suites]
+        outcomes = [
+            outcome_of_sides(*each, self._parent, is_same_program=name in unchanged)
+            for name, each in zip(suites, ends, strict=True)
+        ]
+        if (outcome := gravest(outcomes)) is None:
+            return None
+        cause = sides_failed(outcome, *ends[outcomes.index(outcome)])
+        # Where the parent fails alike, the compiler's messages may be about its lines.
+        findings = patch.findings if outcome is Outcome.FAILED else ()
+        return MachineReport(outcome, (cause,), findings=findings)
+
+    @property
+    def _parent(self) -> Parent:
+        if self.spec.base is None:
+            return Parent.NONE
+        return Parent.UNMERGED if self.spec.base.trust == _UNMERGED else Parent.MERGED
+
+
+def prepare_sides(
+    session: BuildSession, stack: ExitStack, seconds: dict[str, float], *, is_new: bool
+) -> PreparedSides:
+    """Build and rehearse the parent, then the patch.
+
+    Args:
+        session: the build.
+        stack: holds the trees.
+        seconds: gets the duration of each build.
+        is_new: whether nothing is measured yet. Otherwise both sides ran before, and are not rehearsed.
+
+    Raises:
+        Transient: the parent does not build although it was measured before, so code of the patch ran since.
+    """
+    spec = session.spec
+    sides: dict[Side, PreparedSide] = {}
+    for side, revision in ((Side.BASE, spec.base), (Side.PATCH, spec.patch)):
+        if revision is None:
+            continue
+        built = _build(session, stack, side, revision, seconds)
+        if side is Side.BASE and built.not_built and not is_new:
+            raise Transient(f"the parent was measured before, and does not build now: {built.not_built}")
+        if built.tree is not None and is_new:
+            session.progress.say(f"{session.claimed.name}: rehearse {side}")
+            known = sides[Side.BASE].rehearsal if Side.BASE in sides else NOTHING_KNOWN
+            found = rehearse(Launcher(session, {side: built.tree}), side, known)
+            built = replace(built, rehearsal=found)
+        sides[side] = built
+    return PreparedSides(spec, sides)
+
+
+def _build(
+    session: BuildSession, stack: ExitStack, side: Side, revision: Revision, seconds: dict[str, float]
+) -> PreparedSide:
+    claimed, log = session.claimed, session.log
+    claimed.enter(f"build {side}")
+    session.progress.say(f"{claimed.name}: build {side}")
+    begun, written = time.monotonic(), log.tell()
+    try:
+        tree = stack.enter_context(built_tree(session, revision))
+    except NotBuilt as failed:
+        own = log.getvalue()[written:]
+        end = failed.ended.end
+        if failed.ended.stage <= Stage.COMPILE:
+            end = first_error(own, failed.tree) or end
+        return PreparedSide(
+            not_built=SideEnd(failed.ended.stage, failed.ended.what, end),
+            findings=errors_in(own, failed.tree) if side is Side.PATCH else (),
+        )
+    seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
+    return PreparedSide(tree)

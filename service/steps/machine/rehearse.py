@@ -1,0 +1,114 @@
+"""Rehearsals: the programs of a side are listed and launched once before anything counts."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from service.domain.comparison.suite import Listing
+from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.identity import Side
+from service.steps.machine.launching import Rehearsed, SideFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from service.domain.project.benchmark import Suite
+    from service.steps.machine.launching import Launcher
+    from service.steps.machine.session import BuildSession
+
+_NOTHING_RAN: Final = "left no result of what it lists"
+_NOTHING_LISTED: Final = "lists no benchmark"
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """By suite: the benchmarks of a side, those that should get long repetitions, and how it failed."""
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    long: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    ends: Mapping[str, SideEnd] = field(default_factory=dict)
+
+
+NOTHING_KNOWN: Final = Rehearsal()
+
+
+def rehearse(launcher: Launcher, side: Side, parent: Rehearsal = NOTHING_KNOWN) -> Rehearsal:
+    """List each suite of a side, and launch what it lists once.
+
+    A line of a listing is a benchmark if it ran, since programs also print other lines. A benchmark of the
+    ``parent`` remains one of the patch if it no longer runs, so that its launches fail.
+    """
+    names: dict[str, tuple[str, ...]] = {}
+    long: dict[str, frozenset[str]] = {}
+    ends: dict[str, SideEnd] = {}
+    for suite in launcher.session.spec.job.benchmark.suites:
+        stage = Stage.LISTING
+        names[suite.name] = ()
+        try:
+            listed = launcher.names(suite, side)
+            stage = Stage.LAUNCH
+            found = _launch(launcher, suite, side, listed)
+        except SideFailed as failed:
+            ends[suite.name] = SideEnd(stage, failed.what, failed.end)
+            continue
+        known = found.ran.union(parent.names.get(suite.name, ()))
+        names[suite.name] = tuple(name for name in listed if name in known)
+        long[suite.name] = found.long
+        if not names[suite.name]:
+            is_empty = not listed
+            stage, what = (Stage.LISTING, _NOTHING_LISTED) if is_empty else (Stage.LAUNCH, _NOTHING_RAN)
+            ends[suite.name] = SideEnd(stage, f"suite {suite.name}", what, is_empty=is_empty)
+    return Rehearsal(names, long, ends)
+
+
+def _launch(launcher: Launcher, suite: Suite, side: Side, listed: Sequence[str]) -> Rehearsed:
+    """Launch the groups of a suite once, each a second time if that fails, as with pairs."""
+    ran: set[str] = set()
+    long: set[str] = set()
+    for group in launcher.groups(suite, listed):
+        try:
+            found = launcher.rehearse(suite, side, group)
+        except SideFailed:
+            found = launcher.rehearse(suite, side, group)
+        ran |= found.ran
+        long |= found.long
+    return Rehearsed(frozenset(ran), frozenset(long))
+
+
+def fix_listings(
+    session: BuildSession, rehearsals: Mapping[Side, Rehearsal], unchanged: Collection[str] = ()
+) -> tuple[Listing, ...]:
+    """Fix, before the first launch that counts, what will be measured and how."""
+    base, patch = rehearsals[Side.BASE], rehearsals[Side.PATCH]
+    found = [
+        Listing(
+            suite=name,
+            base=base.names.get(name, ()),
+            patch=patch.names.get(name, ()),
+            is_same_program=name in unchanged,
+            long=base.long.get(name, frozenset()) | patch.long.get(name, frozenset()),
+        )
+        for name in (suite.name for suite in session.spec.job.benchmark.suites)
+    ]
+    fixed = session.claimed.fix_listing([each.to_mapping() for each in found])
+    return tuple(map(Listing.from_mapping, fixed))
+
+
+def long_by_suite(listings: Iterable[Listing]) -> dict[str, frozenset[str]]:
+    """By suite, the benchmarks that get few and long repetitions."""
+    return {listing.suite: listing.long for listing in listings}
+
+
+def warm_up(launcher: Launcher, wanted: Mapping[str, Sequence[str]]) -> None:
+    """Launch each program once: the first launch reads from disk what later ones do not.
+
+    It discards the results. A launch that fails here fails again when it counts.
+    """
+    for name, benchmarks in wanted.items():
+        suite = launcher.suites[name]
+        for side in launcher.order(0):
+            for group in launcher.groups(suite, benchmarks):
+                with suppress(SideFailed):
+                    launcher.rehearse(suite, side, group)

@@ -1,0 +1,83 @@
+"""Rehearsals: what a side lists and runs before anything counts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.inference.verdict import Verdict
+from service.steps.machine.launching import MAX_LISTED, SideFailed
+from tests.support.build_host import code
+from tests.unit.domain.gbench_files import row, whole
+from tests.unit.steps.machine.test_measure import Bench, verdicts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = ["Loading …", "BM_gone", "", "x" * 2000, "a\tb"]
+
+
+def printing(lines: list[str], **seconds: float) -> str:
+    return json.dumps({"benchmarks": seconds, "prints": lines})
+
+
+def test_lines_that_are_no_benchmarks_are_left_out(tmp_path: Path) -> None:
+    """Before, a program that printed a line on standard output could not be measured at all."""
+    bench = Bench(tmp_path, printing(LINES, BM_a=1e-6), printing([*LINES, "Loading 0.3 s"], BM_a=1e-6))
+    found = bench.measure()
+
+    assert (found.listings[0].base, found.listings[0].patch) == (("BM_a",), ("BM_a",))
+    assert verdicts(found) == {"BM_a": Verdict.SAME}
+
+
+def test_a_group_of_lines_that_are_no_benchmarks_is_left_out(tmp_path: Path) -> None:
+    """The library then finds no match for its filter, and leaves an empty file."""
+    lines = [f"A line {number:03}" for number in range(250)]
+    found = Bench(tmp_path, printing(lines, BM_a=1e-6), printing(lines, BM_a=1e-6)).measure()
+
+    assert found.listings[0].common == ("BM_a",)
+
+
+def test_a_benchmark_that_the_patch_lists_and_no_longer_runs_is_its_failure(tmp_path: Path) -> None:
+    program = json.dumps({"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "writes": whole(row("BM_a")).decode()})
+    bench = Bench(tmp_path, code(BM_a=1e-6, BM_b=1e-6), program)
+    with pytest.raises(SideFailed, match="patch: suite bench: did not run what it lists: BM_b"):
+        bench.measure()
+
+
+def test_a_benchmark_that_the_parent_lists_and_does_not_run_is_new(tmp_path: Path) -> None:
+    """The parent ran before the patch, so that no patch can choose it."""
+    program = json.dumps({"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "writes": whole(row("BM_a")).decode()})
+    bench = Bench(tmp_path, program, code(BM_a=1e-6, BM_b=1e-6))
+    found = bench.measure()
+
+    assert (found.listings[0].base, found.listings[0].patch) == (("BM_a",), ("BM_a", "BM_b"))
+
+
+def test_a_listing_that_would_flood_the_database_fails_its_side(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, patch=code(**{f"BM_{number}": 1e-6 for number in range(MAX_LISTED + 1)}))
+    with pytest.raises(SideFailed, match=r"patch: suite bench \(listing\): prints more than 10000 lines"):
+        bench.measure()
+
+
+def test_the_sentence_of_a_filter_without_a_match_is_no_benchmark(tmp_path: Path) -> None:
+    sentence = "Failed to match any benchmarks against regex: x"
+    bench = Bench(tmp_path, patch=code(**{sentence: 1e-6, "": 1e-6}))
+    with pytest.raises(SideFailed, match="patch: suite bench: lists no benchmark"):
+        bench.measure()
+
+
+@pytest.mark.parametrize("rows", [[row(f"BM_{number}") for number in range(30_000)], [1] * 400_000])
+def test_results_with_far_more_rows_than_benchmarks_fail_their_side(
+    tmp_path: Path, rows: list[object]
+) -> None:
+    """Before, 1.2 MB of such rows took seven minutes of measuring, and a minute of a transaction."""
+    written = json.dumps({"context": {}, "benchmarks": rows})
+    program = json.dumps({"benchmarks": {"BM_a": 1e-6}, "writes": written})
+    bench = Bench(tmp_path, code(BM_a=1e-6), program)
+    with pytest.raises(SideFailed, match="has far more rows than the launched benchmarks"):
+        bench.measure()
+
+    assert bench.log.records == []
