@@ -19,6 +19,7 @@ import pytest
 
 from tests.support.tiny_project import TinyProject
 from tools.gerrit_dev.java import installed
+from tools.gerrit_dev.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,6 +128,20 @@ class GerritServer:
         fields = self.rest("admin", "GET", f"/changes/{number}/detail")["labels"][label]
         return {vote["username"]: vote["value"] for vote in fields.get("all", []) if vote.get("value")}
 
+    def meta(self, number: int) -> str:
+        """Return the revision in which the server stores the state of a change."""
+        return self._bare("rev-parse", _meta_of(number))
+
+    def restore(self, number: int, meta: str) -> None:
+        """Put a change back into an earlier state, as a backup does."""
+        self._bare("update-ref", _meta_of(number), meta)
+        self.rest("admin", "POST", f"/changes/{number}/index", {})
+
+    def _bare(self, *words: str) -> str:
+        repository = Place(Path(self.description["directory"])).site / "git" / f"{self.project}.git"
+        argv = ["git", "--git-dir", str(repository), *words]
+        return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
     def ssh(self, user: str, *words: str) -> list[str]:
         """Make the command line of a Gerrit command over SSH."""
         ssh = self.description["ssh"]
@@ -228,3 +243,7 @@ def gerrit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GerritServer]:
     words = ("--project", "tiny", "--branch", "main", "--seed", tiny.path)
     with running_gerrit(root / "server", *words) as server:
         yield server
+
+
+def _meta_of(number: int) -> str:
+    return f"refs/changes/{number % 100:02d}/{number}/meta"

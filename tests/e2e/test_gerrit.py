@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -175,6 +177,20 @@ def test_a_change_that_is_moved_to_another_branch_is_voted_on_again(site: Gerrit
     gerrit.rest("admin", "POST", f"/changes/{change.number}/move", {"destination_branch": "stable"})
     site.wait(lambda: len(site.posted(change.number)) > before, "a second vote")
     site.wait_for(-1, change)
+
+
+def test_a_vote_is_cast_again_on_a_server_that_was_restored_from_a_backup(site: GerritSite) -> None:
+    gerrit = site.gerrit
+    change = gerrit.propose({"time.txt": "150"})
+    backup = gerrit.meta(change.number)
+    lost = site.wait_for(-1, change)
+    gerrit.restore(change.number, backup)
+    assert gerrit.votes(change.number, "Verified") == {}
+    assert site.posted(change.number) == []
+    command = [sys.executable, "-m", "service.cli", "reconcile", "--home", str(site.site.home)]
+    subprocess.run(command, check=True, env={**os.environ, "BENCHGATE_HOME": str(site.site.home)})
+    assert site.wait_for(-1, change) == lost
+    assert len(site.posted(change.number)) == 1
 
 
 def test_a_rebase_onto_another_tree_is_measured(site: GerritSite) -> None:
