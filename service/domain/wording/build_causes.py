@@ -77,8 +77,8 @@ def _misconfigured(patch: SideEnd) -> str:
         return f"{plain(patch.what)} lists no benchmark on either side: check its filter in benchgate.yaml"
     text = shortened(patch.end, _MAX_CAUSE)
     return (
-        f"{plain(patch.what)} fails on both sides ({text}): check its program, args and data in benchgate.yaml; "
-        "the program must use Google Benchmark"
+        f"{plain(patch.what)} fails on both sides ({text}): check its program, args and data in "
+        "benchgate.yaml; the program must use Google Benchmark"
     )
 
 
