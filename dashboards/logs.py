@@ -27,6 +27,10 @@ _LINE_BYTES: Final = 1 << 10  # a generous line of output
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Of as many bytes as the character that they replace, so that ranges and sizes are those of the stored log.
 _FILLERS: Final = {1: "?", 2: "\u00b7", 3: "\ufffd", 4: "\ufffd?"}
+_ASCII: Final = bytes(
+    ord(" ") if byte == ord("\r") else byte if chr(byte) in "\n\t" or chr(byte).isprintable() else ord("?")
+    for byte in range(256)
+)
 _RANGE: Final = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 JobName = Annotated[str, Path(max_length=100)]
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
@@ -90,13 +94,17 @@ def harmless(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Replace the bytes of control characters and of broken UTF-8 by as many others."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     for chunk in chunks:
-        yield _replaced(decoder.decode(chunk))
+        if chunk.isascii() and not decoder.getstate()[0]:  # the usual case, and quick
+            yield chunk.translate(_ASCII)
+        else:
+            yield _replaced(decoder.decode(chunk))
     yield _replaced(decoder.decode(b"", final=True))
 
 
 def _replaced(text: str) -> bytes:
     fillers = {ord(c): _FILLERS[len(c.encode("utf-8", "surrogateescape"))] for c in unsafe_in(text)}
-    fillers[ord("\r")] = " "  # of line ends, and between the states of a progress bar
+    if "\r" in text:
+        fillers[ord("\r")] = " "  # of line ends, and between the states of a progress bar
     return text.translate(fillers).encode()
 
 

@@ -177,7 +177,9 @@ def _add_builds(router: APIRouter, reading: Reading, pages: Pages, stream_log: S
             "build.html",
             detail=detail,
             tail=tail_of(stream_log, detail.log, _TAIL_LINES),
-            **_tables(reading, [(detail.build, "")], q, show, is_open=any(map(is_commented_on, detail.runs))),
+            **_tables(
+                reading, [(detail.build, "")], q, show, is_open=any(map(is_commented_on, detail.runs[:1]))
+            ),
         )
 
 

@@ -54,7 +54,7 @@ class EndedBuild:
         kind: the kind of its job.
         outcome: how it ended.
         seed: of its random choices; may be empty.
-        slower: the benchmarks that vote −1.
+        slower: the benchmarks that vote −1, because they are slower or removed.
         undecided: the benchmarks that more pairs may decide.
         is_voting: its outcome counts in the vote.
         is_waived: a person overrode its failure.
@@ -88,7 +88,7 @@ _STEPS: Final[Mapping[Outcome, tuple[Step, ...]]] = MappingProxyType(
         Outcome.SLOWER: (Step.GATE, Step.RECHECK, Step.ACCEPT, Step.OVERRIDE),
         Outcome.MEASURED_NOTHING: (Step.GATE, Step.OVERRIDE),
         Outcome.BROKEN: (Step.GATE, Step.OVERRIDE),
-        Outcome.REMOVED: (Step.OVERRIDE,),
+        Outcome.REMOVED: (Step.ACCEPT, Step.OVERRIDE),
         Outcome.UNDECIDED: (Step.GATE, Step.MORE_PAIRS),
         Outcome.UNDECIDED_WITHHELD: (Step.GATE, Step.MORE_PAIRS),
         Outcome.NO_PARENT: (),
@@ -105,7 +105,7 @@ _PURPOSES: Final[Mapping[Step, tuple[str, Place]]] = MappingProxyType(
         Step.CHECK: ("Check the project file before the next push", Place.SHELL),
         Step.RECHECK: ("Run it again", Place.COMMENT),
         Step.MORE_PAIRS: ("Measure the undecided benchmarks longer", Place.COMMENT),
-        Step.ACCEPT: ("Accept the slow-down, with a reason", Place.COMMENT),
+        Step.ACCEPT: ("Accept what is slower or removed, with a reason", Place.COMMENT),
         Step.OVERRIDE: ("Override the failure, with a bug and a reason", Place.COMMENT),
         Step.ENABLE: ("No comment command is enabled; enable them", Place.PROJECT_FILE),
     }

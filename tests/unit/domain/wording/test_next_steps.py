@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from service.domain.decision.overrides import ACCEPTABLE
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.gerrit.comment_commands import (
     AcceptCommand,
@@ -51,6 +52,12 @@ def test_only_what_is_not_green_has_next_steps(outcome: Outcome) -> None:
 def test_an_override_is_proposed_for_failures_only(outcome: Outcome) -> None:
     is_failure = CONSEQUENCES[outcome].counts is Counts.FAIL
     assert ("override perf BUG-ID REASON" in lines(replace(SLOWER, outcome=outcome))) is is_failure
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_an_accept_is_proposed_for_what_can_be_accepted(outcome: Outcome) -> None:
+    line = "accept BM_Checksum/ REASON"
+    assert (line in lines(replace(SLOWER, outcome=outcome))) is (outcome in ACCEPTABLE)
 
 
 def test_undecided_benchmarks_can_be_measured_longer() -> None:
