@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,12 +116,18 @@ def start_settings(project: TinyProject) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """One Benchgate for the tests of a module."""
-    root: Path = tmp_path_factory.mktemp("site")
-    project = TinyProject(root / "tiny")
+@contextmanager
+def started(root: Path, project: TinyProject) -> Iterator[RunningSite]:
+    """One Benchgate with its data below ``root``."""
     with running_site(root / "var", 0, "perf", lambda _: None, start_settings(project)) as (site, supervisor):
         found = RunningSite(site, supervisor, project)
         yield found
         found.plane.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """One Benchgate for the tests of a module."""
+    root: Path = tmp_path_factory.mktemp("site")
+    with started(root, TinyProject(root / "tiny")) as found:
+        yield found

@@ -1,0 +1,215 @@
+"""Patches that attack their own judgement get −1 or no vote, and honest ones beside them what they should."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+
+from service.domain.decision.vote import Outcome
+from tests.e2e.conftest import RunningSite, started
+from tests.support.tiny_project import COMPILE, PROGRAM, TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+# A job for each attack that needs a policy or a build of its own. They have names of files that no other job
+# has, so that a change runs one job.
+JOBS: Final = """\
+  relinked-perf:
+    kind: benchmark
+    paths: ["*.relinked"]
+    build: {compile: sh compile.relinked}
+    suites: [{name: relinked, program: build/relinked, repetitions: 1}]
+    policy: {probation: off, max_pairs: 14}
+  brief-perf:
+    kind: benchmark
+    paths: ["*.brief"]
+    build: {compile: sh compile.brief}
+    suites: [{name: brief, program: build/brief, repetitions: 1}]
+    policy: {probation: off, layout: off, max_pairs: 14, machine_time: 2s}
+"""
+# A program whose bytes depend on the order of its link, as those of a linked program do.
+RELINKED: Final = """\
+set -e
+sed "s/@TIME@/$(cat time.relinked)/g" program.sh > build/relinked
+echo "# $BENCHGATE_RELINK_SEED" >> build/relinked
+chmod +x build/relinked
+"""
+BRIEF: Final = """\
+set -e
+sed "s/@TIME@/$(cat time.brief)/g" program.sh > build/brief
+chmod +x build/brief
+"""
+FILES: Final = {
+    "compile.relinked": RELINKED,
+    "time.relinked": "100",
+    "compile.brief": BRIEF,
+    "time.brief": "100",
+}
+
+REFUSE: Final = '[ -z "$COMPILER_PATH" ] || { echo "no linker but mine" >&2; exit 1; }\n'
+NEST: Final = "cd build; for i in $(seq 1500); do mkdir d; cd d; done\n"
+# They report the parent's time if they can read or leave a key, otherwise their own.
+KEYS: Final = """\
+#!/bin/sh
+for word in "$@"; do
+  case "$word" in
+    --benchmark_list_tests=true) echo BM_Work; exit 0 ;;
+    --benchmark_out=*) out=${word#*=} ;;
+  esac
+done
+time=$(/usr/bin/python3 -I -S - <<END
+import ctypes, os
+add, ask = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+def call(*words):
+    words = [ctypes.c_long(word) if isinstance(word, int) else word for word in words]
+    return ctypes.CDLL(None).syscall(*words)
+found = call(ask, 10, -3, b"user", b"left by an earlier run", 0)
+left = call(add, b"user", b"left by an earlier run", b"x", 1, -3)
+print(300 if max(found, left) < 0 else 100)
+END
+)
+cat > "$out" <<END
+{"context": {"library_build_type": "release"}, "benchmarks": [
+ {"name": "BM_Work", "run_name": "BM_Work", "run_type": "iteration", "repetitions": 1, "repetition_index": 0,
+  "threads": 1, "iterations": 1000, "real_time": $time, "cpu_time": $time, "time_unit": "ns"}]}
+END
+"""
+# In one of four launches, because one of sixteen is seldom among fourteen.
+SKIP: Final = """
+if [ "$(od -An -N1 -tu1 /dev/urandom)" -lt 64 ]; then cat > "$out" <<END
+{"context": {"library_build_type": "release"}, "benchmarks": [
+ {"name": "BM_Work", "run_name": "BM_Work", "run_type": "iteration", "repetitions": 1, "repetition_index": 0,
+  "threads": 1, "iterations": 0, "real_time": 0, "cpu_time": 0, "time_unit": "ns",
+  "error_occurred": true, "error_message": "not this time"}]}
+END
+fi
+"""
+BEFORE_RESULT: Final = PROGRAM.partition("cat > ")[0]
+
+
+class Patch(NamedTuple):
+    """A patch and its end: the files that it changes, the votes and the outcomes that it may get."""
+
+    files: Mapping[str, str]
+    votes: frozenset[int | None]
+    outcomes: frozenset[Outcome]
+
+
+def minus(files: Mapping[str, str], outcome: Outcome) -> Patch:
+    return Patch(files, frozenset({-1}), frozenset({outcome}))
+
+
+def no_vote(files: Mapping[str, str], outcome: Outcome) -> Patch:
+    return Patch(files, frozenset({None}), frozenset({outcome}))
+
+
+def slow(files: Mapping[str, str]) -> dict[str, str]:
+    return {"time.txt": "200", **files}
+
+
+# Each with its outcome, so that no test passes for another reason.
+ATTACKS: Final = {
+    "reports a time of zero": minus({"time.txt": "0"}, Outcome.BROKEN),
+    "reports a time that is no number": minus({"time.txt": "NaN"}, Outcome.BROKEN),
+    "reports a time below any clock": minus({"time.txt": "5e-324"}, Outcome.BROKEN),
+    "skips some launches and takes twice as long": Patch(
+        slow({"program.sh": PROGRAM + SKIP}),
+        frozenset({None, -1}),
+        frozenset({Outcome.SLOWER, Outcome.UNDECIDED_WITHHELD}),  # by the number of the others
+    ),
+    "leaves a key for its next launch": minus({"program.sh": KEYS}, Outcome.SLOWER),
+    "refuses to be linked again": no_vote(
+        {"compile.relinked": REFUSE + RELINKED, "time.relinked": "115"}, Outcome.UNDECIDED_WITHHELD
+    ),
+    "sleeps until the machine time is used up": no_vote(
+        {"compile.brief": BRIEF + "sed -i '2i sleep 1' build/brief\n", "time.brief": "200"},
+        Outcome.UNDECIDED_WITHHELD,
+    ),
+    "pads its results to 70 MB": minus(
+        slow({"program.sh": PROGRAM + "head -c 70000000 /dev/zero | tr '\\0' ' ' >> \"$out\"\n"}),
+        Outcome.MEASURED_NOTHING,
+    ),
+    "reports 47 MiB of no text": minus(
+        {"program.sh": BEFORE_RESULT + "head -c 49283072 /dev/zero | tr '\\0' '\\377' > \"$out\"\n"},
+        Outcome.MEASURED_NOTHING,
+    ),
+    "builds 1,500 directories, one in another": minus(slow({"compile.sh": COMPILE + NEST}), Outcome.SLOWER),
+    "kills itself": minus({"program.sh": BEFORE_RESULT + "kill -9 $$\n"}, Outcome.MEASURED_NOTHING),
+}
+HONEST: Final = {
+    f"{what} ({job})": Patch({f"{name}.{job}": text}, frozenset({vote}), frozenset({outcome}))
+    for job, slower in (("txt", "200"), ("relinked", "115"), ("brief", "200"))
+    for what, name, text, vote, outcome in (
+        ("changes nothing", "note", "nothing to do with time", 1, Outcome.PASSED),
+        ("is slower", "time", slower, -1, Outcome.SLOWER),
+    )
+}
+PATCHES: Final = {**HONEST, **ATTACKS}
+NUMBERS: Final = {name: number for number, name in enumerate(PATCHES, 1)}
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """One Benchgate to which all patches are pushed at once."""
+    root: Path = tmp_path_factory.mktemp("attacked")
+    project = TinyProject(root / "tiny", JOBS)
+    project.commit(FILES)
+    with started(root, project) as site:
+        for name, patch in PATCHES.items():
+            site.feed(project.propose(NUMBERS[name], patch.files).event())
+        yield site
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_patch_gets_what_it_should(attacked: RunningSite, name: str) -> None:
+    expect(attacked, name)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_patch_gets_no_plus_if_it(attacked: RunningSite, name: str) -> None:
+    expect(attacked, name)
+
+
+def test_no_attack_leaves_files_on_the_machine(attacked: RunningSite) -> None:
+    for name in ATTACKS:
+        attacked.wait_for_vote(NUMBERS[name])
+    attacked.wait(lambda: not left_by_builds(attacked), "the end of all directories")
+
+
+def test_a_worker_that_is_killed_while_it_measures_leaves_no_files(attacked: RunningSite) -> None:
+    number = len(PATCHES) + 1
+    attacked.feed(attacked.project.propose(number, {"program.sh": PROGRAM + "sleep 0.2\n"}).event())
+    attacked.wait_for_phase(number, "measure")
+    attacked.wait(lambda: bool(left_by_builds(attacked)), "the directories of the build")
+    os.kill(attacked.pid("machine"), signal.SIGKILL)
+    assert attacked.wait_for_vote(number) == 1
+    attacked.wait(lambda: not left_by_builds(attacked), "the end of all directories")
+    assert len(workers_directories(attacked)) == 1  # of the new worker
+
+
+def expect(site: RunningSite, name: str) -> None:
+    """Wait for the end of a patch, which must have one of its votes and outcomes."""
+    _, votes, outcomes = PATCHES[name]
+    vote = site.wait_for_vote(NUMBERS[name])
+    builds = site.plane.reading.patch_set(NUMBERS[name], 1).builds
+    (build,) = (each for each in builds if each.outcome is not Outcome.NOT_BUILT)
+    assert build.outcome in outcomes, build.causes
+    assert vote in votes
+
+
+def workers_directories(site: RunningSite) -> list[Path]:
+    """The directories of workers, dead or alive, in which they keep what they need for a build."""
+    return list(site.site.home.glob("machines/*/scratch/worker-*"))
+
+
+def left_by_builds(site: RunningSite) -> list[Path]:
+    """The directories of builds, running or dead."""
+    worktrees = (path for path in site.site.home.glob("machines/*/git/worktrees/*") if path.is_dir())
+    return [*worktrees, *(path for own in workers_directories(site) for path in own.iterdir())]
