@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
@@ -21,6 +23,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 # A job for each attack that needs a policy or a build of its own. They have names of files that no other job
 # has, so that a change runs one job.
 JOBS: Final = """\
+  roomy-perf:
+    kind: benchmark
+    paths: ["*.roomy"]
+    build: {compile: sh compile.roomy}
+    suites: [{name: roomy, program: build/roomy, repetitions: 1}]
+    policy: {probation: off, layout: off, max_pairs: 14}
   relinked-perf:
     kind: benchmark
     paths: ["*.relinked"]
@@ -33,6 +41,15 @@ JOBS: Final = """\
     build: {compile: sh compile.brief}
     suites: [{name: brief, program: build/brief, repetitions: 1}]
     policy: {probation: off, layout: off, max_pairs: 14, machine_time: 2s}
+"""
+DISK: Final = 500  # MiB of the machine's files
+# As a linker does, it needs room, and removes what it could not complete.
+ROOMY: Final = """\
+set -e
+head -c 150000000 /dev/zero > build/room || { rm -f build/room; echo 'ld: final link failed' >&2; exit 1; }
+rm build/room
+sed "s/@TIME@/$(cat time.roomy)/g" program.sh > build/roomy
+chmod +x build/roomy
 """
 # A program whose bytes depend on the order of its link, as those of a linked program do.
 RELINKED: Final = """\
@@ -47,12 +64,22 @@ sed "s/@TIME@/$(cat time.brief)/g" program.sh > build/brief
 chmod +x build/brief
 """
 FILES: Final = {
+    "compile.roomy": ROOMY,
+    "time.roomy": "100",
     "compile.relinked": RELINKED,
     "time.relinked": "100",
     "compile.brief": BRIEF,
     "time.brief": "100",
 }
 
+# Packed it takes one half of the disk, and unpacked the other: too little is left for the parent.
+FILL: Final = """\
+set -e
+sed "s/@TIME@/300/g" program.sh > build/roomy
+chmod +x build/roomy
+free=$(df --output=avail -B1 /build | tail -n 1)
+truncate -s $(((free - 100000000) / 2)) build/fill.so
+"""
 REFUSE: Final = '[ -z "$COMPILER_PATH" ] || { echo "no linker but mine" >&2; exit 1; }\n'
 NEST: Final = "cd build; for i in $(seq 1500); do mkdir d; cd d; done\n"
 # They report the parent's time if they can read or leave a key, otherwise their own.
@@ -114,6 +141,7 @@ def slow(files: Mapping[str, str]) -> dict[str, str]:
     return {"time.txt": "200", **files}
 
 
+FILLS_DISK: Final = "fills the disk while its parent would build"
 # Each with its outcome, so that no test passes for another reason.
 ATTACKS: Final = {
     "reports a time of zero": minus({"time.txt": "0"}, Outcome.BROKEN),
@@ -142,28 +170,35 @@ ATTACKS: Final = {
     ),
     "builds 1,500 directories, one in another": minus(slow({"compile.sh": COMPILE + NEST}), Outcome.SLOWER),
     "kills itself": minus({"program.sh": BEFORE_RESULT + "kill -9 $$\n"}, Outcome.MEASURED_NOTHING),
+    FILLS_DISK: Patch(
+        {"compile.roomy": FILL},
+        frozenset({None, -1}),
+        frozenset({Outcome.INFRASTRUCTURE, Outcome.SLOWER}),  # if its own programs can still be copied
+    ),
 }
 HONEST: Final = {
     f"{what} ({job})": Patch({f"{name}.{job}": text}, frozenset({vote}), frozenset({outcome}))
-    for job, slower in (("txt", "200"), ("relinked", "115"), ("brief", "200"))
+    for job, slower in (("txt", "200"), ("roomy", "300"), ("relinked", "115"), ("brief", "200"))
     for what, name, text, vote, outcome in (
         ("changes nothing", "note", "nothing to do with time", 1, Outcome.PASSED),
         ("is slower", "time", slower, -1, Outcome.SLOWER),
     )
 }
-PATCHES: Final = {**HONEST, **ATTACKS}
+# The one that is tried three times is pushed first.
+PATCHES: Final = {FILLS_DISK: ATTACKS[FILLS_DISK], **HONEST, **ATTACKS}
 NUMBERS: Final = {name: number for number, name in enumerate(PATCHES, 1)}
 
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
-    """One Benchgate to which all patches are pushed at once."""
+    """One Benchgate to which all patches are pushed at once; its machine has a small disk."""
     root: Path = tmp_path_factory.mktemp("attacked")
     project = TinyProject(root / "tiny", JOBS)
     project.commit(FILES)
-    with started(root, project) as site:
+    with small_disk(root / "var" / "machines"), started(root, project) as site:
         for name, patch in PATCHES.items():
-            site.feed(project.propose(NUMBERS[name], patch.files).event())
+            if is_pushed(site, name):
+                site.feed(project.propose(NUMBERS[name], patch.files).event())
         yield site
 
 
@@ -174,12 +209,15 @@ def test_an_honest_patch_gets_what_it_should(attacked: RunningSite, name: str) -
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_patch_gets_no_plus_if_it(attacked: RunningSite, name: str) -> None:
+    if not is_pushed(attacked, name):
+        pytest.skip("this user cannot mount a small file system")
     expect(attacked, name)
 
 
 def test_no_attack_leaves_files_on_the_machine(attacked: RunningSite) -> None:
     for name in ATTACKS:
-        attacked.wait_for_vote(NUMBERS[name])
+        if is_pushed(attacked, name):
+            attacked.wait_for_vote(NUMBERS[name])
     attacked.wait(lambda: not left_by_builds(attacked), "the end of all directories")
 
 
@@ -192,6 +230,11 @@ def test_a_worker_that_is_killed_while_it_measures_leaves_no_files(attacked: Run
     assert attacked.wait_for_vote(number) == 1
     attacked.wait(lambda: not left_by_builds(attacked), "the end of all directories")
     assert len(workers_directories(attacked)) == 1  # of the new worker
+
+
+def is_pushed(site: RunningSite, name: str) -> bool:
+    """Return whether a patch is pushed; the one that fills the disk only if that is small."""
+    return name != FILLS_DISK or (site.site.home / "machines").is_mount()
 
 
 def expect(site: RunningSite, name: str) -> None:
@@ -213,3 +256,16 @@ def left_by_builds(site: RunningSite) -> list[Path]:
     """The directories of builds, running or dead."""
     worktrees = (path for path in site.site.home.glob("machines/*/git/worktrees/*") if path.is_dir())
     return [*worktrees, *(path for own in workers_directories(site) for path in own.iterdir())]
+
+
+@contextmanager
+def small_disk(directory: Path) -> Iterator[None]:
+    """Make a directory that is a file system of its own, if this user may mount one."""
+    directory.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m,mode=700", "tmpfs", str(directory)]
+    is_mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    try:
+        yield
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", str(directory)], check=True)
