@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from service.domain.inference.metric import metric_named
 from service.domain.text import plain
+from service.domain.text import quantity as of_finite
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,21 +19,12 @@ if TYPE_CHECKING:
     from service.ports.views import Comparison
 
 NOTHING: Final = "–"
-# Of bytes too, since the axes of the figures know no others.
-_LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
-_SCALES: Final = {"s": (_SMALL, "s"), "1/s": (_LARGE, "/s"), "B": (_LARGE, "B"), "B/s": (_LARGE, "B/s")}
 _WEB_ADDRESS: Final = re.compile(r"https?://[!#-;=?-~]{1,2000}", re.ASCII | re.IGNORECASE)
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Write a value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    if unit in _SCALES:
-        return _scaled(value, *_SCALES[unit])
-    shown = _digits(value) if abs(value) < _LARGE[0][0] else f"{value:.3e}"
-    return f"{shown} {unit}".rstrip()
+    """Write a value as messages do; a dash without one."""
+    return NOTHING if value is None or not math.isfinite(value) else of_finite(value, unit)
 
 
 def moment(value: datetime | None) -> str:
@@ -121,19 +113,3 @@ def fact(value: object) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{name}: {fact(item)}" for name, item in value.items())
     return str(value)
-
-
-def _scaled(value: float, steps: tuple[tuple[float, str], ...], unit: str) -> str:
-    for size, prefix in steps:
-        if abs(value) >= size:
-            return f"{_digits(value / size)} {prefix}{unit}"
-    size, prefix = steps[-1]
-    return f"{_digits(value / size)} {prefix}{unit}" if value else f"0 {unit}"
-
-
-def _digits(value: float) -> str:
-    if value == int(value) and abs(value) < 1000:  # noqa: PLR2004 - counts read better without a point
-        return str(int(value))
-    if abs(value) >= 100:  # noqa: PLR2004 - three digits
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"  # noqa: PLR2004 - three digits

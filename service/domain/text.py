@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
@@ -15,6 +18,16 @@ _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 _LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co"})  # categories of characters
 _BRIEF: Final = 61  # characters, the ellipsis included
+# Marks that begin a block of Markdown (heading, item, quote, rule, code, table) or define a link.
+_BLOCK: Final = re.compile(
+    r"([0-9]{1,9}(?=[.)](?: |$))|(?=#{1,6}(?: |$)|[-+*](?: |$)|[>|]|~~~|```|(?:[-*_=] ?){3,}$|\[[^\]]*\]:))"
+)
+_ESCAPING: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~])")  # a backslash that Markdown would drop
+_OUTER_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # within a word it has no meaning
+# Of bytes too, since the axes of the figures know no others.
+_LARGE: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SMALL: Final = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
+_SCALES: Final = {"s": (_SMALL, "s"), "1/s": (_LARGE, "/s"), "B": (_LARGE, "B"), "B/s": (_LARGE, "B/s")}
 
 
 def clean(text: str) -> str:
@@ -79,6 +92,26 @@ def padded(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 1] + ELLIPSIS
 
 
+def literal(line: str) -> str:
+    """Escape what Gerrit would format in a line of a message, so that readers see the line as it is.
+
+    Gerrit 3.9 and later show messages as Markdown, and earlier ones as they are. So only marks that would
+    have an effect get a backslash: ``BM_Sort<int>/64`` and ``a_b*c`` stay as they are. Code between
+    backticks stays code, and Gerrit itself shows HTML as text.
+    """
+    line = _ESCAPING.sub(r"\\\\", line).replace("](", r"]\(")
+    for mark in (re.compile(r"\*"), _OUTER_UNDERSCORE, re.compile("~")):
+        if len(mark.findall(line)) > 1:  # one alone opens nothing
+            line = mark.sub(r"\\\g<0>", line)
+    return _BLOCK.sub(r"\g<1>\\", line, count=1) if _BLOCK.match(line) else line
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Name the first few, and count the others: ``a, b, c and 2 more``."""
+    shown = ", ".join(plain(name) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
 def change(ratio: float) -> str:
     """Format a ratio as a change: ``−12.3 %``, ``+4.2 %``, ``×53.1``."""
     return factor(ratio) if ratio >= _SHOWN_AS_FACTOR else signed_percent(ratio)
@@ -96,6 +129,21 @@ def signed_percent(ratio: float) -> str:
     percent = (ratio - 1) * 100
     text = f"{percent:+.2f} %" if -1 < percent < 1 else f"{percent:+.1f} %"
     return "±0.00 %" if text in _NO_CHANGE else text.replace("-", "−")
+
+
+def quantity(value: float, unit: str) -> str:
+    """Format a finite value with three digits and a readable unit: ``1.82 µs``, ``12.4 M/s``, ``3.58 kB``."""
+    if unit in _SCALES:
+        return _scaled(value, *_SCALES[unit])
+    shown = _digits(value) if abs(value) < _LARGE[0][0] else f"{value:.3e}"
+    return f"{shown} {unit}".rstrip()
+
+
+def before_and_after(base: float, patch: float, unit: str) -> str:
+    """Format the values of both sides: ``41.2 → 61.9 µs``, ``900 ns → 1.20 µs``."""
+    before, after = quantity(base, unit), quantity(patch, unit)
+    number, _, of_before = before.partition(" ")
+    return f"{number if of_before == after.partition(' ')[2] else before} → {after}"
 
 
 def duration(seconds: float) -> str:
@@ -116,3 +164,19 @@ def interval(low: float, high: float, ratio: float | None = None) -> str:
     if (low if ratio is None else ratio) >= _SHOWN_AS_FACTOR:
         return f"[{factor(low)}, {factor(high)}]"
     return f"[{signed_percent(low).removesuffix(' %')}, {signed_percent(high).removesuffix(' %')}]"
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...], unit: str) -> str:
+    for size, prefix in steps:
+        if abs(value) >= size:
+            return f"{_digits(value / size)} {prefix}{unit}"
+    size, prefix = steps[-1]
+    return f"{_digits(value / size)} {prefix}{unit}" if value else f"0 {unit}"
+
+
+def _digits(value: float) -> str:
+    if value == int(value) and abs(value) < 1000:  # noqa: PLR2004 - counts read better without a point
+        return str(int(value))
+    if abs(value) >= 100:  # noqa: PLR2004 - three digits
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"  # noqa: PLR2004 - three digits

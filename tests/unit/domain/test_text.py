@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.text import change, interval, plain, share, shortened, signed_percent
+from service.domain.text import (
+    before_and_after,
+    change,
+    interval,
+    listed,
+    literal,
+    plain,
+    quantity,
+    share,
+    shortened,
+    signed_percent,
+)
+from tests.support.markdown import MARKS, formats_in, rendered
 
 
 @pytest.mark.parametrize(
@@ -61,6 +73,63 @@ def test_a_shortened_text_keeps_its_limit(text: str, limit: int) -> None:
 def test_what_is_cut_says_so() -> None:
     assert plain("x" * 201) == "x" * 199 + "…"
     assert plain("x" * 200) == "x" * 200
+
+
+def test_some_names_stand_for_many() -> None:
+    assert listed(["a\n", "b"]) == "a, b"
+    assert listed([*"abcd"]) == "a, b, c and 1 more"
+    assert listed([*"abcd"], 1) == "a and 3 more"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BM_Sort<int>/64",
+        "a_b*c",
+        "Fixture/Name/8/real_time/threads:4",
+        "BM_Map<std::string, int>/8",
+        "BM_Sort_/64",
+        "x~y",
+        "(a) [b] c|d",
+        r"C:\src\a.cc(10): error C2440: 'x'",
+    ],
+)
+def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
+    assert literal(name) == rendered(literal(name)) == name
+
+
+def test_what_gerrit_would_format_is_escaped() -> None:
+    assert literal("[click](https://evil.example) **Verified+1**") == (
+        r"[click]\(https://evil.example) \*\*Verified+1\*\*"
+    )
+
+
+@given(MARKS)
+def test_gerrit_formats_nothing_and_shows_every_character(name: str) -> None:
+    line = plain(name, 1000)
+
+    assert formats_in(literal(line)) == set()
+    if "`" not in line:
+        assert rendered(literal(line)) == line
+
+
+@pytest.mark.parametrize(
+    ("base", "patch", "unit", "shown"),
+    [
+        (41.2e-6, 61.9e-6, "s", "41.2 → 61.9 µs"),
+        (900e-9, 1.2e-6, "s", "900 ns → 1.20 µs"),
+        (3.82e6, 3.35e6, "1/s", "3.82 → 3.35 M/s"),
+        (41.0, 48.0, "", "41 → 48"),
+        (0.0, 1.5, "s", "0 → 1.50 s"),
+    ],
+)
+def test_values_share_a_unit_if_they_can(base: float, patch: float, unit: str, shown: str) -> None:
+    assert before_and_after(base, patch, unit) == shown
+
+
+def test_a_quantity_without_a_scale_has_its_digits() -> None:
+    assert quantity(12.25, "threads") == "12.2 threads"
+    assert quantity(3e12, "") == "3.000e+12"
 
 
 @pytest.mark.parametrize(
