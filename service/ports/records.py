@@ -106,6 +106,7 @@ class BuildRecord:
     machine: str
     created_at: datetime
     blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
+    notes: tuple[str, ...] = ()  # for pages only
     external_number: int | None = None
     url: str = ""
     findings: tuple[Finding, ...] = ()

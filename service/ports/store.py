@@ -187,11 +187,17 @@ class Builds(Protocol):
         """Store the number and address that another CI gave a build."""
 
     def finish_build(
-        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
+        self,
+        build_id: int,
+        outcome: Outcome,
+        causes: Sequence[str],
+        blamed: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Sequence[int]:
         """End a build; return the unfinished runs it belongs to. A finished build keeps its outcome.
 
-        ``blamed`` are the benchmarks that made it slower. A machine that holds a lease on it loses it.
+        ``blamed`` are the benchmarks that made it slower, ``notes`` sentences for pages only. A machine that
+        holds a lease on it loses it.
         """
 
 

@@ -171,6 +171,7 @@ class Build:
     # What another CI calls a build of kind external, once it reported them.
     external_number: int | None = field(default=None, metadata=_PAGES_ONLY)
     url: str = field(default="", metadata=_PAGES_ONLY)
+    notes: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     # The next steps depend on these.
     blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     seed: str = field(default="", metadata=_PAGES_ONLY)

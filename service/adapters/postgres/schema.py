@@ -187,7 +187,7 @@ build: Final = Table(
     *(Column(name, CleanText) for name in ("outcome", "result", "machine", "log")),
     *(
         Column(name, CleanJson, nullable=False, server_default=_NO_ITEMS)
-        for name in ("causes", "blamed", "findings")
+        for name in ("causes", "notes", "blamed", "findings")
     ),
     Column("sequence_id", ForeignKey(sequence.c.id)),
     Column("environment_id", ForeignKey(environment.c.id)),

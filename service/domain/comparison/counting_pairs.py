@@ -82,14 +82,16 @@ def counting_launches(launches: Sequence[Launch], max_pairs: int, first: int | N
 
 @dataclass(frozen=True, slots=True)
 class DisturbedPairs:
-    """The numbers of disturbed pairs that were measured again, and that were kept."""
+    """The numbers of disturbed pairs that were measured again, and that were kept, of all ``pairs``."""
 
     left_out: int = 0
     kept: int = 0
+    pairs: int = 0
 
 
 def disturbed_pairs(launches: Sequence[Launch], max_pairs: int) -> DisturbedPairs:
     """Count the disturbed pairs of a sequence."""
     disturbed = pairs_of(launches)
     counting = counting_pairs(disturbed, max_pairs)
-    return DisturbedPairs(len(disturbed) - len(counting), sum(disturbed[pair] for pair in counting))
+    kept = sum(disturbed[pair] for pair in counting)
+    return DisturbedPairs(len(disturbed) - len(counting), kept, len(disturbed))

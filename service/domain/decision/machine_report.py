@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuildEnd:
-    """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower."""
+    """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower.
+
+    ``notes`` are sentences for pages only, because nobody decides by them.
+    """
 
     outcome: Outcome
     causes: tuple[str, ...] = ()
     blamed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.calibration.evidence import Session
-    from service.domain.comparison.counting_pairs import DisturbedPairs
     from service.domain.decision.judge_build import Measured, Notes
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import ComparedRow, Comparison
@@ -29,6 +28,15 @@ def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[s
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
     return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured.notes, policy))
+
+
+def measured_notes(notes: Notes) -> tuple[str, ...]:
+    """Return the sentences of a measured build by which nobody decides, for pages and local results."""
+    again, kept, pairs = notes.disturbed.left_out, notes.disturbed.kept, notes.disturbed.pairs
+    if not again + kept:
+        return ()
+    count = f"{again + kept} of {pairs} pairs were disturbed by other work"
+    return (f"{count}: {again} measured again, {kept} kept",)
 
 
 def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow, Session]) -> str:
@@ -50,7 +58,6 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
     if suites := notes.same_program:
         yield f"suite{'s' if len(suites) > 1 else ''} {plain(', '.join(suites))}: {SAME_PROGRAM}"
     yield from _instructions(notes.counted, is_advisory=notes.is_counting_advisory)
-    yield from _disturbed(notes.disturbed)
     if notes.are_programs_kept_in_place:
         yield (
             "the programs are too large to copy for every pair, "
@@ -70,15 +77,6 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
     yield from (f"warning: {plain(text)}" for text in notes.warnings[:_SHOWN])
     if (more := len(notes.warnings) - _SHOWN) > 0:
         yield f"{more} more warnings about results"
-
-
-def _disturbed(pairs: DisturbedPairs) -> Iterator[str]:
-    if pairs.left_out:
-        word, verb = ("pair", "was") if pairs.left_out == 1 else ("pairs", "were")
-        yield f"{pairs.left_out} {word} disturbed by other work {verb} re-measured"
-    if pairs.kept:
-        word, verb = ("pair", "was") if pairs.kept == 1 else ("pairs", "were")
-        yield f"{pairs.kept} disturbed {word} {verb} kept (at most {pairs.left_out} are re-measured)"
 
 
 def _instructions(rows: Sequence[Comparison], *, is_advisory: bool) -> Iterator[str]:

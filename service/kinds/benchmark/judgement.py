@@ -15,7 +15,12 @@ from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.pair_record import PairRecord
 from service.domain.wording.build_causes import NO_MEASUREMENTS
-from service.domain.wording.measured_causes import WITHOUT_HISTORY, calibration_cause, measured_causes
+from service.domain.wording.measured_causes import (
+    WITHOUT_HISTORY,
+    calibration_cause,
+    measured_causes,
+    measured_notes,
+)
 from service.ports.records import BuildRecord, StoredComparison, StoredResult
 
 if TYPE_CHECKING:
@@ -58,9 +63,10 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         return BuildEnd(Outcome.PASSED, (calibration_cause(rows, sessions),))
     policy, judgement = spec.job.policy, measured.judgement
     causes = measured_causes(measured, policy, build.machine)
+    notes = measured_notes(measured.notes)
     if policy.probation == 0 and judgement.outcome is Outcome.SLOWER:
-        causes = (*causes, WITHOUT_HISTORY)
-    return BuildEnd(judgement.outcome, causes, judgement.blamed)
+        notes = (*notes, WITHOUT_HISTORY)
+    return BuildEnd(judgement.outcome, causes, judgement.blamed, notes)
 
 
 def _withheld(tx: Evidence, build: BuildRecord, spec: BuildSpec, rows: Sequence[Comparison]) -> Withheld:

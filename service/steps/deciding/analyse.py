@@ -44,5 +44,5 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 
 def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, and queue the vote of each run that waits for it."""
-    for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed):
+    for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed, end.notes):
         tx.queue_task(Task.VOTE, run_id)

@@ -11,7 +11,7 @@ from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
 from service.domain.identity import RunKind
 from service.domain.project.project_file import FILE_NAME, parse_project_file
-from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes
+from service.domain.wording.measured_causes import WITHOUT_HISTORY, measured_causes, measured_notes
 from service.ports.machine import Claimed
 from service.steps.machine.execute import execute_build
 
@@ -103,6 +103,7 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
         end = BuildEnd(report.outcome, report.causes)
         return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
     found = judge_measured(spec.judged, build.listing, build.pairs())
-    causes = measured_causes(found, spec.judged.policy, "this machine")
-    end = BuildEnd(report.beside(found.judgement.outcome), (*causes, *report.causes, WITHOUT_HISTORY))
+    causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
+    notes = (*measured_notes(found.notes), WITHOUT_HISTORY)
+    end = BuildEnd(report.beside(found.judgement.outcome), (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

@@ -102,10 +102,14 @@ class TestBuilds:
                 runs.append(start(tx, check_run(record.patch_set_id)))
                 assert tx.adopt_build(tx.lock_run(runs[-1]), 0, "trees", 60.0) is not None
             tx.end_run(1, RunState.CANCELLED)
-            assert tx.finish_build(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"]) == runs
+            assert (
+                tx.finish_build(build_id, Outcome.SLOWER, ["worst BM_a"], ["BM_a"], ["a busy machine"])
+                == runs
+            )
         build = locked(store, build_id)
         assert (build.state, build.outcome) == (BuildState.FINISHED, Outcome.SLOWER)
         assert (build.causes, build.blamed) == (("worst BM_a",), ("BM_a",))
+        assert build.notes == ("a busy machine",)
 
     def test_a_finished_build_keeps_its_outcome(self, store: Store) -> None:
         [build_id] = queue(store)

@@ -96,14 +96,26 @@ class MemoryBuilds(MemorySequences, Builds):
         self._m.put_build(replace(self.lock_build(build_id), external_number=external_number, url=url))
 
     def finish_build(
-        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
+        self,
+        build_id: int,
+        outcome: Outcome,
+        causes: Sequence[str],
+        blamed: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Sequence[int]:
         build = self.lock_build(build_id)
         if build.state is not BuildState.FINISHED:
             event = BuildEvent.ANALYSED if build.state is BuildState.EXECUTED else BuildEvent.GIVEN_UP
             state = state_after(build.state, event)
             self._m.put_build(
-                replace(build, state=state, outcome=outcome, causes=tuple(causes), blamed=tuple(blamed))
+                replace(
+                    build,
+                    state=state,
+                    outcome=outcome,
+                    causes=tuple(causes),
+                    blamed=tuple(blamed),
+                    notes=tuple(notes),
+                )
             )
         self._m.leases.pop(build_id, None)
         runs = sorted(run for run, number in self._m.run_builds if number == build_id)

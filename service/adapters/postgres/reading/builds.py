@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from service.ports.views import Comparison, Samples
 
 _BUILD_COLUMNS: Final = """
-    b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.is_voting,
-    b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url, b.blamed,
+    b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.notes,
+    b.is_voting, b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
+    b.blamed,
     (
         SELECT cast(count(*) AS integer) FROM comparison
         WHERE build_id = b.id AND measured_at = b.created_at AND verdict = 'undecided'

@@ -119,11 +119,17 @@ class PostgresBuilds(NumberedBuilds, Builds):
 
     @override
     def finish_build(
-        self, build_id: int, outcome: Outcome, causes: Sequence[str], blamed: Sequence[str] = ()
+        self,
+        build_id: int,
+        outcome: Outcome,
+        causes: Sequence[str],
+        blamed: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Sequence[int]:
         self._execute(delete(t.lease).where(t.lease.c.build_id == build_id))
         unfinished = (t.build.c.id == build_id) & (t.build.c.state != BuildState.FINISHED.value)
-        values = {"phase": "", "causes": causes, "blamed": list(blamed), **_ended(outcome)}
+        sentences = {"causes": causes, "blamed": list(blamed), "notes": list(notes)}
+        values = {"phase": "", **sentences, **_ended(outcome)}
         self._execute(update(t.build).where(unfinished).values(values))
         runs = self._execute(
             select(t.run.c.id)

@@ -108,10 +108,10 @@ def test_a_pair_that_does_not_count_is_left_out_whole() -> None:
 @pytest.mark.parametrize(
     ("marks", "counted"),
     [
-        ("...", DisturbedPairs()),
-        (".x.", DisturbedPairs(left_out=1)),
-        ("xx.xx", DisturbedPairs(left_out=2, kept=2)),
-        ("xx.x", DisturbedPairs(left_out=2, kept=1)),
+        ("...", DisturbedPairs(pairs=3)),
+        (".x.", DisturbedPairs(left_out=1, pairs=3)),
+        ("xx.xx", DisturbedPairs(left_out=2, kept=2, pairs=5)),
+        ("xx.x", DisturbedPairs(left_out=2, kept=1, pairs=4)),
     ],
 )
 def test_disturbed_pairs_are_counted_by_what_became_of_them(marks: str, counted: DisturbedPairs) -> None:

@@ -9,7 +9,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy
 from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
-from service.domain.wording.measured_causes import measured_causes
+from service.domain.wording.measured_causes import measured_causes, measured_notes
 
 POLICY = Policy()
 TOO_FEW = (
@@ -48,24 +48,24 @@ def test_one_sentence_names_the_suites_with_equal_programs(suites: tuple[str, ..
 
 
 @pytest.mark.parametrize(
-    ("pairs", "causes"),
+    ("pairs", "notes"),
     [
-        (DisturbedPairs(left_out=1), ["1 pair disturbed by other work was re-measured"]),
+        (DisturbedPairs(pairs=12), ()),
         (
-            DisturbedPairs(left_out=8, kept=7),
-            [
-                "8 pairs disturbed by other work were re-measured",
-                "7 disturbed pairs were kept (at most 8 are re-measured)",
-            ],
+            DisturbedPairs(left_out=1, pairs=13),
+            ("1 of 13 pairs were disturbed by other work: 1 measured again, 0 kept",),
         ),
         (
-            DisturbedPairs(kept=1),
-            ["1 disturbed pair was kept (at most 0 are re-measured)"],
+            DisturbedPairs(left_out=8, kept=27, pairs=40),
+            ("35 of 40 pairs were disturbed by other work: 8 measured again, 27 kept",),
         ),
     ],
 )
-def test_disturbed_pairs_are_counted(pairs: DisturbedPairs, causes: list[str]) -> None:
-    assert causes_of(Notes(disturbed=pairs)) == causes
+def test_disturbed_pairs_are_counted_among_all_and_for_pages_only(
+    pairs: DisturbedPairs, notes: tuple[str, ...]
+) -> None:
+    assert measured_notes(Notes(disturbed=pairs)) == notes
+    assert causes_of(Notes(disturbed=pairs)) == []
 
 
 @pytest.mark.parametrize(
