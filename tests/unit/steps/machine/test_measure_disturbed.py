@@ -149,11 +149,11 @@ def test_the_notes_count_the_pairs_that_were_measured_again(tmp_path: Path) -> N
     bench = bench_beside(tmp_path, {2, 6})
     bench.measure()
 
-    assert judged(bench).notes.disturbed == DisturbedPairs(left_out=2)
+    assert judged(bench).notes.disturbed == DisturbedPairs(left_out=2, pairs=16)
 
 
 def test_the_notes_are_silent_if_nothing_was_disturbed(tmp_path: Path) -> None:
     bench = bench_beside(tmp_path, ())
     bench.measure()
 
-    assert judged(bench).notes.disturbed == DisturbedPairs()
+    assert judged(bench).notes.disturbed == DisturbedPairs(pairs=14)
