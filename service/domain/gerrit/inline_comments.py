@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.building.findings import MOST
 from service.domain.gerrit.change import InlineComment
-from service.domain.text import plain
+from service.domain.text import literal, plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -43,4 +43,4 @@ def remarks(
 
 
 def _text(job: str, finding: Finding) -> str:
-    return f"{plain(job)}: {finding.text}"
+    return f"{plain(job)}: {literal(finding.text)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import plain
+from service.domain.text import literal, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +35,8 @@ def missing_right(votes: Mapping[str, int], project: str, branch: str) -> str:
 def not_allowed(right: str) -> str:
     """The line in a message whose vote the review server forbids."""
     return (
-        f"This message has no vote: Benchgate's account has {right}. An administrator of the review server "
-        "can grant it; write `recheck all` after that."
+        f"This message has no vote: Benchgate's account has {literal(right)}. "
+        "An administrator of the review server can grant it; write `recheck all` after that."
     )
 
 

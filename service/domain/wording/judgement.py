@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.build_outcome import Group
-from service.domain.text import change, interval, plain, share
+from service.domain.inference.verdict import Verdict
+from service.domain.text import before_and_after, change, interval, listed, plain, share, shortened
 from service.domain.wording.reasons import sentence, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from service.domain.decision.build_outcome import Judgement
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
 
+_SHOWN: Final = 3  # benchmarks of a group
+_MAX_REASON: Final = 400
 _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     {
         Group.BROKEN: "{benchmarks} broken: {names}{why}",
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
         Group.SLOWER: "{rows} {slower}; worst: {first}",
-        Group.WITHHELD: "{rows} {slower}, without a vote; worst: {first}; {no_vote}",
+        Group.WITHHELD: "{rows} {slower}, not counted yet; worst: {first}; {no_vote}",
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
         Group.FAILING: "{benchmarks} failing on both sides: {names}{why}",
@@ -30,6 +34,8 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
         Group.NEW: "{benchmarks} new: {names}{why}",
     }
 )
+_NEXT_WORST: Final = frozenset({Group.SLOWER, Group.WITHHELD})  # people decide by more than one of these
+_OTHER_WORDS: Final = MappingProxyType({Verdict.SLOWER: "worse", Verdict.FASTER: "better"})
 
 
 def judgement_causes(judgement: Judgement, policy: Policy, machine: str) -> tuple[str, ...]:
@@ -40,47 +46,72 @@ def judgement_causes(judgement: Judgement, policy: Policy, machine: str) -> tupl
             for name in judgement.empty_suites
         ),
         *(
-            _FORMS[group].format(
-                **_facts(chosen, judgement),
-                first=f"{describe(chosen[0])} on {plain(machine)}",
-                vote_at=share(policy.vote_at),
-                same_within=share(policy.same_within),
-            )
+            cause
             for group, chosen in judgement.groups.items()
             if chosen
+            for cause in _causes(group, chosen, judgement, policy, machine)
         ),
     )
 
 
+def verdict_word(verdict: Verdict, *, is_speed: bool) -> str:
+    """Return the word for a verdict: only times and rates get slower or faster, more bytes are worse."""
+    return str(verdict if is_speed else _OTHER_WORDS.get(verdict, verdict))
+
+
 def describe(comparison: Comparison) -> str:
-    """``Fixture/Name items/s −12.3 % [−13.1, −11.4], 24 pairs``."""
-    row = comparison.row
-    parts = [plain(row.benchmark), plain(row.metric.label)]
-    if comparison.ratio is not None:
-        parts.append(change(comparison.ratio))
-        if comparison.interval is not None:
-            parts.append(interval(*comparison.interval, comparison.ratio))
+    """``Fixture/Name items/s −12.3 % [−13.1, −11.4], 3.82 → 3.35 M/s, 24 pairs``."""
     count = comparison.pairs
     pairs = f", {count} pair{'s' if count > 1 else ''}" if count else ""
-    return " ".join(parts) + pairs
+    return f"{_difference(comparison)}{pairs}"
+
+
+def _difference(comparison: Comparison) -> str:
+    row, base, patch = comparison.row, comparison.base, comparison.patch
+    parts = [plain(row.benchmark), plain(row.metric.label)]
+    if comparison.ratio is None:
+        return " ".join(parts)
+    parts.append(change(comparison.ratio))
+    if comparison.interval is not None:
+        parts.append(interval(*comparison.interval, comparison.ratio))
+    values = "" if base is None or patch is None else f", {before_and_after(base, patch, row.metric.unit)}"
+    return " ".join(parts) + values
+
+
+def _causes(
+    group: Group, chosen: Sequence[Comparison], judgement: Judgement, policy: Policy, machine: str
+) -> Iterator[str]:
+    facts = _facts(chosen, judgement)
+    yield _FORMS[group].format(
+        **facts,
+        first=f"{describe(chosen[0])} on {plain(machine)}",
+        vote_at=share(policy.vote_at),
+        same_within=share(policy.same_within),
+    )
+    if group in _NEXT_WORST:
+        # Of each benchmark its worst metric: two rows about one benchmark would hide another one.
+        worst: dict[str, Comparison] = {}
+        for each in chosen:
+            worst.setdefault(each.row.benchmark, each)
+        for each in islice(worst.values(), 1, _SHOWN):
+            word = verdict_word(Verdict.SLOWER, is_speed=each.row.metric.is_speed)
+            yield f"also {word}: {_difference(each)}"
 
 
 def _facts(chosen: Sequence[Comparison], judgement: Judgement) -> dict[str, str]:
     names = list(dict.fromkeys(each.row.benchmark for each in chosen))
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     results = "result" if judgement.rows == 1 else "results"
     first = chosen[0]
-    reason = plain(text_of(first.reasons))
-    # More bytes are worse, not slower.
+    reason = shortened(text_of(first.reasons), _MAX_REASON)
     is_speed = all(each.row.metric.is_speed for each in chosen)
     no_vote = judgement.withheld.get(first.row)
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
         "benchmarks": "1 benchmark" if len(names) == 1 else f"{len(names)} benchmarks",
-        "names": f"{plain(names[0])}{more}",
+        "names": listed(names, _SHOWN),
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",
-        "slower": "slower" if is_speed else "worse",
-        "faster": "faster" if is_speed else "better",
+        "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
+        "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),
         "no_vote": sentence(no_vote) if no_vote else "",
     }

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.vote import CONSEQUENCES, Result
-from service.domain.text import padded, plain, shortened
+from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome, Result
+from service.domain.text import listed, literal, padded, plain, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.decision.vote import Outcome
+    from service.domain.decision.vote import Ballot
 
 MAX_BYTES: Final = 15 << 10  # Gerrit refuses more than 16 KiB; the rest is its own prefix
 _MAX_CAUSE: Final = 1000
+_MOST_JOBS: Final = 20  # that one line names
 # Worst first, as the Build Bot's readers know it; but builds that do not count come last. Jenkins puts them
 # before failures: with a job per folder, most paragraphs of most messages would say that nothing was built.
 _ORDER: Final = (Result.ABORTED, Result.FAILURE, Result.UNSTABLE, Result.SUCCESS, Result.NOT_BUILT)
@@ -28,15 +29,17 @@ class Header(StrEnum):
     SUCCESSFUL = "Build Successful"
     UNSTABLE = "Build Unstable"
     FAILED = "Build Failed"
+    BENCHMARKS_FAILED = "Benchmarks Failed"  # of programs that were built
     ABORTED = "Build Aborted"
     NOT_EXECUTED = "No Builds Executed"
 
 
-def header_of(vote: int | None, outcomes: Sequence[Outcome]) -> Header:
+def header_of(vote: int | None, ballots: Sequence[Ballot]) -> Header:
     """The header of a decision. It follows the vote, so that it never contradicts it."""
     if vote == -1:
-        return Header.FAILED
-    results = {CONSEQUENCES[outcome].result for outcome in outcomes}
+        is_built = all(each.outcome is not Outcome.FAILED for each in ballots if each.counts is Counts.FAIL)
+        return Header.BENCHMARKS_FAILED if is_built else Header.FAILED
+    results = {CONSEQUENCES[ballot.outcome].result for ballot in ballots}
     if results <= {Result.NOT_BUILT}:
         return Header.NOT_EXECUTED
     if vote == 1:
@@ -52,8 +55,8 @@ def header_of(vote: int | None, outcomes: Sequence[Outcome]) -> Header:
 class BuildReport:
     """The part of a message about one build.
 
-    ``override`` is the sentence of a person's override. The causes of an external build are in its CI's own
-    words and end with its link, as the Build Bot's did.
+    ``job`` is the job's name if Benchgate ran it. ``override`` is the sentence of a person's override. The
+    causes of an external build are in its CI's own words and end with its link, as the Build Bot's did.
     """
 
     link: str
@@ -61,6 +64,7 @@ class BuildReport:
     causes: tuple[str, ...] = ()
     is_external: bool = False
     override: str = ""
+    job: str = ""
 
 
 def result_kept(patch_set: int) -> str:
@@ -68,16 +72,24 @@ def result_kept(patch_set: int) -> str:
     return f"Same code as patch set {patch_set}: result kept."
 
 
-def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str = "") -> str:
-    """Compose a message: header, a note if there is one, a paragraph per build, the link as last line.
+def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str = "", last: str = "") -> str:
+    """Compose a message: header, a paragraph per build, the link as last line.
 
-    The worst build comes first, builds with the same result in the given order. The message has at most
-    :data:`MAX_BYTES` in UTF-8: lines that do not fit are counted, and causes are left out before builds.
+    ``note`` comes before the builds, and ``last`` after them; both are Benchgate's own words, or literal.
+
+    The worst build comes first, builds with the same result in the given order; jobs that were not built for
+    the same reason share a line. The message has at most :data:`MAX_BYTES` in UTF-8: lines that do not fit
+    are counted, and causes are left out before builds.
     """
     ordered = sorted(reports, key=lambda report: _ORDER.index(report.result))
-    paragraphs = [(note, False)] if note else []
-    paragraphs.extend(paragraph for report in ordered for paragraph in _paragraphs(report))
-    room = MAX_BYTES - len(f"{header} \n\n\n\n… and 100000 more lines\n\n{link}".encode())
+    not_built = [report for report in ordered if report.job and report.result is Result.NOT_BUILT]
+    paragraphs = [
+        *([(note, False)] if note else []),
+        *(paragraph for each in ordered if each not in not_built for paragraph in _paragraphs(each)),
+        *_jobs_not_built(not_built),
+    ]
+    ends = [last, link] if last else [link]
+    room = MAX_BYTES - len("\n\n".join([f"{header} ", "… and 100000 more lines", *ends]).encode()) - 2
     kept = []
     # Causes last: a long cause of one build must not hide that another failed.
     for place in sorted(range(len(paragraphs)), key=lambda place: paragraphs[place][1]):
@@ -88,14 +100,24 @@ def compose(header: Header, reports: Sequence[BuildReport], link: str, note: str
     lines = [paragraphs[place][0] for place in sorted(kept)]
     if missing := len(paragraphs) - len(kept):
         lines.append(f"… and {missing} more line{'s' if missing > 1 else ''}")
-    return "\n\n".join([f"{header} ", *lines, link])
+    return "\n\n".join([f"{header} ", *lines, *ends])
+
+
+def _jobs_not_built(reports: Sequence[BuildReport]) -> Iterator[tuple[str, bool]]:
+    """Yield a line for each reason."""
+    by_causes: dict[tuple[str, ...], list[str]] = {}
+    for report in reports:
+        by_causes.setdefault(report.causes, []).append(report.job)
+    for causes, jobs in by_causes.items():
+        why = f" ({literal(shortened('; '.join(causes), _MAX_CAUSE))})" if causes else ""
+        yield f"{listed(jobs, _MOST_JOBS)} : {Result.NOT_BUILT}{why}", False
 
 
 def _paragraphs(report: BuildReport) -> Iterator[tuple[str, bool]]:
     """Yield the lines about a build, and whether each is a cause."""
     yield f"{report.link} : {report.result}", False
     if report.override:
-        yield plain(report.override, _MAX_CAUSE), True
+        yield literal(plain(report.override, _MAX_CAUSE)), True
     for cause in report.causes:
-        own = f"{padded(cause, _MAX_CAUSE)} ( {report.link} )"
-        yield own if report.is_external else shortened(cause, _MAX_CAUSE), True
+        external = f"{literal(padded(cause, _MAX_CAUSE))} ( {report.link} )"
+        yield external if report.is_external else literal(shortened(cause, _MAX_CAUSE)), True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.domain.text import plain
+from service.domain.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,14 +13,6 @@ LEAVES: Final = (
     "the patch set has no regular file benchgate.yaml: once it is merged, Benchgate ignores the branch"
 )
 _MOST_JOBS: Final = 20
-
-
-def broken(problems: Sequence[str]) -> tuple[str, ...]:
-    """The causes of a check that found problems."""
-    return (
-        *problems,
-        "correct benchgate.yaml, and run `benchgate check benchgate.yaml` before the next push",
-    )
 
 
 def plan_changes(before: Mapping[str, object], after: Mapping[str, object]) -> str:
@@ -39,6 +31,4 @@ def plan_changes(before: Mapping[str, object], after: Mapping[str, object]) -> s
 
 
 def _jobs(names: Sequence[str]) -> str:
-    shown = ", ".join(plain(name) for name in names[:_MOST_JOBS])
-    more = f" and {len(names) - _MOST_JOBS} more" if len(names) > _MOST_JOBS else ""
-    return f"job{'s' if len(names) > 1 else ''} {shown}{more}"
+    return f"job{'s' if len(names) > 1 else ''} {listed(names, _MOST_JOBS)}"

@@ -13,6 +13,7 @@ from service.domain.text import change, duration, share, signed_percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+MOST_PAIRS: Final = 1000  # up to which the pairs that would decide are searched
 SAME_PROGRAM: Final = "the program is identical on both sides"
 BLIND_COUNTS: Final = "instruction counts show neither contention nor cache misses"
 _UNITS: Final = MappingProxyType({"items_per_second": "item", "bytes_per_second": "byte"})
@@ -86,8 +87,9 @@ def _list(ratios: Iterable[float]) -> str:
 
 
 def _on_probation(pairs: int, wanted: int, sessions: int, least: int) -> str:
-    measured = f"{pairs} of {wanted} pairs of a program with itself"
-    return f"on probation: this machine has measured {measured}, in {sessions} of {least} sessions"
+    amount = "too little" if pairs else "no"
+    done = f"{pairs} of {wanted} pairs of a program with itself, {sessions} of {least} sessions"
+    return f"on probation: this machine has {amount} history for it ({done})"
 
 
 # Without a default on purpose: a kind without a sentence is a programming error.
@@ -98,7 +100,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.NO_RATIO: "a measured value is zero or negative, so there is no ratio to compare",
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
-        ReasonKind.NO_NUMBER_OF_PAIRS: "no reasonable number of pairs would decide it",
+        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MOST_PAIRS} pairs would not decide it",
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",
         ReasonKind.SOMETIMES_IN_BASE: "the parent reports {} in {} of {} launches, the patch in none",
@@ -126,7 +128,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             f"{_compared_too(is_of_process)}"
         ),
         ReasonKind.LAYOUT_NOT_CHECKED: (
-            "the slow-down could not be checked on relinked programs, so there is neither a -1 nor a +1; "
+            "the slow-down could not be checked on relinked programs, so there is neither a −1 nor a +1; "
             "if the link cannot be varied, set `layout: off`"
         ),
         ReasonKind.LAYOUT_CONFIRMED: lambda *ratios: (

@@ -12,16 +12,18 @@ from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
 from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
+from service.domain.wording.next_steps import EndedBuild, Step, in_one_line, next_steps
 from service.domain.wording.overrides import override_sentence
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
-    from service.ports.store import Changes, Outbox, Overrides, Transaction
+    from service.domain.wording.next_steps import NextStep
+    from service.ports.store import Changes, Outbox, Overrides, Results, Transaction
 
     _BuildAndOverride = tuple[BuildRecord, Override | None]
 
@@ -29,21 +31,19 @@ if TYPE_CHECKING:
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
     judged = list(zip(builds, overrides_on(tx, run, builds), strict=True))
-    ballots = [
-        Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=override is not None)
-        for build, override in judged
-    ]
+    specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
-    policies = [BuildSpec.from_mapping(build.spec).job.policy for build in builds if build.is_voting]
+    policies = [specs[build.id].job.policy for build in builds if build.is_voting]
     is_withheld = any(policy.on_nothing_to_build is VoteWhen.NONE for policy in policies)
-    vote = vote_of(ballots, VoteWhen.NONE if is_withheld else VoteWhen.PASS)
+    vote = vote_of([_ballot(each) for each in judged], VoteWhen.NONE if is_withheld else VoteWhen.PASS)
     reported = _reported(judged)
-    header = header_of(vote, [outcome_of(build) for build, _ in reported])
+    header = header_of(vote, [_ballot(each) for each in reported])
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
     reports = [_report(build, override, links.build) for build, override in reported]
-    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds))
+    last = in_one_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
+    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
@@ -93,6 +93,31 @@ def _reported(judged: Sequence[_BuildAndOverride]) -> Sequence[_BuildAndOverride
     return begun if is_nothing_executed else judged
 
 
+def _next_steps(
+    tx: Results, judged: Sequence[_BuildAndOverride], specs: Mapping[int, BuildSpec]
+) -> tuple[NextStep, ...]:
+    """List what a reader of the message can do about the builds of a check."""
+    ended = [
+        EndedBuild(
+            job=build.job,
+            kind=build.kind,
+            outcome=outcome_of(build),
+            slower=build.blamed,
+            undecided=tuple(tx.unresolved_benchmarks(build.id)),
+            is_voting=build.is_voting,
+            is_waived=override is not None,
+        )
+        for build, override in judged
+    ]
+    found = next_steps(ended, {granted for spec in specs.values() for granted in spec.permissions})
+    return tuple(each for each in found if each.step is not Step.ENABLE)  # reviewers cannot enable commands
+
+
+def _ballot(judged: _BuildAndOverride) -> Ballot:
+    build, override = judged
+    return Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=override is not None)
+
+
 def _remarks(
     tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndOverride]
 ) -> tuple[InlineComment, ...]:
@@ -110,4 +135,11 @@ def _report(build: BuildRecord, override: Override | None, link: Callable[[Build
     result = CONSEQUENCES[outcome_of(build)].result
     line = "" if override is None else override_sentence(override)
     page = build.url or link(BuildName(build.job, build.number))
-    return BuildReport(page, result, build.causes, is_external=bool(build.url), override=line)
+    return BuildReport(
+        page,
+        result,
+        build.causes,
+        is_external=bool(build.url),
+        override=line,
+        job="" if build.url else build.job,
+    )

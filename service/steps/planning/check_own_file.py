@@ -12,7 +12,7 @@ from service.domain.errors import BadInput
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import OWN_FILE, Configuration, JobKind
 from service.domain.project.project_file import FILE_NAME, parse_project_file, problems_of
-from service.domain.wording.own_file import LEAVES, broken, plan_changes
+from service.domain.wording.own_file import LEAVES, plan_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def _failed(planned: ProjectFile, causes: Sequence[str], places: Sequence[tuple[
     findings = tuple(finding for finding in found if finding is not None)
     # In a project whose jobs do not vote, the check does not vote either.
     job = _job(planned, is_voting=any(job.voting for job in planned.jobs))
-    return OwnFile(job, BuildEnd(Outcome.FAILED, broken(causes[:MOST])), findings)
+    return OwnFile(job, BuildEnd(Outcome.FAILED, tuple(causes[:MOST])), findings)
 
 
 def _job(planned: ProjectFile, *, is_voting: bool) -> Job:

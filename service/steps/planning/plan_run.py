@@ -14,7 +14,7 @@ from service.domain.errors import BadInput
 from service.domain.gerrit.change import Review
 from service.domain.identity import RunKind
 from service.domain.project.plan import PlannedBuild, plan_builds
-from service.domain.text import plain
+from service.domain.text import literal, plain
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
@@ -211,5 +211,5 @@ def refuse(
     """End a run that cannot be planned, and post the reason on the change, without a vote."""
     tx.end_run(run.id, RunState.REFUSED, reason)
     if is_posted and run.change is not None and run.kind is RunKind.CHECK:
-        message = compose(header, (), f"{plain(reason, 2000)}\n\n{run_url}")
+        message = compose(header, (), run_url, last=literal(plain(reason, 2000)))
         tx.queue_review(f"run/{run.id}/refused", Review(run.change, run.revision, message))

@@ -20,6 +20,7 @@ from service.domain.gerrit.comment_commands import (
     UndoOverrideCommand,
     commands_in,
 )
+from service.domain.text import literal
 from service.domain.wording import replies
 from service.ports.records import NewOverride
 from service.steps.planning.new_run import check_of, start_run
@@ -99,7 +100,8 @@ def answer(store: Store, comment: ReviewComment, revision: str, links: Links, te
 def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
     tx.answer(comment.id, text)
     if text:
-        message = f"{text}\n\n{links.reply(comment.change.number, comment.id)}"
+        lines = "\n".join(map(literal, text.split("\n")))  # they quote the comment and the project file
+        message = f"{lines}\n\n{links.reply(comment.change.number, comment.id)}"
         tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
 
 

@@ -70,8 +70,9 @@ class Replay:
 
     def _posted(self, kind: RunKind, builds: Sequence[ExternalBuild]) -> str:
         outcomes = [OUTCOMES[build.result] for build in builds]
-        vote = vote_of([Ballot(outcome) for outcome in outcomes])
-        header = header_of(vote, outcomes)
+        ballots = [Ballot(outcome) for outcome in outcomes]
+        vote = vote_of(ballots)
+        header = header_of(vote, ballots)
         reports = [BuildReport(each.url, each.result, each.causes, is_external=True) for each in builds]
         shown = self._cast(vote if kind is RunKind.CHECK else None)
         return f"Patch Set {self.patch_set}:{shown}\n\n{compose(header, reports, LINK)}"

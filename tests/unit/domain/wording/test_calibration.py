@@ -24,14 +24,14 @@ LOGS = (0.0,) * 16
             [SAME, SLOWER],
             (
                 "1 false alarm in 2 comparisons of 16 pairs of a program with itself; "
-                "worst: BM_a CPU time +20.0 % [+19.0, +21.0], 24 pairs"
+                "worst: BM_a CPU time +20.0 % [+19.0, +21.0], 1 → 1.20 s, 24 pairs"
             ),
         ),
         (
             [SLOWER, FASTER],
             (
                 "2 false alarms in 2 comparisons of 16 pairs of a program with itself; "
-                "worst: BM_fast CPU time −50.0 % [−51.0, −49.0], 12 pairs"
+                "worst: BM_fast CPU time −50.0 % [−51.0, −49.0], 1 s → 500 ms, 12 pairs"
             ),
         ),
     ],

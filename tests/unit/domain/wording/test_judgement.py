@@ -10,7 +10,7 @@ from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
 from service.domain.inference.policy import Policy
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Comparison, Verdict
-from service.domain.wording.judgement import describe, judgement_causes
+from service.domain.wording.judgement import describe, judgement_causes, verdict_word
 from tests.unit.domain.comparisons import (
     BROKEN,
     FASTER,
@@ -46,12 +46,24 @@ def causes_of(
     ("comparison", "cause"),
     [
         (SAME, "1 of 1 result is the same within 3 %"),
-        (FASTER, "1 of 1 result is faster; best: BM_fast −50.0 % [−51.0, −49.0], 12 pairs"),
-        (slower("BM_a", 1.05), "1 of 1 result is slower; worst: BM_a +5.0 % [+4.0, +6.0], 24 pairs"),
-        (slower("BM_a", 1.02), "1 of 1 result is slower; worst: BM_a +2.0 % [+1.0, +3.0], 24 pairs"),
+        (
+            FASTER,
+            "1 of 1 result is faster; best: BM_fast −50.0 % [−51.0, −49.0], 1 s → 500 ms, 12 pairs",
+        ),
+        (
+            slower("BM_a", 1.05),
+            "1 of 1 result is slower; worst: BM_a +5.0 % [+4.0, +6.0], 1 → 1.05 s, 24 pairs",
+        ),
+        (
+            slower("BM_a", 1.02),
+            "1 of 1 result is slower; worst: BM_a +2.0 % [+1.0, +3.0], 1 → 1.02 s, 24 pairs",
+        ),
         (
             slower("BM_a", 1.019),
-            "1 of 1 result is slower by less than 2 % (no −1); worst: BM_a +1.9 % [+0.90, +2.9], 24 pairs",
+            (
+                "1 of 1 result is slower by less than 2 % (no −1); "
+                "worst: BM_a +1.9 % [+0.90, +2.9], 1 → 1.02 s, 24 pairs"
+            ),
         ),
         (REMOVED, "1 benchmark removed: BM_gone"),
         (BROKEN, "1 benchmark broken: BM_broken: no space left"),
@@ -59,7 +71,7 @@ def causes_of(
         (
             UNDECIDED,
             (
-                "1 of 1 result is undecided: BM_noisy +1.0 % [−2.0, +4.0], 32 pairs; "
+                "1 of 1 result is undecided: BM_noisy +1.0 % [−2.0, +4.0], 1 → 1.01 s, 32 pairs; "
                 "single pairs vary by 1 %, so the result is only known to ±3.0 %"
             ),
         ),
@@ -73,8 +85,12 @@ def test_each_verdict_has_its_sentence(comparison: Comparison, cause: str) -> No
 
 
 def test_a_rate_that_fell_is_slower_by_what_it_lost() -> None:
-    assert causes_of(slower("BM_a", 0.877, "items_per_second")) == [
-        "1 of 1 result is slower; worst: BM_a items/s −12.3 % [−13.3, −11.3], 24 pairs on perf-01"
+    slow = slower("BM_a", 0.877, "items_per_second")._replace(base=3.82e6, patch=3.35e6)
+    assert causes_of(slow) == [
+        (
+            "1 of 1 result is slower; "
+            "worst: BM_a items/s −12.3 % [−13.3, −11.3], 3.82 → 3.35 M/s, 24 pairs on perf-01"
+        )
     ]
 
 
@@ -83,6 +99,7 @@ def test_the_worst_is_named_first_and_smaller_ones_apart() -> None:
 
     assert [cause.split(" CPU")[0] for cause in causes] == [
         "2 of 5 results are slower; worst: BM_b",
+        "also slower: BM_a",
         "1 of 5 results is slower by less than 2 % (no −1); worst: BM_little",
         "1 of 5 results is faster; best: BM_fast",
         "1 of 5 results is the same within 3 %",
@@ -94,13 +111,29 @@ def test_a_slower_row_that_may_not_vote_is_named_with_the_reason() -> None:
     withheld = {muted.row: Reason(ReasonKind.ON_PROBATION, (16, 40, 1, 3))}
 
     assert causes_of(muted, SAME, withheld=withheld)[0] == (
-        "1 of 2 results is slower, without a vote; "
-        "worst: BM_muted CPU time +20.0 % [+19.0, +21.0], 24 pairs on perf-01; "
-        "on probation: this machine has measured 16 of 40 pairs of a program with itself, in 1 of 3 sessions"
+        "1 of 2 results is slower, not counted yet; "
+        "worst: BM_muted CPU time +20.0 % [+19.0, +21.0], 1 → 1.20 s, 24 pairs on perf-01; "
+        "on probation: this machine has too little history for it "
+        "(16 of 40 pairs of a program with itself, 1 of 3 sessions)"
     )
     assert [cause.split(" CPU")[0] for cause in causes_of(muted, loud, withheld=withheld)] == [
         "1 of 2 results is slower; worst: BM_loud",
-        "1 of 2 results is slower, without a vote; worst: BM_muted",
+        "1 of 2 results is slower, not counted yet; worst: BM_muted",
+    ]
+
+
+def test_three_benchmarks_are_named_each_by_its_worst_metric() -> None:
+    rows = [slower(f"BM_{k}", 1.2 + k / 10) for k in range(4)]
+    again = slower("BM_3", 1.25, "real_time")
+    heap = Comparison(BYTES, Verdict.SLOWER, 12, 1.45, (1.44, 1.46), 4e3, 5.8e3)
+
+    assert causes_of(*rows, again, heap) == [
+        (
+            "6 of 6 results are worse; "
+            "worst: BM_3 CPU time +50.0 % [+49.0, +51.0], 1 → 1.50 s, 24 pairs on perf-01"
+        ),
+        "also worse: BM_heap PeakBytesPerItem +45.0 % [+44.0, +46.0], 4,000 → 5,800",
+        "also slower: BM_2 CPU time +40.0 % [+39.0, +41.0], 1 → 1.40 s",
     ]
 
 
@@ -128,12 +161,18 @@ def test_what_is_broken_is_counted_by_benchmark_and_not_by_metric() -> None:
     fails = (Reason(ReasonKind.FAILS, ("x",)),)
     twice = [Comparison(row("BM_a", metric), Verdict.BROKEN, reasons=fails) for metric in ("cpu_time", "m")]
 
-    assert causes_of(*twice, BROKEN) == ["2 benchmarks broken: BM_a and 1 more: x"]
+    assert causes_of(*twice, BROKEN) == ["2 benchmarks broken: BM_a, BM_broken: x"]
+
+
+def test_three_names_stand_for_all_that_are_gone() -> None:
+    gone = [Comparison(row(f"BM_{k}"), Verdict.REMOVED) for k in range(5)]
+
+    assert causes_of(*gone) == ["5 benchmarks removed: BM_0, BM_1, BM_2 and 2 more"]
 
 
 def test_one_pair_is_written_as_one() -> None:
     assert describe(Comparison(row("BM_a"), Verdict.UNDECIDED, 1, 1.5, None, 1.0, 1.5)) == (
-        "BM_a CPU time +50.0 %, 1 pair"
+        "BM_a CPU time +50.0 %, 1 → 1.50 s, 1 pair"
     )
 
 
@@ -175,3 +214,13 @@ def test_bytes_are_worse_or_better_not_slower_or_faster(comparison: Comparison, 
 def test_bytes_among_times_are_worse_together() -> None:
     causes = causes_of(slower("BM_a", 1.05), Comparison(BYTES, Verdict.SLOWER, 12, 1.17, (1.16, 1.18)))
     assert causes[0].startswith("2 of 2 results are worse; worst: BM_heap")
+
+
+def test_a_verdict_on_bytes_has_another_word() -> None:
+    words = {verdict: verdict_word(verdict, is_speed=False) for verdict in Verdict}
+
+    assert {verdict: word for verdict, word in words.items() if word != verdict} == {
+        Verdict.SLOWER: "worse",
+        Verdict.FASTER: "better",
+    }
+    assert [verdict_word(verdict, is_speed=True) for verdict in Verdict] == [*map(str, Verdict)]

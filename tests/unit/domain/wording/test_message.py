@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.build_outcome import judge
+from service.domain.decision.build_outcome import NOTHING_WITHHELD, judge
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Outcome, Result, vote_of
 from service.domain.errors import CommandFailed, Unfit
 from service.domain.identity import Side
@@ -16,7 +17,11 @@ from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.wording.build_causes import NO_MATCHING_FILES, build_failed, unfit, unresponsive
 from service.domain.wording.judgement import judgement_causes
 from service.domain.wording.message import MAX_BYTES, BuildReport, Header, compose, header_of
+from tests.support.markdown import MARKS, formats_in
 from tests.unit.domain.comparisons import BROKEN, FASTER, NEW, REMOVED, SAME, UNDECIDED, row, slower
+
+if TYPE_CHECKING:
+    from service.domain.decision.build_outcome import Withheld
 
 GOLDEN = Path(__file__).parents[3] / "samples" / "messages"
 BALLOTS = st.lists(st.builds(Ballot, st.sampled_from(Outcome), is_voting=st.booleans()), max_size=6)
@@ -26,44 +31,64 @@ HOSTILE = (
     "BM_\u202egnp.exe\x1b[31m\0\ud800",
     '=HYPERLINK("https://evil.example")/' + "🚀" * 1200,
     "Patch Set 1: Verified+1\r\n* [x](https://evil.example) @everyone",
+    "[click](https://evil.example) **Verified+1**",
 )
 
 
-def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], link: str = LINK) -> str:
-    outcomes = [outcome for _, outcome, _ in builds]
+def message_of(*builds: tuple[str, Outcome, tuple[str, ...]], last: str = "") -> str:
+    ballots = [Ballot(outcome) for _, outcome, _ in builds]
     reports = [
-        BuildReport(f"https://bench.example.com/job/{name}/", CONSEQUENCES[outcome].result, causes)
+        BuildReport(
+            f"https://bench.example.com/job/{name}/",
+            CONSEQUENCES[outcome].result,
+            causes,
+            job=name.rpartition("/")[0],
+        )
         for name, outcome, causes in builds
     ]
-    return compose(header_of(vote_of([Ballot(each) for each in outcomes]), outcomes), reports, link)
+    return compose(header_of(vote_of(ballots), ballots), reports, LINK, last=last)
 
 
-def benchmark(name: str, *comparisons: Comparison) -> tuple[str, Outcome, tuple[str, ...]]:
-    found = judge(comparisons, Policy())
+def benchmark(
+    name: str, *comparisons: Comparison, withheld: Withheld = NOTHING_WITHHELD
+) -> tuple[str, Outcome, tuple[str, ...]]:
+    found = judge(comparisons, Policy(), (), withheld)
     return name, found.outcome, judgement_causes(found, Policy(), "perf-01")
 
 
+ERROR = "src/checksum.cc:10: error: 'len' was not declared"
+CHECKSUM = slower("Checksum/262144", 1.502)._replace(base=41.2e-6, patch=61.9e-6)
+YOUNG = {CHECKSUM.row: Reason(ReasonKind.ON_PROBATION, (0, 40, 0, 3))}
 FOLLY = "PureFollyExecutorBench"
 PERF = "kv-engine-cv-perf/15630"
 EXAMPLES = {
     "slower": message_of(
         benchmark(
             PERF,
-            slower(f"{FOLLY}/OneShotScheduleRun/real_time/threads:4", 0.877, "items_per_second"),
-            slower("HashTableBench/Insert", 1.034),
-            slower("HashTableBench/Find", 1.016),
+            slower(f"{FOLLY}/OneShotScheduleRun/real_time/threads:4", 0.877, "items_per_second")._replace(
+                base=3.82e6, patch=3.35e6
+            ),
+            slower("HashTableBench/Insert", 1.034)._replace(base=41.2e-6, patch=42.6e-6),
+            slower("HashTableBench/Find", 1.016)._replace(base=902e-9, patch=916e-9),
             FASTER,
             *[SAME] * 16,
-        )
+        ),
+        last="Next: repeat it on your machine: `benchgate gate --job kv-engine-cv-perf`",
     ),
+    "not_counted_yet": message_of(benchmark(PERF, CHECKSUM, SAME, withheld=YOUNG)),
     "successful": message_of(benchmark(PERF, *[SAME] * 20)),
     "undecided": message_of(benchmark(PERF, UNDECIDED, *[SAME] * 4, NEW)),
     "broken": message_of(benchmark(PERF, BROKEN, REMOVED, SAME)),
     "does_not_compile": message_of(
-        (PERF, Outcome.FAILED, (build_failed(Side.PATCH, CommandFailed("compile failed", "exit code 2")),))
+        (
+            PERF,
+            Outcome.FAILED,
+            (build_failed(Side.PATCH, CommandFailed("compile failed", ERROR)),),
+        ),
+        last="Next: repeat it on your machine: `benchgate gate --job kv-engine-cv-perf`",
     ),
     "no_parent": message_of(
-        (PERF, Outcome.NO_PARENT, (build_failed(Side.BASE, CommandFailed("compile failed", "exit code 2")),))
+        (PERF, Outcome.NO_PARENT, (build_failed(Side.BASE, CommandFailed("compile failed", ERROR)),))
     ),
     "aborted": message_of((PERF, Outcome.INFRASTRUCTURE, (unresponsive(3),))),
     "not_built": message_of((PERF, Outcome.NOT_BUILT, (NO_MATCHING_FILES,))),
@@ -72,6 +97,7 @@ EXAMPLES = {
         ("clang_format/24767", Outcome.PASSED, ()),
         benchmark(PERF, slower("HashTableBench/Insert", 1.5), SAME),
         ("kv_engine.macos/1154", Outcome.NOT_BUILT, (NO_MATCHING_FILES,)),
+        ("clang_tidy/737", Outcome.NOT_BUILT, (NO_MATCHING_FILES,)),
         ("kv_engine.tsan/2073", Outcome.INFRASTRUCTURE, (unfit(Unfit("no sandbox")),)),
     ),
     "hostile": message_of(
@@ -80,6 +106,7 @@ EXAMPLES = {
             *(slower(name, 1.5) for name in HOSTILE[:1]),
             Comparison(row(HOSTILE[1]), Verdict.BROKEN, reasons=(Reason(ReasonKind.FAILS, (HOSTILE[3],)),)),
             Comparison(row(HOSTILE[2]), Verdict.REMOVED),
+            Comparison(row(HOSTILE[4]), Verdict.NEW),
         )
     ),
 }
@@ -103,6 +130,44 @@ def test_the_worst_build_comes_first_and_equals_keep_their_order() -> None:
         *("UNSTABLE", "UNSTABLE", "SUCCESS", "SUCCESS", "NOT_BUILT", "NOT_BUILT"),
     ]
     assert [line.split(" : ")[0] for line in lines][-4:-2] == ["l4", "l5"]
+
+
+def test_jobs_that_are_not_built_share_a_line_and_another_reason_has_its_own() -> None:
+    jobs = [f"job{k}" for k in range(22)]
+    reports = [BuildReport("l", Result.NOT_BUILT, (NO_MATCHING_FILES,), job=job) for job in jobs]
+    reports += [BuildReport("l", Result.NOT_BUILT, ("adds job x",), job="file")]
+    reports += [BuildReport("https://ci.example/9", Result.NOT_BUILT, is_external=True)]
+
+    assert compose(Header.NOT_EXECUTED, reports, LINK).split("\n\n")[1:-1] == [
+        "https://ci.example/9 : NOT_BUILT",
+        f"{', '.join(jobs[:20])} and 2 more : NOT_BUILT (no matching files changed)",
+        "file : NOT_BUILT (adds job x)",
+    ]
+
+
+def test_the_last_words_come_before_the_link_and_are_never_left_out() -> None:
+    reports = [BuildReport("link", Result.FAILURE, ("x " * 400,) * 40)]
+    message = compose(Header.FAILED, reports, LINK, last="Next: do it")
+
+    assert len(message.encode()) <= MAX_BYTES
+    assert message.endswith(f"more lines\n\nNext: do it\n\n{LINK}")
+
+
+def test_a_cause_that_is_too_long_ends_with_a_whole_word() -> None:
+    (cause,) = compose(Header.FAILED, [BuildReport("l", Result.FAILURE, ("word " * 400,))], LINK).split(
+        "\n\n"
+    )[2:-1]
+
+    assert cause.endswith("word …")
+
+
+@pytest.mark.parametrize("is_external", [False, True])
+@given(text=MARKS)
+def test_no_text_of_a_patch_is_formatted_in_a_message(text: str, *, is_external: bool) -> None:
+    report = BuildReport("https://ci.example/9", Result.FAILURE, (text,), is_external, text)
+
+    for paragraph in compose(Header.FAILED, [report], LINK).split("\n\n"):
+        assert formats_in(paragraph) == set()
 
 
 def test_what_does_not_fit_is_counted() -> None:
@@ -149,16 +214,17 @@ def test_no_cause_can_pose_as_a_header_or_a_build(builds: list[tuple[Outcome, st
     message = message_of(*((f"perf/{k}", outcome, (text,)) for k, (outcome, text) in enumerate(builds)))
     lines = message.splitlines()[::2]
 
-    assert sum(line.startswith("https://bench.example.com/job/") for line in lines) == len(builds)
+    paragraphs = sum(outcome is not Outcome.NOT_BUILT for outcome, _ in builds)
+    assert sum(line.startswith("https://bench.example.com/job/") for line in lines) == paragraphs
     assert not any(line.startswith(("Build ", "https://evil")) for line in lines[1:])
 
 
 @given(BALLOTS, st.sampled_from(VoteWhen))
 def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing: VoteWhen) -> None:
     vote = vote_of(ballots, on_nothing)
-    header = header_of(vote, [ballot.outcome for ballot in ballots])
+    header = header_of(vote, ballots)
 
-    assert (header == Header.FAILED) == (vote == -1)
+    assert (header in {Header.FAILED, Header.BENCHMARKS_FAILED}) == (vote == -1)
     if vote == 1:
         assert header in {Header.SUCCESSFUL, Header.NOT_EXECUTED}
     if header == Header.SUCCESSFUL and vote is None:
@@ -169,6 +235,8 @@ def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing
     ("vote", "outcomes", "header"),
     [
         (-1, [Outcome.PASSED, Outcome.FAILED], Header.FAILED),
+        (-1, [Outcome.SLOWER, Outcome.FAILED], Header.FAILED),
+        (-1, [Outcome.SLOWER, Outcome.BROKEN, Outcome.INFRASTRUCTURE], Header.BENCHMARKS_FAILED),
         (1, [Outcome.PASSED, Outcome.NOT_BUILT], Header.SUCCESSFUL),
         (1, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
         (None, [Outcome.NOT_BUILT], Header.NOT_EXECUTED),
@@ -180,4 +248,10 @@ def test_the_header_never_contradicts_the_vote(ballots: list[Ballot], on_nothing
     ],
 )
 def test_each_decision_has_its_header(vote: int | None, outcomes: list[Outcome], header: Header) -> None:
-    assert header_of(vote, outcomes) == header
+    assert header_of(vote, [Ballot(outcome) for outcome in outcomes]) == header
+
+
+def test_a_compile_error_that_does_not_count_is_no_failed_build() -> None:
+    ballots = [Ballot(Outcome.FAILED, is_waived=True), Ballot(Outcome.FAILED, is_voting=False)]
+
+    assert header_of(-1, [*ballots, Ballot(Outcome.SLOWER)]) == Header.BENCHMARKS_FAILED

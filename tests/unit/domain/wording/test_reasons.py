@@ -36,7 +36,7 @@ SENTENCES = [
     ),
     (ReasonKind.MORE_PAIRS, (48, 480.0), "about 48 more pairs (8 min) would decide it"),
     (ReasonKind.MORE_PAIRS, (1.0,), "about 1 more pair would decide it"),
-    (ReasonKind.NO_NUMBER_OF_PAIRS, (), "no reasonable number of pairs would decide it"),
+    (ReasonKind.NO_NUMBER_OF_PAIRS, (), "even 1000 pairs would not decide it"),
     (ReasonKind.NOT_IN_PATCH, ("CPU time",), "the patch no longer reports CPU time"),
     (ReasonKind.NOT_IN_BASE, ("CPU time",), "the parent does not report CPU time"),
     (
@@ -106,7 +106,7 @@ SENTENCES = [
         ReasonKind.LAYOUT_NOT_CHECKED,
         (),
         (
-            "the slow-down could not be checked on relinked programs, so there is neither a -1 nor a +1; "
+            "the slow-down could not be checked on relinked programs, so there is neither a −1 nor a +1; "
             "if the link cannot be varied, set `layout: off`"
         ),
     ),
@@ -169,7 +169,18 @@ SENTENCES = [
     (
         ReasonKind.ON_PROBATION,
         (16, 40, 1, 3),
-        "on probation: this machine has measured 16 of 40 pairs of a program with itself, in 1 of 3 sessions",
+        (
+            "on probation: this machine has too little history for it "
+            "(16 of 40 pairs of a program with itself, 1 of 3 sessions)"
+        ),
+    ),
+    (
+        ReasonKind.ON_PROBATION,
+        (0, 40, 0, 3),
+        (
+            "on probation: this machine has no history for it "
+            "(0 of 40 pairs of a program with itself, 0 of 3 sessions)"
+        ),
     ),
     (ReasonKind.NO_EVIDENCE, (), "not measurable: no pairs of a program with itself"),
     (ReasonKind.NOISY, (0.208,), "not measurable: pairs of a program with itself vary by 20.8 %"),

@@ -48,6 +48,7 @@ def test_a_finished_run_is_decided_and_its_review_queued(tmp_path: Path) -> None
     assert review.review.message == decision.message
     assert decision.message == (
         "Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE\n\nfailed for a reason\n\n"
+        "Next: repeat it on your machine: `benchgate gate --job perf`\n\n"
         "https://bench.example.com/runs/1#v1"
     )
 
@@ -77,9 +78,10 @@ def test_a_run_is_decided_once(tmp_path: Path) -> None:
     ("outcomes", "labels", "header"),
     [
         ((Outcome.PASSED, Outcome.UNDECIDED), {"Performance": 1}, "Build Successful"),
-        ((Outcome.PASSED, Outcome.SLOWER), {"Performance": -1}, "Build Failed"),
+        ((Outcome.PASSED, Outcome.SLOWER), {"Performance": -1}, "Benchmarks Failed"),
         ((Outcome.PASSED, Outcome.INFRASTRUCTURE), {}, "Build Aborted"),
-        ((Outcome.SLOWER, Outcome.INFRASTRUCTURE), {"Performance": -1}, "Build Failed"),
+        ((Outcome.SLOWER, Outcome.INFRASTRUCTURE), {"Performance": -1}, "Benchmarks Failed"),
+        ((Outcome.SLOWER, Outcome.FAILED), {"Performance": -1}, "Build Failed"),
         ((Outcome.NO_PARENT, Outcome.NO_PARENT), {"Performance": 1}, "Build Successful"),
         ((Outcome.UNDECIDED_WITHHELD, Outcome.PASSED), {}, "Build Unstable"),
     ],
@@ -116,10 +118,13 @@ def test_a_run_of_the_branch_is_reported_on_its_change_without_a_vote(tmp_path: 
     memory = farm.service.store.memory
 
     assert farm.service.runs(RunKind.POST_SUBMIT) == [("patch1", RunState.FINISHED)]
-    assert [(decision.vote, decision.header) for decision in memory.decisions] == [(None, "Build Failed")]
+    assert [(decision.vote, decision.header) for decision in memory.decisions] == [
+        (None, "Benchmarks Failed")
+    ]
     started, ended = (stored.review for stored in memory.reviews.values())
     assert started.message == "Build Started https://bench.example.com/runs/1"
-    assert ended.message.startswith("Build Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
+    assert "Next:" not in ended.message, "nobody can vote on it any more"
+    assert ended.message.startswith("Benchmarks Failed \n\nhttps://bench.example.com/job/perf/1/ : FAILURE")
     assert started.labels == ended.labels == {}
 
 
@@ -162,6 +167,25 @@ def test_without_anything_to_build_the_project_file_decides(
     (review,) = farm.service.store.memory.reviews.values()
     assert review.review.labels == labels
     assert review.review.message.startswith("No Builds Executed \n\n")
+
+
+def test_the_next_step_names_only_commands_that_somebody_may_use(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path, PROJECT_FILE + "commands: {override: perf-owners}\n")
+    finish(farm, Outcome.FAILED)
+    farm.service.vote()
+
+    assert farm.service.store.memory.decisions[0].message.split("\n\n")[-2] == (
+        "Next: repeat it on your machine: `benchgate gate --job perf`; "
+        "or comment `override perf BUG-ID REASON`"
+    )
+
+
+def test_a_message_about_a_success_has_no_next_step(tmp_path: Path) -> None:
+    farm = farm_with(tmp_path)
+    finish(farm, Outcome.PASSED)
+    farm.service.vote()
+
+    assert "Next:" not in farm.service.store.memory.decisions[0].message
 
 
 def test_jobs_that_do_not_vote_are_reported_without_a_vote(tmp_path: Path) -> None:

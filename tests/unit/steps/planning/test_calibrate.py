@@ -241,7 +241,8 @@ class TestProbation:
         farm.service.store.update(4, machine="perf-02")
         farm.analyse(4)
 
-        assert "this machine has no history for it (0 of 40 " in farm.service.store.memory.builds[3].causes[0]
+        cause = farm.service.store.memory.builds[3].causes[0]
+        assert "on probation: this machine has no history for it (0 of 40 " in cause
 
     def test_without_probation_the_page_says_that_there_is_no_history(self, tmp_path: Path) -> None:
         farm = Farm(tmp_path)

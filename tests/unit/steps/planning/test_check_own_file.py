@@ -60,7 +60,8 @@ def test_the_change_gets_a_negative_vote_and_a_comment_on_the_line() -> None:
         "Build Failed \n\n"
         "https://bench.example.com/job/benchgate.yaml/1/ : FAILURE\n\n"
         f"benchgate.yaml:5: {PROBLEM}\n\n"
-        "correct benchgate.yaml, and run `benchgate check benchgate.yaml` before the next push\n\n"
+        "https://bench.example.com/job/perf/1/ : SUCCESS\n\n"
+        "Next: check the project file before the next push: `benchgate check benchgate.yaml`\n\n"
     )
 
 
@@ -109,8 +110,8 @@ def test_a_valid_file_names_the_jobs_that_are_different() -> None:
     assert posted.labels == {"Performance": 1}
     assert posted.comments == ()
     assert (
-        "https://bench.example.com/job/benchgate.yaml/1/ : NOT_BUILT\n\n"
-        "once merged, benchgate.yaml adds jobs speed, unit, removes job perf; this patch set ran the branch's"
+        "benchgate.yaml : NOT_BUILT (once merged, benchgate.yaml adds jobs speed, unit, removes job perf; "
+        "this patch set ran the branch's"
     ) in posted.message
 
 

@@ -185,7 +185,7 @@ class TestOverride:
     def test_it_can_be_undone(self, service: Service) -> None:
         say(service, "override MB-37948 known")
         (review,) = say(service, "override undo")
-        assert review.startswith("{'Performance': -1} Build Failed")
+        assert review.startswith("{'Performance': -1} Benchmarks Failed")
 
     def test_it_does_not_cover_a_later_build(self, service: Service) -> None:
         say(service, "override MB-37948 known")
