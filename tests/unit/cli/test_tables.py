@@ -75,8 +75,8 @@ def test_suites_are_named_if_two_have_a_benchmark_of_one_name(capsys: pytest.Cap
         ),
         ((4.0, 4.0), "2 more are undecided: about 4 more pairs would decide them"),
         ((4.0,), "1 more is undecided: about 4 more pairs would decide it"),
-        ((math.inf,), "1 more is undecided: no reasonable number of pairs would decide it"),
-        ((math.inf, math.inf), "2 more are undecided: no reasonable number of pairs would decide them"),
+        ((math.inf,), "1 more is undecided: even 1000 pairs would not decide it"),
+        ((math.inf, math.inf), "2 more are undecided: even 1000 pairs would not decide them"),
     ],
 )
 def test_of_many_that_more_pairs_would_decide_only_the_worst_are_named(
