@@ -52,7 +52,11 @@ def test_a_filter_runs_exactly_the_names_it_was_given(names: list[str], others: 
 
 
 def test_what_libbenchmarks_expressions_do_not_know_is_not_escaped() -> None:
-    """It takes POSIX extended expressions and refuses an escaped hyphen or slash."""
+    """It takes POSIX extended expressions, and refuses an escaped hyphen, slash, closing bracket or brace.
+
+    Before, no benchmark of a group ran if the name of one had a ``]``.
+    """
+    assert filter_for(["BM<int[3]>{x}"]) == r"^(BM<int\[3]>\{x})$"
     assert filter_for(["a-b/c:4 <x, y>"]) == "^(a-b/c:4 <x, y>)$"
     assert filter_for(["b", "a.c", "b"]) == r"^(a\.c|b)$"
 
