@@ -19,11 +19,15 @@ NO_MACHINE: Final = "no machine finished the build before its deadline"
 NO_RESULT: Final = "the other CI reported no result before the deadline"
 WITHDRAWN: Final = "the other CI withdrew the build before it started"
 CANCELLED: Final = "cancelled"
-NOT_ANALYSED: Final = "the results could not be analysed; the operators have been notified"
 OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
 SEVERAL_THREADS: Final = "the benchmark runs several threads"
 OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
 _MAX_CAUSE: Final = 500
+
+
+def not_analysed(failure: str) -> str:
+    """The cause of a build whose analysis is given up after the last attempt."""
+    return f"the results could not be analysed: {shortened(failure, _MAX_CAUSE)}; `recheck` tries again"
 
 
 def unresponsive(attempts: int) -> str:

@@ -24,7 +24,6 @@ NO_PAIRS_NEEDED: Final = (
 OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 NO_OVERRIDE: Final = "there is no override to undo"
 RECORDED: Final = "recorded; it takes effect when the run finishes"
-COMMAND_FAILED: Final = "this command failed; the operators have been notified"
 _SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
 _MAX_NAMES: Final = 500
 
@@ -42,6 +41,11 @@ def misspelt(line: str, expected: str) -> str:
 def not_enabled(permission: Permission) -> str:
     """The reply to a command that the project enables for no group."""
     return f"not enabled: set `commands: {{{permission}: GROUP}}` in benchgate.yaml"
+
+
+def command_failed(failure: str) -> str:
+    """The reply to a comment whose commands are given up after the last attempt."""
+    return f"the commands of this comment failed: {plain(failure, _MAX_NAMES)}; write them again later"
 
 
 def refused(error: Exception) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
-from service.domain.wording.build_causes import NOT_ANALYSED
+from service.domain.wording.build_causes import not_analysed
 from service.domain.wording.message import Header
 from service.domain.wording.refusals import not_decided, not_planned
-from service.domain.wording.replies import COMMAND_FAILED
+from service.domain.wording.replies import command_failed
 from service.ports.queue import Task
 from service.steps.deciding.analyse import give_up
 from service.steps.planning.plan_run import refuse
@@ -43,12 +43,12 @@ def record_failure(
     if not upkeep.record_step_failure(task, entity, text, max_attempts=max_attempts).is_dead:
         return False
     if task is Task.ANALYSE:
-        give_up(store, entity, NOT_ANALYSED)
+        give_up(store, entity, not_analysed(text))
     if task is Task.RUN_COMMENT_COMMANDS:
         with store.transaction() as tx:
             comment = tx.lock_comment(entity)
         # On the comment's own revision: if that is outdated by now, no person waits for the reply.
-        answer(store, comment, comment.revision, links, COMMAND_FAILED)
+        answer(store, comment, comment.revision, links, command_failed(text))
     if task in _ABORTED:
         state, reason = _ABORTED[task]
         with store.transaction() as tx:

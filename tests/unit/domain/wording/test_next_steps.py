@@ -32,6 +32,11 @@ def lines(*builds: EndedBuild, permissions: tuple[Permission, ...] = ALL, is_ope
     return [step.line for step in next_steps(builds, permissions, is_open=is_open)]
 
 
+def test_a_renamed_benchmark_can_be_accepted() -> None:
+    removed = replace(SLOWER, outcome=Outcome.REMOVED, slower=("BM_Old/8",))
+    assert lines(removed) == ["accept BM_Old/8 REASON", "override perf BUG-ID REASON"]
+
+
 def test_a_slow_down_can_be_repeated_rechecked_accepted_and_overridden() -> None:
     assert lines(SLOWER) == [
         "benchgate gate --job perf --seed 5f0c",

@@ -7,7 +7,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.ports.queue import Task
 from service.steps.upkeep.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure
-from tests.support.changes import LINKS, Service, change_at
+from tests.support.changes import KEY, LINKS, Service, change_at
+from tests.support.fakes import WRITTEN
 
 FAULT = ValueError("the results are\nodd")
 
@@ -46,7 +47,9 @@ def test_results_that_cannot_be_analysed_are_an_infrastructure_failure(service: 
     fail(service, Task.ANALYSE, 1)
     (build,) = service.store.memory.builds
     assert build.outcome is Outcome.INFRASTRUCTURE
-    assert build.causes == ("the results could not be analysed; the operators have been notified",)
+    assert build.causes == (
+        "the results could not be analysed: ValueError: the results are odd; `recheck` tries again",
+    )
 
 
 def test_a_run_that_cannot_be_planned_is_reported_as_aborted_without_a_vote(service: Service) -> None:
@@ -58,6 +61,20 @@ def test_a_run_that_cannot_be_planned_is_reported_as_aborted_without_a_vote(serv
     assert review.review.message == (
         "Build Aborted \n\nthe run could not be planned: ValueError: the results are odd\n\n"
         "https://bench.example.com/runs/1"
+    )
+
+
+def test_a_comment_whose_commands_are_given_up_gets_a_reply_with_the_error() -> None:
+    service = Service()
+    service.server.put(change_at(1, updated=WRITTEN))
+    service.reconcile()
+    service.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
+    service.see(change_at(1, updated=WRITTEN))
+    fail(service, Task.RUN_COMMENT_COMMANDS, DEFECT_ATTEMPTS)
+
+    (review,) = service.store.memory.reviews.values()
+    assert review.review.message.startswith(
+        "the commands of this comment failed: ValueError: the results are odd; write them again later\n\n"
     )
 
 
