@@ -15,7 +15,7 @@ from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.identity import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
 
 class Stage(IntEnum):
@@ -116,7 +116,14 @@ def outcome_after_rehearsal(side: Side, *, is_same_program: bool) -> Outcome:
     return Outcome.MEASURED_NOTHING if is_blamed else Outcome.INFRASTRUCTURE
 
 
-def gravest(outcomes: Iterable[Outcome | None]) -> Outcome | None:
-    """Choose the outcome of a build from those of its suites: a −1, else no vote, else a +1, else None."""
+def gravest(outcomes: Collection[Outcome | None]) -> Outcome | None:
+    """Choose the outcome of a build from those of its suites: a −1, else no vote, else None, else a +1.
+
+    A suite that can be compared is measured (None) although another has nothing to compare with: a patch that
+    repairs one may slow down the other.
+    """
     found = [outcome for outcome in outcomes if outcome is not None]
-    return min(found, key=lambda each: _ORDER.index(CONSEQUENCES[each].counts), default=None)
+    worst = min(found, key=lambda each: _ORDER.index(CONSEQUENCES[each].counts), default=None)
+    if worst is None or (None in outcomes and CONSEQUENCES[worst].counts is Counts.PASS):
+        return None
+    return worst

@@ -102,6 +102,12 @@ def test_a_parent_that_fails_after_its_rehearsal_gives_no_vote(
 
 def test_the_gravest_of_the_suites_is_that_of_the_build() -> None:
     assert gravest([None, None]) is None
-    assert gravest([None, Outcome.NO_PARENT]) is Outcome.NO_PARENT
+    assert gravest([Outcome.NO_PARENT, Outcome.NO_PARENT]) is Outcome.NO_PARENT
     assert gravest([Outcome.NO_PARENT, Outcome.MISCONFIGURED]) is Outcome.MISCONFIGURED
     assert gravest([Outcome.MISCONFIGURED, Outcome.MEASURED_NOTHING]) is Outcome.MEASURED_NOTHING
+
+
+def test_a_suite_that_can_be_compared_is_measured_beside_one_that_cannot() -> None:
+    assert gravest([None, Outcome.NO_PARENT]) is None
+    assert gravest([Outcome.MISCONFIGURED, None]) is Outcome.MISCONFIGURED
+    assert gravest([None, Outcome.MEASURED_NOTHING]) is Outcome.MEASURED_NOTHING
