@@ -63,6 +63,7 @@ def run(session: BuildSession) -> MachineReport:
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (
+        *sides.warnings(),
         *confirmed.causes,
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
         *_too_few_cpus(session, measured.listings),

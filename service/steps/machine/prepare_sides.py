@@ -12,7 +12,7 @@ from service.domain.decision.side_end import Parent, SideEnd, Stage, gravest, ou
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
-from service.domain.wording.build_causes import sides_failed
+from service.domain.wording.build_causes import side_failed, sides_failed
 from service.steps.machine.build_sides import NotBuilt, built_tree
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
@@ -78,6 +78,12 @@ class PreparedSides:
         # Where the parent fails alike, the compiler's messages may be about its lines.
         findings = patch.findings if outcome is Outcome.FAILED else ()
         return MachineReport(outcome, (cause,), findings=findings)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Name the suites that are not compared because the parent's program fails."""
+        base = self.sides.get(Side.BASE)
+        ends = base.rehearsal.ends.values() if base else ()
+        return tuple(side_failed(Side.BASE, str(end)) for end in ends if not end.is_empty)
 
     @property
     def _parent(self) -> Parent:

@@ -107,6 +107,27 @@ class TestBothSidesFail:
         assert report.causes[0].startswith(end)
         assert "benchgate.yaml" in report.causes[0]
 
+    def test_a_suite_that_fails_in_the_parent_alone_is_named_and_the_others_are_measured(
+        self, machine: Machine
+    ) -> None:
+        machine.write("parent", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 1e-6}, "crashes on": ["BM_b"]}')
+        machine.write("patch1", '{"benchmarks": {"BM_a": 2e-6, "BM_b": 1e-6}}')
+        config = machine.claimed.spec["config"]
+        (suite,) = config["suites"]
+        suites = [{**suite, "name": name, "filter": name} for name in ("BM_a", "BM_b")]
+        machine.claimed.spec = {**machine.claimed.spec, "config": {**config, "suites": suites}}
+        report = machine.work()
+
+        assert report is not None
+        assert (report.outcome, report.pairs) == (None, 14)
+        assert report.causes[0] == (
+            "nothing to compare with: the parent's benchmarks do not run (suite BM_b: exit code 139)"
+        )
+        assert [(each["base"], each["patch"]) for each in machine.claimed.fixed or ()] == [
+            (["BM_a"], ["BM_a"]),
+            ([], ["BM_b"]),
+        ]
+
     def test_a_patch_whose_programs_list_nothing_measured_nothing(self, machine: Machine) -> None:
         machine.write("patch1", '{"benchmarks": {}}')
         report = machine.work()
