@@ -46,6 +46,15 @@ _GROUPS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
 _TOOLS: Final[Mapping[str, str]] = MappingProxyType(
     {"c++": "C++ compiler", "cc": "C compiler", "ld": "linker", "cmake": "CMake", "packages": "packages"}
 )
+# The database does not keep their order.
+_STAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "build base": "build base",
+        "build patch": "build patch",
+        "measure": "measure",
+        "confirm": "check the layout",
+    }
+)
 _ASLR: Final = {0: "off", 1: "partly on", 2: "on"}
 
 
@@ -68,6 +77,15 @@ def machine_facts(environment: Mapping[str, Any]) -> tuple[FactGroup, ...]:
     if isinstance(isolation, dict):
         groups.append(_group("Isolation", isolation, {name: name for name in isolation}))
     return tuple(group for group in groups if group.facts or group.unknown)
+
+
+def stages(seconds: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """List the stages of a build in the order in which they run; others come last."""
+    names = [
+        *(name for name in _STAGES if name in seconds),
+        *(name for name in seconds if name not in _STAGES),
+    ]
+    return tuple((_STAGES.get(name, name), seconds[name]) for name in names)
 
 
 def build_facts(detail: BuildDetail) -> tuple[FactGroup, ...]:

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dashboards import formatting
 from dashboards.assets import asset_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
-from dashboards.environment import build_facts, machine_facts
+from dashboards.environment import build_facts, machine_facts, stages
 from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
@@ -104,6 +104,7 @@ def _environment() -> Environment:
         quantity=formatting.quantity,
         machine_facts=machine_facts,
         build_facts=build_facts,
+        stages=stages,
         moment=formatting.moment,
         stamp=formatting.stamp,
         lasting=formatting.lasting,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dashboards.environment import FactGroup, build_facts, machine_facts
+from dashboards.environment import FactGroup, build_facts, machine_facts, stages
 from service.domain.project.job_kinds import JobKind
 from service.ports.views import BuildDetail
 from tests.support.reading.views import build_view
@@ -43,6 +43,17 @@ def test_facts_are_grouped_and_have_units() -> None:
         FactGroup("System", (("memory", "23.5 GiB"), ("address randomisation", "on"))),
         FactGroup("Other", (("microcode", "0xa101148"),)),
         FactGroup("Isolation", (("network", "none"),)),
+    )
+
+
+def test_stages_are_listed_in_the_order_in_which_they_run() -> None:
+    stored = {"new": 1.0, "confirm": 40.0, "measure": 5.0, "build base": 0.2, "build patch": 16.0}
+    assert stages(stored) == (
+        ("build base", 0.2),
+        ("build patch", 16.0),
+        ("measure", 5.0),
+        ("check the layout", 40.0),
+        ("new", 1.0),
     )
 
 
