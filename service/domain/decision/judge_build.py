@@ -9,9 +9,11 @@ from service.domain.comparison.clock import JOIN_SHARE
 from service.domain.comparison.counting_pairs import DisturbedPairs, counting_launches, disturbed_pairs
 from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
+from service.domain.comparison.second_opinion import second_opinion
 from service.domain.comparison.suite import Listing, compare_suites, family_size
 from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, judge
 from service.domain.decision.vote import Outcome
+from service.domain.identity import Side
 from service.domain.inference.reasons import OF_PATCH, has_kind
 from service.domain.inference.verdict import first_decisive_look, least_budget, with_missing_pairs
 from service.domain.measuring.instruction_counts import added_share, compare_counts
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
     from service.domain.decision.build_outcome import Withheld
-    from service.domain.identity import Side
     from service.domain.inference.verdict import Comparison
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import PairRecord
@@ -95,6 +96,7 @@ def judge_measured(
         for row in _compare(job, listings, launches)
     )
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
+    rows = _with_second_opinion(job, listings, rows, pairs.second)
     counted = treat_as_unchanged(
         compare_counts(listings, pairs.counts, job.policy.floor), _same_program(listings)
     )
@@ -122,6 +124,23 @@ def judge_measured(
             judgement = replace(judgement, outcome=Outcome.UNDECIDED_WITHHELD)
             notes = replace(notes, missing_pairs=missing)
     return Measured((*explained, *counted), launches, judgement, notes, listings)
+
+
+def _with_second_opinion(
+    job: Job, listings: Sequence[Listing], rows: tuple[Comparison, ...], launches: Sequence[Launch]
+) -> tuple[Comparison, ...]:
+    """Judge the slower rows again that the pairs of the second opinion measured."""
+    if not launches:
+        return rows
+    counting = counting_launches(launches, job.policy.max_pairs)
+    asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
+    second = {row.row: row for row in _compare(job, listings, counting)}
+    return tuple(
+        second_opinion(row, second[row.row], job.policy)
+        if row.row in second and (row.row.suite, row.row.benchmark) in asked
+        else row
+        for row in rows
+    )
 
 
 def _missing_pairs(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> int:

@@ -49,6 +49,9 @@ class ReasonKind(StrEnum):
     LAYOUT_REFUTED = "layout refuted"  # how many are slower, then the ratio of each relink
     LAYOUT_POSSIBLE = "layout possible"
     LAYOUT_AS_TEXT = "layout as text"  # the sentence of a version that stored no facts
+    # of a second sequence
+    SECOND_LIFTS = "second lifts"  # its verdict, pairs and (if known) ratio
+    SECOND_STANDS = "second stands"  # the same
     # of equal programs
     SAME_PROGRAM = "same program"  # the ratio that was measured (if any)
     LISTED_ONCE = "listed once"

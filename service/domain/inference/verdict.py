@@ -152,9 +152,13 @@ def compare_pairs(
         estimated = estimate([b for b, _ in seen], [p for _, p in seen])
         spent = errors.get(look.pairs, 0.0)
         verdict = _decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
+        if verdict is Verdict.SAME:
+            return _describe(row, verdict, seen, estimated, _same_bounds(estimated, look.same * SAME_ERROR))
         if verdict.is_decided:
-            return _describe(row, verdict, seen, estimated, max(spent, _interval_error(look)))
-    undecided = _describe(row, Verdict.UNDECIDED, seen, estimated, _interval_error(look))
+            interval = estimated.interval(max(spent, _interval_error(look)))
+            return _describe(row, verdict, seen, estimated, interval)
+    interval = estimated.interval(_interval_error(look))
+    undecided = _describe(row, Verdict.UNDECIDED, seen, estimated, interval)
     return undecided._replace(more_pairs=_more_pairs(estimated, policy, family), spread=estimated.spread)
 
 
@@ -201,10 +205,15 @@ def _decide(
 def _is_same(estimated: Estimate, policy: Policy, error: float) -> bool:
     if error == 0 or (estimated.pairs < _MANY and abs(estimated.centre) > _NEAR):
         return False
-    least = _QUIET_SPREAD / math.sqrt(estimated.pairs) if estimated.pairs < _MANY else 0.0
-    low, high = estimated.bounds(error, least)
+    low, high = _same_bounds(estimated, error)
     same, floor = math.log1p(policy.same_within), math.log1p(policy.floor)
     return -same < low and high < same and not (low > floor or high < -floor)
+
+
+def _same_bounds(estimated: Estimate, error: float) -> tuple[float, float]:
+    """The bounds that ``same`` rests on, and that are shown beside it."""
+    least = _QUIET_SPREAD / math.sqrt(estimated.pairs) if estimated.pairs < _MANY else 0.0
+    return estimated.bounds(error, least)
 
 
 def _describe(
@@ -212,9 +221,9 @@ def _describe(
     verdict: Verdict,
     pairs: Sequence[tuple[float, float]],
     estimated: Estimate,
-    interval_error: float,
+    interval: tuple[float, float],
 ) -> Comparison:
-    low, high = estimated.interval(interval_error)
+    low, high = interval
     return Comparison(
         row=row,
         verdict=verdict,

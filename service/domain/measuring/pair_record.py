@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.comparison.second_opinion import SECOND
 from service.domain.comparison.suite import read_launch
 from service.domain.errors import BadResults
 from service.domain.gbench.reader import read_run
@@ -33,7 +34,8 @@ class PairRecord:
     """A stored pair: its number among the pairs of its variant, and the bytes that :func:`encode` made.
 
     Variant 0 is the programs as the project links them; for others see
-    :data:`service.domain.comparison.link_layout.VARIANTS`.
+    :data:`service.domain.comparison.link_layout.VARIANTS` and
+    :data:`service.domain.comparison.second_opinion.SECOND`.
     """
 
     pair: int
@@ -56,10 +58,14 @@ class RawLaunch:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPairs:
-    """The launches of a build's pairs, and the instruction counts that its first pair carries."""
+    """The launches of a build's pairs, and the instruction counts that its first pair carries.
+
+    ``second`` are those of the second opinion, on the programs as built.
+    """
 
     as_built: tuple[Launch, ...] = ()
     relinked: tuple[Launch, ...] = ()
+    second: tuple[Launch, ...] = ()
     counts: Counts = field(default_factory=dict)
 
 
@@ -132,12 +138,14 @@ def read_pairs(records: Iterable[PairRecord], suites: Sequence[Suite]) -> Measur
     """
     as_built: list[Launch] = []
     relinked: list[Launch] = []
+    second: list[Launch] = []
     counts: Counts = {}
     for record in records:
-        (relinked if record.variant else as_built).extend(read_pair(record, suites))
+        ours = second if record.variant == SECOND else relinked if record.variant else as_built
+        ours.extend(read_pair(record, suites))
         if (record.variant, record.pair) == (0, 0):
             counts = counts_in(decode(record.raw))
-    return MeasuredPairs(tuple(as_built), tuple(relinked), counts)
+    return MeasuredPairs(tuple(as_built), tuple(relinked), tuple(second), counts)
 
 
 def read_pair(record: PairRecord, suites: Sequence[Suite]) -> tuple[Launch, ...]:

@@ -82,6 +82,11 @@ def _layout_refuted(slower: int, *ratios: float) -> str:
     return f"not confirmed: {relinks}, so code placement may explain it"
 
 
+def _second(verdict: str, pairs: int, ratio: float | None = None) -> str:
+    measured = "" if ratio is None else f" {change(ratio)},"
+    return f"{verdict},{measured} {pairs:.0f} pairs"
+
+
 def _list(ratios: Iterable[float]) -> str:
     return ", ".join(map(signed_percent, ratios))
 
@@ -139,6 +144,8 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
             "code placement may explain the gain; only slow-downs are checked on relinked programs"
         ),
         ReasonKind.LAYOUT_AS_TEXT: "{}",
+        ReasonKind.SECOND_LIFTS: lambda *facts: f"lifted by the second opinion: {_second(*facts)}",
+        ReasonKind.SECOND_STANDS: lambda *facts: f"the second opinion does not lift it: {_second(*facts)}",
         ReasonKind.SAME_PROGRAM: lambda ratio=None: (
             SAME_PROGRAM if ratio is None else f"{SAME_PROGRAM}; measured {change(ratio)}"
         ),

@@ -276,3 +276,13 @@ class TestReasons:
             reason(ReasonKind.WIDE_INTERVAL, 0.0, pytest.approx(1.0)),
             Reason(ReasonKind.MORE_PAIRS, (8,)),
         )
+
+
+def test_the_interval_beside_same_is_that_of_the_rule_whatever_one_pair_does() -> None:
+    """Ten pairs, one of them disturbed: an interval up to +68 % would not be believed beside "same"."""
+    patch = [0.991, 0.994, 0.99, 0.995, 0.992, 0.996, 0.99, 1.7, 0.993, 0.995]
+    found = compare_pairs(row(), [1.0] * 10, patch, POLICY, 1, (10,))
+
+    assert found.verdict is Verdict.SAME
+    assert found.interval is not None
+    assert 1 / 1.03 < found.interval[0] < found.interval[1] < 1.03

@@ -77,6 +77,12 @@ SENTENCES = [
     ),
     (ReasonKind.FAILS_ON_BOTH, ("no file",), "it fails on both sides: no file"),
     (ReasonKind.FAILS_ON_BOTH, (), "neither side reports a result"),
+    (
+        ReasonKind.SECOND_LIFTS,
+        ("same", 24, 1.001),
+        "lifted by the second opinion: same, +0.10 %, 24 pairs",
+    ),
+    (ReasonKind.SECOND_STANDS, ("failing", 0), "the second opinion does not lift it: failing, 0 pairs"),
     (ReasonKind.JUDGED_BY, ("CPU time",), "the verdict is that of CPU time"),
     (
         ReasonKind.WORK_CHANGED,

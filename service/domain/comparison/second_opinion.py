@@ -1,0 +1,50 @@
+"""The second opinion on a slow-down: a fresh sequence of pairs, which may lift a −1 once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from service.domain.inference.policy import Policy
+    from service.domain.inference.verdict import Comparison
+
+SECOND: Final = 9  # the variant of its pairs in the record: no relink, the programs as built again
+_LIFTING: Final = frozenset({Verdict.SAME, Verdict.FASTER})
+
+
+def second_opinion(first: Comparison, second: Comparison, policy: Policy) -> Comparison:
+    """Judge a slower row by a second sequence of the same programs.
+
+    It is lifted to ``undecided`` if the second sequence calls it the same or faster, and all pairs together
+    estimate less than ``vote_at``. Otherwise it stands, also if the second is undecided. The first ratio,
+    interval and pairs stay beside the verdict; the reason has those of the second.
+
+    * **False alarms.** A row is ``slower`` only if it was before, so no bound rises. A false alarm is mostly
+      lifted, because the second sequence of an unchanged benchmark is mostly ``same``.
+    * **Missed changes.** A change of ``same_within`` is lifted with a probability of at most 5 %, that of a
+      wrong ``same``. There is one second opinion for each build, so nobody can draw until one is lucky.
+
+    Args:
+        first: the row that votes −1.
+        second: the same row by the pairs of :data:`SECOND`.
+        policy: the size that votes.
+    """
+    if first.verdict is not Verdict.SLOWER:
+        return first
+    facts = (str(second.verdict), second.pairs, *(() if second.ratio is None else (second.ratio,)))
+    if second.verdict in _LIFTING and _pooled(first, second) < policy.vote_at:
+        reason = Reason(ReasonKind.SECOND_LIFTS, facts)
+        return first._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *first.reasons))
+    return first._replace(reasons=(*first.reasons, Reason(ReasonKind.SECOND_STANDS, facts)))
+
+
+def _pooled(first: Comparison, second: Comparison) -> float:
+    """The worsening by all pairs: the log ratios of both sequences, weighted by their pairs."""
+    known = [(each.pairs, math.log(each.ratio)) for each in (first, second) if each.ratio]
+    pairs = sum(count for count, _ in known)
+    log = sum(count * ratio for count, ratio in known) / pairs if pairs else 0.0
+    return first._replace(ratio=math.exp(log)).worsening

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from service.domain.comparison.second_opinion import second_opinion
+from service.domain.inference.policy import Policy
+from service.domain.inference.reasons import ReasonKind
+from service.domain.inference.verdict import Comparison, Verdict
+from tests.unit.domain.comparisons import FASTER, SAME, UNDECIDED, row, slower
+
+POLICY = Policy()
+FIRST = slower("BM_a", 1.025)
+
+
+def second(verdict: Verdict, ratio: float, pairs: int = 24) -> Comparison:
+    return Comparison(row("BM_a"), verdict, pairs, ratio, (ratio - 0.01, ratio + 0.01), 1.0, ratio)
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict", "kind"),
+    [
+        (second(Verdict.SAME, 1.001), Verdict.UNDECIDED, ReasonKind.SECOND_LIFTS),
+        (second(Verdict.FASTER, 0.97), Verdict.UNDECIDED, ReasonKind.SECOND_LIFTS),
+        (second(Verdict.SAME, 1.019), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+        (second(Verdict.SAME, 1.001, pairs=2), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+        (second(Verdict.UNDECIDED, 1.001), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+        (second(Verdict.SLOWER, 1.03), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+        (Comparison(row("BM_a"), Verdict.FAILING), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+    ],
+)
+def test_only_the_same_or_faster_lifts_a_slow_down(
+    other: Comparison, verdict: Verdict, kind: ReasonKind
+) -> None:
+    found = second_opinion(FIRST, other, POLICY)
+
+    assert (found.verdict, found.reasons[0].kind) == (verdict, kind)
+    assert found.reasons[0].facts[:2] == (str(other.verdict), other.pairs)
+    assert (found.ratio, found.interval, found.pairs) == (FIRST.ratio, FIRST.interval, FIRST.pairs)
+
+
+@pytest.mark.parametrize("first", [SAME, FASTER, UNDECIDED])
+def test_nothing_else_is_judged_again(first: Comparison) -> None:
+    assert second_opinion(first, second(Verdict.SLOWER, 1.5), POLICY) == first
