@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CAP: Final = 0.25  # of the number of pairs: chosen on recorded pairs, many of them disturbed
-_EXACT_PAIRS: Final = 128  # beyond, the exact distribution costs more than its last digit is worth
+_LISTED_PAIRS: Final = 128  # beyond, sums of arrays are quicker than sums of lists, which need no library
+_TABLES: Final = 64  # of the looks up to a thousand pairs there are thirty
 
 
 def least_pairs(error: float) -> int:
@@ -64,16 +65,14 @@ def _scores(n: int) -> tuple[int, ...]:
 
 
 def _tail(scores: tuple[int, ...], total: int) -> float:
-    if len(scores) <= _EXACT_PAIRS:
-        return _tails(len(scores))[total]
-    # Hoeffding's bound, which a sum of signs keeps exactly.
-    excess = total - sum(scores) / 2
-    return math.exp(-2 * excess**2 / sum(score**2 for score in scores)) if excess > 0 else 1.0
+    return float(_tails(len(scores))[total])
 
 
-@lru_cache(maxsize=_EXACT_PAIRS)
-def _tails(n: int) -> tuple[float, ...]:
+@lru_cache(maxsize=_LISTED_PAIRS + _TABLES)
+def _tails(n: int) -> Sequence[float]:
     """By sum of scores, the chance of that sum or a higher one if each of n signs is random."""
+    if n > _LISTED_PAIRS:
+        return _many_tails(n)
     chances = [1.0]
     for score in _scores(n):
         without = chances + [0.0] * score
@@ -82,3 +81,16 @@ def _tails(n: int) -> tuple[float, ...]:
     # Summed from the rare end: in the other order, small chances would be lost in large ones.
     tails = list(accumulate(reversed(chances)))
     return tuple(reversed(tails))
+
+
+def _many_tails(n: int) -> Sequence[float]:
+    import numpy as np  # noqa: PLC0415 - takes longer to load than most sequences need
+
+    chances = np.ones(1)
+    for score in _scores(n):
+        both = np.zeros(len(chances) + score)
+        both[: len(chances)] += chances
+        both[score:] += chances
+        chances = both / 2
+    tails: list[float] = np.cumsum(chances[::-1])[::-1].tolist()
+    return tails

@@ -58,11 +58,13 @@ def test_pairs_that_all_agree_are_as_improbable_as_their_signs() -> None:
     assert least_pairs(2**-18) == 18
 
 
-def test_long_sequences_are_never_judged_more_boldly_than_exactly() -> None:
-    """Beyond the exact table a bound takes over: it may only be larger."""
-    values = [float(x) for x in np.random.default_rng(3).normal(0.004, 0.02, 130)]
+@pytest.mark.parametrize("pairs", [128, 130, 200, 950])
+def test_long_sequences_are_judged_by_the_same_exact_distribution(pairs: int) -> None:
+    """All signs alike: 2 to the power of -n; and half of all sums are at least the middle one."""
+    half = [float(k % 2 or -1) * (1 + k) for k in range(pairs)]
 
-    assert capped_rank_tail(values[:128]) < capped_rank_tail(values)
+    assert capped_rank_tail([0.05] * pairs) == pytest.approx(2.0**-pairs)
+    assert capped_rank_tail(half) == pytest.approx(0.5, abs=0.06)
 
 
 def below(low: float, values: list[float]) -> list[float]:
