@@ -84,7 +84,7 @@ class Ours:
 
     def judge(self, series: Series) -> Answer:
         counting = _counting(series) if self.repeats else np.arange(len(series.values))
-        chosen = counting[: POLICY.max_pairs]
+        chosen = counting[: POLICY.base_pairs]
         base, patch = series.values[chosen].T
         found = compare_pairs(_ROW, base.tolist(), patch.tolist(), POLICY, _FAMILY)
         said = Said(found.verdict.value) if found.verdict is not Verdict.UNDECIDED else Said.UNDECIDED
@@ -105,7 +105,7 @@ class TrimmedT:
         said, n = Said.UNDECIDED, 0
         counting = _counting(series) if self.repeats else np.arange(len(series.values))
         logs = series.logs[counting]
-        for n in range(8, POLICY.max_pairs + 1, 4):
+        for n in range(8, POLICY.base_pairs + 1, 4):
             found = estimate_of(logs[:n].tolist())
             said = self._say(found.centre, found.error, found.degrees)
             if said is not Said.UNDECIDED:
@@ -204,7 +204,7 @@ RULES: Final[tuple[Rule, ...]] = (
 
 def _counting(series: Series) -> NDArray[np.int_]:
     """The pairs that count: disturbed ones are repeated until the allowance is used up."""
-    is_left_out = series.disturbed & (np.cumsum(series.disturbed) <= allowance(POLICY.max_pairs))
+    is_left_out = series.disturbed & (np.cumsum(series.disturbed) <= allowance(POLICY.base_pairs))
     return np.flatnonzero(~is_left_out)
 
 

@@ -180,3 +180,6 @@ class Progress(Protocol):
 
     def say(self, text: str, done: float | None = None) -> None:
         """Show what is being done now; ``done`` is its share of the whole if that is known."""
+
+    def note(self, text: str) -> None:
+        """Show a line that stays when the work goes on."""

@@ -234,8 +234,8 @@ class Results(Protocol):
     def unresolved_benchmarks(self, build_id: int) -> Sequence[str]:
         """Return the benchmarks of a build with an undecided comparison that more pairs may decide.
 
-        A comparison that the link layout leaves undecided is slower as linked, and instructions do not come
-        in pairs: more pairs change neither.
+        A comparison that the link layout or a second opinion leaves undecided is slower as linked, and
+        instructions do not come in pairs: more pairs change neither.
         """
 
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:

@@ -50,6 +50,10 @@ class LoggedProgress:
         """Log the current activity."""
         structlog.get_logger().info("build.progress", text=text, done=done)
 
+    def note(self, text: str) -> None:
+        """Log a line."""
+        structlog.get_logger().info("build.note", text=text)
+
 
 def build_machine(settings: MachineSettings) -> Machine:
     """Build the machine plane from its settings.

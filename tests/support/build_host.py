@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 import re
 import tempfile
@@ -116,8 +117,9 @@ class MemorySandbox:
     ``pads`` by how much its environment was larger, ``warm_ups`` the launches that do not count;
     ``before`` is called with the number of each launch that measured and may raise. ``counted`` has the
     filters of launches under callgrind, which follow the code's ``instructions`` per iteration;
-    ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes,
-    ``build_seconds`` what a command of the build takes.
+    ``before_count`` is called with the code of each. ``seconds`` are what a launch that measured takes unless
+    the code says otherwise, ``build_seconds`` what a command of the build takes, ``taken`` what all launches
+    took so far. A code's ``spread`` is that of its launches.
     """
 
     commands: list[str] = field(default_factory=list)
@@ -130,11 +132,12 @@ class MemorySandbox:
     before_count: Callable[[str], None] = lambda _: None
     seconds: float = 0.0
     build_seconds: float = 0.0
+    taken: float = 0.0
 
     @property
     def clock(self) -> float:
         """The seconds that all of them took."""
-        return self.seconds * len(self.launches) + self.build_seconds * len(self.commands)
+        return self.taken + self.build_seconds * len(self.commands)
 
     def run(
         self,
@@ -193,6 +196,8 @@ class MemorySandbox:
 
     def _measure(self, program: str, flags: Mapping[str, str], output: Path) -> Completed:
         behaviour = json.loads(program)
+        seconds = behaviour.get("seconds", self.seconds)
+        self.taken += seconds
         own_launches = sum(each == program for each, _ in self.launches)
         if "crashes" in behaviour or own_launches in behaviour.get("crashes at", ()):
             return Completed(139, 0.1)
@@ -201,6 +206,8 @@ class MemorySandbox:
             return Completed(0, 0.1)
         skipped = {name for name, every in behaviour.get("skips", {}).items() if own_launches % every == 0}
         noise = random.Random(len(self.launches))  # noqa: S311 - repeatable on purpose
+        of_launch = random.Random(f"launch {len(self.launches)}")  # noqa: S311 - as above
+        level = math.exp(of_launch.gauss(0.0, behaviour.get("spread", 0.0)))
         rows: list[dict[str, Any]] = [
             row(
                 name,
@@ -211,10 +218,10 @@ class MemorySandbox:
             )
             for name in _chosen(program, flags["benchmark_filter"])
             for k in range(int(flags["benchmark_repetitions"]))
-            for value in [behaviour["benchmarks"][name] * (1 + NOISE * noise.random())]
+            for value in [level * behaviour["benchmarks"][name] * (1 + NOISE * noise.random())]
         ]
         output.write_bytes(whole(*rows, library_version="v1.9.4"))
-        return Completed(0, self.seconds)
+        return Completed(0, seconds)
 
 
 def _rehearse(program: str, flags: Mapping[str, str], output: Path) -> Completed:
@@ -332,6 +339,9 @@ class Silence:
     """Progress that nobody reads."""
 
     def say(self, text: str, done: float | None = None) -> None:
+        pass
+
+    def note(self, text: str) -> None:
         pass
 
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line with the current activity; nothing if stderr is not a terminal."""
+"""Progress on stderr: one line with the current activity if it is a terminal, and notes in any case."""
 
 from __future__ import annotations
 
@@ -36,3 +36,7 @@ class TerminalProgress:
         self._bar.update(
             self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0
         )
+
+    def note(self, text: str) -> None:
+        """Print a line above the current activity, also if stderr is not a terminal."""
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import RunKind, digest_of
 from service.domain.inference.verdict import RULE
@@ -37,6 +37,10 @@ class Longer:
     pairs: int
 
 
+LOCAL: Final = "local"
+"""The instance of a build on a developer's machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
     """Two revisions of a project to compare, and the job that says how.
@@ -44,7 +48,8 @@ class BuildSpec:
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
     the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
     all others. ``longer``: more pairs than the policy's, of some. ``permissions``: those that some
-    group had when the build was planned; they are only shown.
+    group had when the build was planned; they are only shown. ``second``: the slow-downs that vote −1 are
+    measured again in a sequence of their own.
     """
 
     kind: RunKind
@@ -58,6 +63,12 @@ class BuildSpec:
     session: int = 0
     longer: Longer | None = None
     permissions: tuple[Permission, ...] = ()
+    second: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether a developer's machine judges commits, so that nothing is kept as evidence."""
+        return self.instance == LOCAL
 
     @property
     def judged(self) -> Job:
@@ -119,4 +130,5 @@ class BuildSpec:
             session=found.get("session", 0),
             longer=Longer(**found["longer"]) if found.get("longer") else None,
             permissions=tuple(map(Permission, found.get("permissions", ()))),
+            second=found.get("second", False),
         )

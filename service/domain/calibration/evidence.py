@@ -32,6 +32,7 @@ _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that o
 _ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
 _MANY: Final = 1000  # pairs; more than any policy may ask for
+_OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
@@ -113,8 +114,11 @@ def why_withheld(status: VotingStatus, row: Comparison) -> Reason | None:
     the nearest end of its interval is at least :data:`FAR`, and :data:`FAR_SHARE` times the largest estimate
     of a session. Layout is no matter of history: relinks confirmed the row, or it is larger than layout.
     """
-    is_far = row.nearest >= max(FAR, FAR_SHARE * status.largest)
-    return None if is_far else status.why_not
+    if status.why_not is None:
+        return None
+    # Noise costs power, which the pairs make up for; it is no reason to distrust what they prove.
+    least = 0.0 if status.why_not.kind in _OF_NOISE else FAR
+    return None if row.nearest >= max(least, FAR_SHARE * status.largest) else status.why_not
 
 
 def voting_status_of(history: History, policy: Policy) -> VotingStatus:
@@ -141,13 +145,14 @@ def pairs_needed(noise: float, policy: Policy) -> int | None:
     The first n for which Student's t on a 20 % trimmed mean of normal pairs with that standard deviation
     reaches from 3 % down to the policy's floor.
     """
-    gap = BEYOND - math.log1p(policy.floor)
-    for n in range(_FEW, _MANY + 1):
-        degrees = n - 2 * int(TRIM * n) - 1
-        reach = float(-stdtrit(degrees, _ERROR)) * _TRIMMED_MEAN * noise / math.sqrt(n)
-        if reach <= gap:
-            return n
-    return None
+    return next((n for n in range(_FEW, _MANY + 1) if change_found(noise, n, policy) <= BEYOND), None)
+
+
+def change_found(noise: float, pairs: int, policy: Policy) -> float:
+    """About the log ratio that so many pairs, eight or more, find half of the time."""
+    degrees = pairs - 2 * int(TRIM * pairs) - 1
+    reach = float(-stdtrit(degrees, _ERROR)) * _TRIMMED_MEAN * noise / math.sqrt(pairs)
+    return math.log1p(policy.floor) + reach
 
 
 def clopper_pearson(found: int, of: int, tail: float = 0.025) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.inference.reasons import Reason, ReasonKind
+from service.domain.inference.reasons import Reason, ReasonKind, has_kind
 from service.domain.inference.verdict import Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ def _as_unchanged(found: Comparison) -> Comparison:
     match found.verdict:
         case Verdict.SAME | Verdict.NEW | Verdict.FAILING:
             return found
+        case Verdict.UNDECIDED if not found.pairs and has_kind(found.reasons, {ReasonKind.NO_PAIR}):
+            reason = Reason(ReasonKind.SAME_PROGRAM)  # nothing was measured, or needed to be
+            return found._replace(verdict=Verdict.SAME, reasons=(reason,))
         case Verdict.UNDECIDED if not found.pairs:
             return found
         case Verdict.SLOWER | Verdict.FASTER | Verdict.UNDECIDED:

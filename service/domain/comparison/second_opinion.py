@@ -9,6 +9,8 @@ from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from service.domain.inference.policy import Policy
     from service.domain.inference.verdict import Comparison
 
@@ -19,9 +21,9 @@ _LIFTING: Final = frozenset({Verdict.SAME, Verdict.FASTER})
 def second_opinion(first: Comparison, second: Comparison, policy: Policy) -> Comparison:
     """Judge a slower row by a second sequence of the same programs.
 
-    It is lifted to ``undecided`` if the second sequence calls it the same or faster, and all pairs together
-    estimate less than ``vote_at``. Otherwise it stands, also if the second is undecided. The first ratio,
-    interval and pairs stay beside the verdict; the reason has those of the second.
+    It is lifted to ``undecided`` if the second sequence has as many pairs as the first, calls it the same or
+    faster, and all pairs together estimate less than ``vote_at``. Otherwise it stands, also if the second is
+    undecided. The first ratio, interval and pairs stay beside the verdict; the reason has the second result.
 
     * **False alarms.** A row is ``slower`` only if it was before, so no bound rises. A false alarm is mostly
       lifted, because the second sequence of an unchanged benchmark is mostly ``same``.
@@ -36,10 +38,20 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy) -> Com
     if first.verdict is not Verdict.SLOWER:
         return first
     facts = (str(second.verdict), second.pairs, *(() if second.ratio is None else (second.ratio,)))
-    if second.verdict in _LIFTING and _pooled(first, second) < policy.vote_at:
+    is_lifted = second.verdict in _LIFTING and second.pairs >= first.pairs
+    if is_lifted and _pooled(first, second) < policy.vote_at:
         reason = Reason(ReasonKind.SECOND_LIFTS, facts)
         return first._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *first.reasons))
     return first._replace(reasons=(*first.reasons, Reason(ReasonKind.SECOND_STANDS, facts)))
+
+
+def wanted_again(first: Iterable[Comparison], pairs: int) -> dict[str, tuple[str, ...]]:
+    """By suite, the benchmarks of slow-downs that rest on more pairs than the second opinion has so far."""
+    wanted: dict[str, dict[str, None]] = {}
+    for row in first:
+        if pairs < row.pairs:
+            wanted.setdefault(row.row.suite, {})[row.row.benchmark] = None
+    return {suite: tuple(names) for suite, names in wanted.items()}
 
 
 def _pooled(first: Comparison, second: Comparison) -> float:

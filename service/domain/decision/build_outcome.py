@@ -78,8 +78,12 @@ def _groups(
     by_verdict = {v: [each for each in comparisons if each.verdict is v] for v in Verdict}
     slower = sorted(by_verdict[Verdict.SLOWER], key=lambda each: -each.worsening)
     large = [each for each in slower if each.worsening >= policy.vote_at]
-    # The row that could still be the worst comes first; a row without an interval could be anything.
-    undecided = sorted(by_verdict[Verdict.UNDECIDED], key=lambda each: -each.could_worsen_by)
+    # First the row of a lifted −1, which people wait for; then the row that could still be the worst. A row
+    # without an interval could be anything.
+    undecided = sorted(
+        by_verdict[Verdict.UNDECIDED],
+        key=lambda each: (not has_kind(each.reasons, {ReasonKind.SECOND_LIFTS}), -each.could_worsen_by),
+    )
     return {
         Group.BROKEN: by_verdict[Verdict.BROKEN],
         Group.REMOVED: by_verdict[Verdict.REMOVED],

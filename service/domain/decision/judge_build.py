@@ -15,7 +15,13 @@ from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, j
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.reasons import OF_PATCH, has_kind
-from service.domain.inference.verdict import first_decisive_look, least_budget, with_missing_pairs
+from service.domain.inference.verdict import (
+    Comparison,
+    Verdict,
+    first_decisive_look,
+    least_budget,
+    with_missing_pairs,
+)
 from service.domain.measuring.instruction_counts import added_share, compare_counts
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.project.benchmark import Instructions
@@ -26,9 +32,8 @@ if TYPE_CHECKING:
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
     from service.domain.decision.build_outcome import Withheld
-    from service.domain.inference.verdict import Comparison
     from service.domain.measuring.instruction_counts import Counts
-    from service.domain.measuring.pair_record import PairRecord
+    from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
     from service.domain.project.job import Job
 
 
@@ -89,10 +94,10 @@ def judge_measured(
     """
     listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites)
-    launches = tuple(counting_launches(pairs.as_built, job.policy.max_pairs))
-    seconds = _seconds_of_a_pair(launches)
+    launches = tuple(counting_launches(pairs.as_built, job.policy.base_pairs))
+    seconds = seconds_of_a_pair(launches)
     as_built = tuple(
-        with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark)))
+        with_missing_pairs(row, seconds.get((row.row.suite, row.row.benchmark)), job.policy)
         for row in _compare(job, listings, launches)
     )
     rows = confirm(as_built, pairs.relinked, job.policy, _added(pairs.counts))
@@ -118,7 +123,8 @@ def judge_measured(
         empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
         judgement = judge((*rows, *voting), job.policy, empty, withheld)
         is_cut_short = any(not row.verdict.is_decided for row in as_built)
-        missing = _missing_pairs(job, listings, launches) if is_cut_short else 0
+        measured = len({launch.pair for launch in launches})
+        missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
         if missing and judgement.outcome is Outcome.UNDECIDED:
             # Otherwise launches that take long enough would be a way to a +1.
             judgement = replace(judgement, outcome=Outcome.UNDECIDED_WITHHELD)
@@ -129,12 +135,14 @@ def judge_measured(
 def _with_second_opinion(
     job: Job, listings: Sequence[Listing], rows: tuple[Comparison, ...], launches: Sequence[Launch]
 ) -> tuple[Comparison, ...]:
-    """Judge the slower rows again that the pairs of the second opinion measured."""
+    """Judge the slower rows again that the pairs of the second opinion measured, by a single look at all."""
     if not launches:
         return rows
-    counting = counting_launches(launches, job.policy.max_pairs)
+    counting = counting_launches(launches, job.policy.base_pairs)
+    single = (len({each.pair for each in counting}),)
     asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
-    second = {row.row: row for row in _compare(job, listings, counting)}
+    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single)
+    second = {row.row: row for row in found}
     return tuple(
         second_opinion(row, second[row.row], job.policy)
         if row.row in second and (row.row.suite, row.row.benchmark) in asked
@@ -143,22 +151,28 @@ def _with_second_opinion(
     )
 
 
-def _missing_pairs(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> int:
-    """Count the pairs that are missing up to the first look that could have found any difference."""
+def decisive_pairs(job: Job, listings: Sequence[Listing]) -> int:
+    """The pairs of the first look that could find a difference of any row."""
     family = family_size(job.benchmark.suites, listings)
     if any(not suite.metrics for suite in job.benchmark.suites):
         family /= JOIN_SHARE  # real time that joins has that part of a row's error
-    decisive = first_decisive_look(job.policy, family)
-    return max(0, decisive - len({launch.pair for launch in launches}))
+    return first_decisive_look(job.policy, family)
 
 
-def _seconds_of_a_pair(launches: Sequence[Launch]) -> dict[tuple[str, str], float]:
-    """Compute the seconds of each benchmark's part of the last pair, by suite and benchmark."""
+def seconds_of_a_pair(
+    launches: Sequence[Launch], *, is_charged: bool = False
+) -> dict[tuple[str, str], float]:
+    """Compute the seconds of each benchmark's part of the last pair, by suite and benchmark.
+
+    ``is_charged``: without the seconds by which the patch's launch exceeds the parent's, which are not
+    charged to the machine time. Otherwise a patch could make each pair too dear.
+    """
     found: dict[tuple[str, str], dict[Side, float]] = {}
     for launch in launches:
         for name in launch.values:
             found.setdefault((launch.suite, name), {})[launch.side] = launch.seconds / len(launch.values)
-    return {key: sum(sides.values()) for key, sides in found.items()}
+    both = {key: (sides.get(Side.BASE, 0.0), sides.get(Side.PATCH, 0.0)) for key, sides in found.items()}
+    return {key: base + (min(base, patch) if is_charged else patch) for key, (base, patch) in both.items()}
 
 
 def suspected_of_layout(
@@ -169,6 +183,18 @@ def suspected_of_layout(
     ``launches`` are those of the programs as built that count.
     """
     return suspects(_compare(job, listings, launches), job.policy, _added(counts))
+
+
+def slow_downs(
+    job: Job, listings: Sequence[Listing], launches: Sequence[Launch], record: MeasuredPairs
+) -> tuple[Comparison, ...]:
+    """List the slow-downs that vote −1 unless something withholds it, whatever a second opinion says.
+
+    ``launches`` are those of ``record`` that count, of the programs as built.
+    """
+    rows = confirm(_compare(job, listings, launches), record.relinked, job.policy, _added(record.counts))
+    large = (row for row in rows if row.worsening >= job.policy.vote_at)
+    return tuple(row for row in large if row.verdict is Verdict.SLOWER)
 
 
 def _compare(job: Job, listings: Sequence[Listing], launches: Sequence[Launch]) -> tuple[Comparison, ...]:
@@ -197,7 +223,7 @@ def _notes(
         same_program=tuple(_same_program(listings)),
         counted=tuple(counted),
         is_counting_advisory=job.benchmark.instructions is not Instructions.VOTE,
-        disturbed=disturbed_pairs(everything, job.policy.max_pairs),
+        disturbed=disturbed_pairs(everything, job.policy.base_pairs),
         are_programs_kept_in_place=any(launch.is_kept_in_place for launch in launches),
         pairs_to_prove=least_budget(job.policy, family) if family else 0,
         warnings=tuple(dict.fromkeys(text for launch in launches for text in launch.warnings)),

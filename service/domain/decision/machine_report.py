@@ -34,7 +34,7 @@ class MachineReport:
     ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
     phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
     patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
-    some pairs.
+    some pairs. ``is_used_up_by_patch``: launches of the patch took so long that measuring ended early.
     """
 
     outcome: Outcome | None = None
@@ -44,6 +44,7 @@ class MachineReport:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     is_parent_lost: bool = False
+    is_used_up_by_patch: bool = False
 
     def beside(self, judged: Outcome) -> Outcome:
         """The outcome of a build whose pairs were judged.
@@ -51,7 +52,11 @@ class MachineReport:
         A parent that fails only after code of the patch ran may fail because of it: what it left undecided is
         no +1.
         """
-        return Outcome.INFRASTRUCTURE if self.is_parent_lost and judged is Outcome.UNDECIDED else judged
+        if judged is not Outcome.UNDECIDED:
+            return judged
+        if self.is_parent_lost:
+            return Outcome.INFRASTRUCTURE
+        return Outcome.UNDECIDED_WITHHELD if self.is_used_up_by_patch else judged
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
@@ -68,4 +73,5 @@ class MachineReport:
             conditions=found["conditions"],
             findings=findings_from(found.get("findings")),
             is_parent_lost=bool(found.get("is_parent_lost", False)),
+            is_used_up_by_patch=bool(found.get("is_used_up_by_patch", False)),
         )

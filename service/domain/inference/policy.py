@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from service.domain.forms import OFF, Duration, Record, Share, about, after, before, whole
+from service.domain.inference.interim_looks import BASE_PAIRS
 
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
 _MOST_FALSE_ALARMS: Final = 0.2  # beyond, a vote would mean nothing
@@ -52,10 +53,15 @@ class Policy(Record):
     # Of a hundred unchanged patch sets at most one alarms.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
     machine_time: Annotated[Duration, about("for measuring, all suites together")] = 600.0
-    # Beyond, the interval shrinks too slowly to pay for the machine.
-    max_pairs: Annotated[int, whole(_LEAST_PAIRS, 1000), about("the most pairs of launches")] = 32
+    # By default machine_time ends measuring: what 1000 pairs cannot show is smaller than code layout.
+    max_pairs: Annotated[int, whole(_LEAST_PAIRS, 1000), about("the most pairs of launches")] = 1000
     # 0: off.
     probation: Annotated[int, whole(0, 10_000), _PROBATION, about("A/A pairs before a vote, or off")] = 40
     on_undecided: Annotated[VoteWhen, about("none: no +1 if a benchmark is undecided")] = VoteWhen.PASS
     on_nothing_to_build: Annotated[VoteWhen, about(ON_NOTHING)] = VoteWhen.PASS
     layout: Annotated[Layout, OFF, about("confirm: measure again on relinked programs")] = Layout.CONFIRM
+
+    @property
+    def base_pairs(self) -> int:
+        """The pairs that every undecided benchmark gets, if the machine time allows them."""
+        return min(self.max_pairs, BASE_PAIRS)

@@ -24,7 +24,9 @@ class ReasonKind(StrEnum):
     TOO_FEW_PAIRS = "too few pairs"  # pairs, the least number
     NO_RATIO = "no ratio"
     WIDE_INTERVAL = "wide interval"  # the pairs' spread (log scale), half the interval as a ratio
-    MORE_PAIRS = "more pairs"  # how many would decide, the seconds that they take (if known)
+    # how many would decide, the seconds that they take (if known), the machine time (if it is less)
+    MORE_PAIRS = "more pairs"
+    HARDLY_SLOWER = "hardly slower"
     NO_NUMBER_OF_PAIRS = "no number of pairs"
     # of what a benchmark reports
     NOT_IN_PATCH = "not in patch"  # metric
@@ -83,6 +85,9 @@ RELINKED: Final = frozenset(
     }
 )
 """The reasons of benchmarks that relinks were asked about."""
+
+NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
+"""The reasons of undecided benchmarks that more pairs do not decide: by these they are slower."""
 
 WITHHOLDING: Final = frozenset(
     {

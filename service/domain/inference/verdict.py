@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
@@ -12,7 +13,7 @@ from service.domain.inference.metric import Better, Metric
 from service.domain.inference.reasons import Fact, Reason, ReasonKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.inference.policy import Policy
 
@@ -22,6 +23,8 @@ SAME_ERROR: Final = 0.05  # chance of "same" for one benchmark that changed by s
 _QUIET_SPREAD: Final = 0.0015
 _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
+_HOPE: Final = 1.0  # standard errors by which the truth may exceed the estimate
+_REACH: Final = 3.0  # standard errors beyond which it certainly does not
 _MANY_PAIRS: Final = 1000  # more than any policy may ask for
 
 
@@ -68,7 +71,8 @@ class Comparison(NamedTuple):
     was nothing to compare. ``pairs`` counts the complete pairs behind the verdict, ``base`` and ``patch`` are
     the sides' medians over launches. ``reasons`` complete the verdict if numbers alone do not.
     ``more_pairs`` is about how many more would decide it, infinite if no reasonable number would, and
-    ``spread`` how far single pairs scatter (log scale); both only if more pairs may help.
+    ``spread`` how far single pairs scatter (log scale); both only if more pairs may help. ``pairs_to_slower``
+    is how many more may call it slower by enough to vote, seen optimistically.
     ``per`` names the rate whose unit of work a time was divided by; empty: an iteration's time is compared.
     """
 
@@ -83,6 +87,7 @@ class Comparison(NamedTuple):
     more_pairs: float | None = None
     spread: float | None = None
     per: str = ""
+    pairs_to_slower: float | None = None
 
     @property
     def worsening(self) -> float:
@@ -112,8 +117,7 @@ class Comparison(NamedTuple):
 
 def least_budget(policy: Policy, family: float) -> int:
     """The smallest ``max_pairs`` with which a difference can be found."""
-    errors = difference_errors(with_shares(looks(_MANY_PAIRS)), _difference_error(policy, family))
-    return min(errors, default=_MANY_PAIRS)
+    return min(_errors_without_end(_difference_error(policy, family)), default=_MANY_PAIRS)
 
 
 def first_decisive_look(policy: Policy, family: float) -> int:
@@ -151,7 +155,7 @@ def compare_pairs(
             return _without_ratio(row, seen, _why_no_ratio(row, pairs))
         estimated = estimate([b for b, _ in seen], [p for _, p in seen])
         spent = errors.get(look.pairs, 0.0)
-        verdict = _decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
+        verdict = decide(estimated, row.metric, policy, spent, look.same * SAME_ERROR)
         if verdict is Verdict.SAME:
             return _describe(row, verdict, seen, estimated, _same_bounds(estimated, look.same * SAME_ERROR))
         if verdict.is_decided:
@@ -159,14 +163,21 @@ def compare_pairs(
             return _describe(row, verdict, seen, estimated, interval)
     interval = estimated.interval(_interval_error(look))
     undecided = _describe(row, Verdict.UNDECIDED, seen, estimated, interval)
-    return undecided._replace(more_pairs=_more_pairs(estimated, policy, family), spread=estimated.spread)
+    return undecided._replace(
+        more_pairs=pairs_to_decide(estimated, policy, family),
+        spread=estimated.spread,
+        pairs_to_slower=pairs_to_slower(estimated, row.metric, policy, family),
+    )
 
 
-def with_missing_pairs(comparison: Comparison, pair_seconds: float | None = None) -> Comparison:
+def with_missing_pairs(
+    comparison: Comparison, pair_seconds: float | None = None, policy: Policy | None = None
+) -> Comparison:
     """Put the pairs that would decide an undecided comparison before its reasons; leave others as they are.
 
     That is how far pairs scatter and how wide the interval is, about how many more pairs would decide, and in
-    which time if ``pair_seconds`` are known.
+    which time if ``pair_seconds`` are known. With the ``policy`` of a build also why it measured no more: the
+    machine time is too short, or a −1 was no longer to be expected.
     """
     more, spread = comparison.more_pairs, comparison.spread
     if more is None or spread is None or comparison.interval is None:
@@ -175,9 +186,17 @@ def with_missing_pairs(comparison: Comparison, pair_seconds: float | None = None
     wide = Reason(ReasonKind.WIDE_INTERVAL, (spread, math.sqrt(high) / math.sqrt(low)))
     if math.isinf(more):
         missing = Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
-    else:
-        missing = Reason(ReasonKind.MORE_PAIRS, (more, more * pair_seconds) if pair_seconds else (more,))
-    return comparison._replace(reasons=(wide, missing, *comparison.reasons))
+        return comparison._replace(reasons=(wide, missing, *comparison.reasons))
+    seconds = more * pair_seconds if pair_seconds else 0.0
+    facts: tuple[Fact, ...] = (more, seconds) if seconds else (more,)
+    ended: tuple[Reason, ...] = ()
+    if policy and seconds > policy.machine_time:
+        facts = (more, seconds, policy.machine_time)
+    elif policy and comparison.pairs >= policy.base_pairs and comparison.pairs_to_slower == math.inf:
+        ended = (Reason(ReasonKind.HARDLY_SLOWER),)
+    return comparison._replace(
+        reasons=(wide, Reason(ReasonKind.MORE_PAIRS, facts), *ended, *comparison.reasons)
+    )
 
 
 def _difference_error(policy: Policy, family: float) -> float:
@@ -191,9 +210,10 @@ def _due(schedule: Sequence[int], pairs: int) -> Sequence[Look]:
     return [look for look in with_shares(schedule) if MIN_PAIRS <= look.pairs <= pairs]
 
 
-def _decide(
+def decide(
     estimated: Estimate, metric: Metric, policy: Policy, difference_error: float, same_error: float
 ) -> Verdict:
+    """Judge the pairs of one look, which may spend these errors."""
     floor = math.log1p(policy.floor)
     if estimated.is_above(floor, difference_error):
         return Verdict.SLOWER if metric.better is Better.LOWER else Verdict.FASTER
@@ -273,19 +293,45 @@ def _interval_error(look: Look) -> float:
     return 0.025 * (look.same + look.difference) / 2
 
 
-def _more_pairs(estimated: Estimate, policy: Policy, family: float) -> float:
+def pairs_to_decide(estimated: Estimate, policy: Policy, family: float) -> float:
     """About how many more pairs would decide, up to the first look whose part of the error is enough."""
     centre = abs(estimated.centre)
     beyond, within = centre - math.log1p(policy.floor), math.log1p(policy.same_within) - centre
-    schedule = with_shares(looks(_MANY_PAIRS))
-    errors = difference_errors(schedule, _difference_error(policy, family))
-    for look in schedule:
+    errors = _errors_without_end(_difference_error(policy, family))
+    for look in _looks_without_end():
         if look.pairs > estimated.pairs:
             spent, same = errors.get(look.pairs, 0.0), look.same * SAME_ERROR
             is_different = spent > 0 and estimated.reach_of(look.pairs, spent) < beyond
             if is_different or (same > 0 and estimated.reach_of(look.pairs, same) < within):
                 return look.pairs - estimated.pairs
     return math.inf
+
+
+def pairs_to_slower(estimated: Estimate, metric: Metric, policy: Policy, family: float) -> float:
+    """About how many more pairs may prove a slow-down that votes.
+
+    As if the truth exceeded the estimate by :data:`_HOPE` standard errors. Infinite if the estimate is no
+    worsening, or if even one of ``vote_at`` is beyond the estimate's reach.
+    """
+    centre = estimated.centre if metric.better is Better.LOWER else -estimated.centre
+    if centre <= 0 or centre + _REACH * estimated.error < math.log1p(policy.vote_at):
+        return math.inf
+    beyond = centre + _HOPE * estimated.error - math.log1p(policy.floor)
+    for pairs, spent in _errors_without_end(_difference_error(policy, family)).items():
+        if pairs > estimated.pairs and estimated.reach_of(pairs, spent) < beyond:
+            return pairs - estimated.pairs
+    return math.inf
+
+
+@lru_cache(maxsize=1)
+def _looks_without_end() -> tuple[Look, ...]:
+    """The looks up to more pairs than any policy may ask for."""
+    return with_shares(looks(_MANY_PAIRS))
+
+
+@lru_cache(maxsize=64)
+def _errors_without_end(error: float) -> Mapping[int, float]:
+    return difference_errors(_looks_without_end(), error)
 
 
 def _median(values: Sequence[float]) -> float:

@@ -171,8 +171,8 @@ def run_of(raw: RawLaunch, pair: int, variant: int, limits: ReadLimits | None = 
     Raises:
         BadResults: the output cannot be read.
     """
-    relink = f"relink {variant}, " if variant else ""
-    source = f"{relink}pair {pair}, {raw.side}, suite {raw.suite}"
+    of = "second opinion, " if variant == SECOND else f"relink {variant}, " if variant else ""
+    source = f"{of}pair {pair}, {raw.side}, suite {raw.suite}"
     return read_run(raw.output, source=source, limits=limits)
 
 

@@ -19,6 +19,10 @@ NO_MACHINE: Final = "no machine finished the build before its deadline"
 NO_RESULT: Final = "the other CI reported no result before the deadline"
 WITHDRAWN: Final = "the other CI withdrew the build before it started"
 CANCELLED: Final = "cancelled"
+USED_UP_BY_PATCH: Final = (
+    "launches of the patch took so much longer than those of the parent that measuring ended early, "
+    "so there is no +1"
+)
 OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
 SEVERAL_THREADS: Final = "the benchmark runs several threads"
 OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
@@ -43,6 +47,11 @@ def attempts_failed(attempts: int, error: Exception) -> str:
 def unfit(error: Exception) -> str:
     """The cause of a build whose machine cannot run builds."""
     return shortened(f"the machine cannot run builds: {error}", _MAX_CAUSE)
+
+
+def second_opinion_ended(why: str) -> str:
+    """The cause of a build whose second opinion has fewer pairs than it may have."""
+    return f"the second opinion ended early: {shortened(why, _MAX_CAUSE)}"
 
 
 def crashed(error: Exception) -> str:

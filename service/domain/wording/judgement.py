@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.build_outcome import Group
+from service.domain.inference.reasons import ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.text import before_and_after, change, interval, listed, plain, share, shortened
 from service.domain.wording.reasons import sentence, text_of
@@ -24,7 +25,7 @@ _FORMS: Final[Mapping[Group, str]] = MappingProxyType(
     {
         Group.BROKEN: "{benchmarks} broken: {names}{why}",
         Group.REMOVED: "{benchmarks} removed: {names}{why}",
-        Group.SLOWER: "{rows} {slower}; worst: {first}",
+        Group.SLOWER: "{rows} {slower}; worst: {first}{second}",
         Group.WITHHELD: "{rows} {slower}, not counted yet; worst: {first}; {no_vote}",
         Group.SLIGHTLY_SLOWER: "{rows} {slower} by less than {vote_at} (no −1); worst: {first}",
         Group.FASTER: "{rows} {faster}; best: {first}{because}",
@@ -105,12 +106,14 @@ def _facts(chosen: Sequence[Comparison], judgement: Judgement) -> dict[str, str]
     reason = shortened(text_of(first.reasons), _MAX_REASON)
     is_speed = all(each.row.metric.is_speed for each in chosen)
     no_vote = judgement.withheld.get(first.row)
+    second = [sentence(each) for each in first.reasons if each.kind is ReasonKind.SECOND_STANDS]
     return {
         "rows": f"{len(chosen)} of {judgement.rows} {results} {'is' if len(chosen) == 1 else 'are'}",
         "benchmarks": "1 benchmark" if len(names) == 1 else f"{len(names)} benchmarks",
         "names": listed(names, _SHOWN),
         "why": f": {reason}" if reason else "",
         "because": f"; {reason}" if reason else "",
+        "second": f"; {second[0]}" if second else "",
         "slower": verdict_word(Verdict.SLOWER, is_speed=is_speed),
         "faster": verdict_word(Verdict.FASTER, is_speed=is_speed),
         "no_vote": sentence(no_vote) if no_vote else "",

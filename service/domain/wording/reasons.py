@@ -47,9 +47,10 @@ def _wide_interval(spread: float, half: float) -> str:
     return f"single pairs vary by {share(spread)}, so the result is only known to {width}"
 
 
-def _more_pairs(more: float, seconds: float = 0.0) -> str:
+def _more_pairs(more: float, seconds: float = 0.0, machine_time: float = 0.0) -> str:
     time = f" ({duration(seconds)})" if seconds else ""
-    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it"
+    limit = f", but machine_time is {duration(machine_time)}" if machine_time else ""
+    return f"about {more:.0f} more pair{'s' if more > 1 else ''}{time} would decide it{limit}"
 
 
 def _work_changed(rate: str, factor: float) -> str:
@@ -105,6 +106,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.NO_RATIO: "a measured value is zero or negative, so there is no ratio to compare",
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
+        ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes -1 is improbable",
         ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MOST_PAIRS} pairs would not decide it",
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",

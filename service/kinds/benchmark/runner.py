@@ -11,6 +11,7 @@ from service.domain.decision.side_end import outcome_after_rehearsal
 from service.domain.decision.vote import Outcome
 from service.domain.measuring.pair_record import read_pairs
 from service.domain.wording.build_causes import (
+    USED_UP_BY_PATCH,
     lost_after_rehearsal,
     parent_failed,
     shared_cpus,
@@ -66,6 +67,7 @@ def run(session: BuildSession) -> MachineReport:
         *sides.warnings(),
         *confirmed.causes,
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
+        *((USED_UP_BY_PATCH,) if measured.is_used_up_by_patch else ()),
         *_too_few_cpus(session, measured.listings),
     )
     return MachineReport(
@@ -74,6 +76,7 @@ def run(session: BuildSession) -> MachineReport:
         seconds=seconds,
         conditions=conditions,
         is_parent_lost=measured.parent_failed is not None,
+        is_used_up_by_patch=measured.is_used_up_by_patch,
     )
 
 

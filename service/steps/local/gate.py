@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service.domain.building.spec import BuildSpec, Revision
+from service.domain.building.spec import LOCAL, BuildSpec, Revision
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.errors import BadInput, BadProjectFile
@@ -91,7 +91,7 @@ def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
     """The build of one of ``jobs`` jobs that compare two commits of a local repository."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
-    return BuildSpec(RunKind.CHECK, "local", project, "", sides[0], sides[1], job, jobs)
+    return BuildSpec(RunKind.CHECK, LOCAL, project, "", sides[0], sides[1], job, jobs)
 
 
 def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progress) -> LocalVerdict:

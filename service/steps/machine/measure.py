@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from service.domain.calibration.evidence import SESSION_PAIRS
-from service.domain.comparison.benchmark_filter import is_chosen
-from service.domain.comparison.counting_pairs import allowance, count_pairs, counting_launches
-from service.domain.comparison.suite import compare_suites, family_size, looks_of, undecided_benchmarks
+from service.domain.comparison.counting_pairs import count_pairs, counting_launches
 from service.domain.identity import RunKind, Side
-from service.domain.inference.verdict import first_decisive_look
+from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.pair_record import (
     RESULT_BYTES,
     PairRecord,
@@ -18,21 +15,21 @@ from service.domain.measuring.pair_record import (
     join_groups,
     with_counts,
 )
+from service.domain.wording.outlook import cost
 from service.steps.machine.count_instructions import count_instructions
+from service.steps.machine.course import Course
 from service.steps.machine.launching import SideFailed
 from service.steps.machine.rehearse import warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from service.domain.building.spec import BuildSpec
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.suite import Listing
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import MeasuredPairs, RawLaunch
     from service.steps.machine.launching import Launcher
-
-_STRETCH: Final = 4  # times the budget, until the first look that can find a difference
+    from service.steps.machine.session import BuildSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,8 @@ class Measurement:
     """The result of measuring: enough to compare and to confirm, and how long it took.
 
     ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
-    ``relinked`` are launches of relinks that an earlier attempt recorded.
+    ``relinked`` and ``second`` are launches of relinks and of the second opinion that an earlier attempt or
+    build recorded.
     """
 
     listings: tuple[Listing, ...]
@@ -50,6 +48,8 @@ class Measurement:
     parent_failed: SideFailed | None  # it ended the measuring early
     counts: Counts
     relinked: tuple[Launch, ...]
+    second: tuple[Launch, ...] = ()
+    is_used_up_by_patch: bool = False  # its launches took so long that the time ended before the budget
 
 
 def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredPairs) -> Measurement:
@@ -62,32 +62,31 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
         SideFailed: a program of one side cannot be measured.
     """
     session = launcher.session
-    spec, clock = session.spec, session.host.clock
-    job, suites, most = spec.judged, spec.job.benchmark.suites, spec.job.policy.max_pairs
-    is_calibration = spec.kind is RunKind.CALIBRATION
-    last = min(SESSION_PAIRS, most) if is_calibration else spec.longer.pairs if spec.longer else most
+    spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
     launches = [*stored.as_built]
     failure: SideFailed | None = None
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
-    is_counted = not launches and not is_calibration
+    is_counted = not launches and spec.kind is not RunKind.CALIBRATION
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
-    begun = clock()
-    schedule = looks_of(suites, listings, job.policy, last)
-    decisive = first_decisive_look(job.policy, family_size(suites, listings))
-    pair = next_pair(launches)
-    count = count_pairs(launches, most)
+    course, most, begun = Course.of(spec, listings), policy.base_pairs, clock()
+    pair, count = next_pair(launches), count_pairs(launches, most)
+
+    def time() -> MachineTime:
+        return MachineTime.after(policy.machine_time, clock() - begun, launches[len(stored.as_built) :])
+
     # As at the last look, so that a worker that died in between changes nothing.
-    looked = max((n for n in schedule if n <= count), default=0)
-    wanted = _wanted(spec, listings, counting_launches(launches, most, looked))
+    looked = max((n for n in course.schedule if n <= count), default=0)
+    wanted = course.wanted(counting_launches(launches, most, looked), time().left)
     if launches:
         warm_up(launcher, wanted)
-    while wanted and count < last:
+    while wanted and count < course.last:
         # A slow-down that makes launches long must not escape by using up the budget.
-        if clock() - begun > job.policy.machine_time * (1 if count >= decisive else _STRETCH):
+        if time().is_overdrawn or (count >= course.decisive and time().left < 0):
             break
-        session.progress.say(_place(pair, count, most, last), count / last)
+        session.progress.say(course.place(pair, count, time().left), course.done(count, time()))
         try:
             # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
+            before = clock()
             launches.extend(measure_pair(launcher, pair, wanted, count, counts))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
@@ -95,12 +94,26 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
             # The parent can no longer be measured; its earlier results still count.
             failure = error
             break
+        if pair == next_pair(stored.as_built) and clock() > before:
+            session.note(cost(clock() - before, policy.machine_time, course.decisive))
         pair += 1
-        before, count = count, count_pairs(launches, most)
-        if count > before and count in schedule:
-            wanted = _wanted(spec, listings, counting_launches(launches, most))
-    counting = tuple(counting_launches(launches, most))
-    return Measurement(listings, counting, count, clock() - begun, failure, counts, stored.relinked)
+        earlier, count = count, count_pairs(launches, most)
+        if count > earlier and count in course.schedule:
+            wanted = _wanted_at(session, course, counting_launches(launches, most), time().left)
+    counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
+    is_used_up = bool(wanted) and count < course.last and time().is_used_up_by_patch
+    found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked)
+    return replace(found, second=stored.second, is_used_up_by_patch=is_used_up)
+
+
+def _wanted_at(
+    session: BuildSession, course: Course, counting: Sequence[Launch], left: float
+) -> dict[str, tuple[str, ...]]:
+    """The benchmarks that are still to be measured after a look, the first of which may note the noise."""
+    is_first = len({launch.pair for launch in counting}) == course.decisive
+    if is_first and (loud := course.outlook(counting, left)):
+        session.note(loud)
+    return course.wanted(counting, left)
 
 
 def next_pair(launches: Iterable[Launch]) -> int:
@@ -150,36 +163,6 @@ def _launch_pair(
                     what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"
                     raise SideFailed(side, f"suite {name}", what)
                 yield raw, launch
-
-
-def _place(pair: int, count: int, max_pairs: int, last: int) -> str:
-    most = allowance(max(max_pairs, count + 1))
-    disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
-    return f"pair {count + 1} of at most {last}{disturbed}"
-
-
-def _wanted(
-    spec: BuildSpec, listings: Sequence[Listing], launches: Sequence[Launch]
-) -> dict[str, tuple[str, ...]]:
-    """By suite, the benchmarks that are still to be measured; suites without any are left out.
-
-    A request to measure longer leaves out suites with the same program on both sides: their verdicts are
-    known, and as evidence the policy's pairs are enough.
-    """
-    if spec.kind is RunKind.CALIBRATION:
-        return {listing.suite: listing.common for listing in listings if listing.common}
-    job, longer = spec.judged, spec.longer
-    rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
-    wanted = {
-        listing.suite: tuple(
-            name
-            for name in undecided_benchmarks(rows, listing.suite)
-            if longer is None or is_chosen(longer.filter, name)
-        )
-        for listing in listings
-        if longer is None or not listing.is_same_program
-    }
-    return {suite: names for suite, names in wanted.items() if names}
 
 
 def _facts_of(launches: Sequence[RawLaunch]) -> list[dict[str, Any]]:

@@ -82,6 +82,11 @@ class BuildSession:
     log: BytesIO = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
 
+    def note(self, text: str) -> None:
+        """Show a line that stays, and keep it in the build's log."""
+        self.progress.note(text)
+        self.log.write(f"== {text}\n".encode())
+
     def watch(self) -> None:
         """Raise Drained, Cancelled, Overdue or LeaseLost if the work must end. Cheap."""
         if self.is_draining():

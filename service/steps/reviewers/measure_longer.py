@@ -68,10 +68,11 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
 def _longer(tx: Pairs, build: BuildRecord, wanted: MorePairsCommand) -> BuildSpec:
     """Make the spec of a build that measures more pairs in the same configuration."""
     spec = BuildSpec.from_mapping(build.spec)
-    most = spec.job.policy.max_pairs
+    most = spec.job.policy.base_pairs
     launched = {} if build.sequence_id is None else tx.disturbed_pairs(build.sequence_id)
     so_far = len(counting_pairs(launched, most))
-    return replace(spec, longer=Longer(wanted.filter, look_from(so_far + (wanted.count or most))))
+    longer = Longer(wanted.filter, look_from(so_far + (wanted.count or most)))
+    return replace(spec, longer=longer, second=False)
 
 
 def _why_not_longer(tx: Pairs, builds: Sequence[BuildRecord], wanted: MorePairsCommand) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from service.domain.calibration.evidence import History
 from service.domain.decision.states import UNFINISHED, BuildEvent, BuildState
 from service.domain.decision.vote import LASTING
-from service.domain.inference.reasons import RELINKED, has_kind
+from service.domain.inference.reasons import NOT_BY_PAIRS, has_kind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.ports.records import BuildRecord
@@ -158,7 +158,7 @@ class MemoryResults(InMemory, Results):
                 each.series.benchmark
                 for each in rows
                 if each.verdict is Verdict.UNDECIDED
-                and not has_kind(each.reasons, RELINKED)
+                and not has_kind(each.reasons, NOT_BY_PAIRS)
                 and each.series.metric != INSTRUCTIONS.name
             }
         )

@@ -17,7 +17,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.calibration.evidence import RECALLED, History, Session
 from service.domain.identity import RunKind, Side
-from service.domain.inference.reasons import RELINKED
+from service.domain.inference.reasons import NOT_BY_PAIRS
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
@@ -142,7 +142,7 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
             .where(
                 t.comparison.c.build_id == build_id,
                 t.comparison.c.verdict == Verdict.UNDECIDED.value,
-                ~func.coalesce(or_(*map(_has_reason, sorted(RELINKED))), false()),
+                ~func.coalesce(or_(*map(_has_reason, sorted(NOT_BY_PAIRS))), false()),
                 t.series.c.metric != INSTRUCTIONS.name,
             )
             .order_by(t.series.c.benchmark)

@@ -66,9 +66,15 @@ def test_no_more_pairs_are_asked_for() -> None:
     assert treat_as_unchanged([MEASURED], {"suite"})[0].more_pairs is None
 
 
-@pytest.mark.parametrize("found", [SAME, UNMEASURED, NEW])
+@pytest.mark.parametrize("found", [SAME, NEW])
 def test_what_is_no_difference_stays_as_it_is(found: Comparison) -> None:
     assert treat_as_unchanged([found], {"suite"}) == (found,)
+
+
+def test_the_same_program_needs_no_pair_to_be_the_same() -> None:
+    (found,) = treat_as_unchanged([UNMEASURED], {"suite"})
+
+    assert (found.verdict, found.reasons) == (Verdict.SAME, (Reason(ReasonKind.SAME_PROGRAM),))
 
 
 def test_other_suites_are_judged_as_ever() -> None:

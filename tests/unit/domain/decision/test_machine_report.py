@@ -14,6 +14,7 @@ from service.domain.decision.vote import Outcome
     [
         MachineReport(),
         MachineReport(is_parent_lost=True),
+        MachineReport(is_used_up_by_patch=True),
         MachineReport(pairs=24, seconds={"measure": 1.5}, conditions={"sandbox": {"network": "none"}}),
         MachineReport(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
         *(MachineReport(outcome, ("a cause", "another")) for outcome in Outcome),
@@ -30,7 +31,8 @@ def test_an_unknown_outcome_is_an_error_and_not_a_pass() -> None:
 
 def test_what_a_worker_from_before_there_were_findings_reported_is_read() -> None:
     reported = MachineReport(Outcome.FAILED, ("because",)).to_mapping()
-    del reported["findings"], reported["is_parent_lost"]
+    for key in ("findings", "is_parent_lost", "is_used_up_by_patch"):
+        del reported[key]
     assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED, ("because",))
 
 
@@ -49,3 +51,10 @@ def test_what_a_lost_parent_left_undecided_is_no_pass(outcome: Outcome) -> None:
 
     assert MachineReport(is_parent_lost=True).beside(outcome) is expected
     assert MachineReport().beside(outcome) is outcome
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_what_is_undecided_because_the_patch_used_the_time_up_is_no_pass(outcome: Outcome) -> None:
+    expected = Outcome.UNDECIDED_WITHHELD if outcome is Outcome.UNDECIDED else outcome
+
+    assert MachineReport(is_used_up_by_patch=True).beside(outcome) is expected

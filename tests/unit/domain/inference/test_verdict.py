@@ -247,6 +247,21 @@ class TestReasons:
         assert wide == reason(ReasonKind.WIDE_INTERVAL, found.spread, pytest.approx(1.035, abs=5e-4))
         assert more == Reason(ReasonKind.MORE_PAIRS, (48, 480.0))
 
+    def test_pairs_that_take_longer_than_the_machine_time_are_named_with_both(self) -> None:
+        found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
+        _, more = with_missing_pairs(found, 20.0, POLICY).reasons
+
+        assert more == Reason(ReasonKind.MORE_PAIRS, (48, 960.0, POLICY.machine_time))
+
+    def test_a_slow_down_that_is_improbable_is_named_as_the_end(self) -> None:
+        faster = judged(noisy(1.0, spread=0.04), noisy(0.99, spread=0.04, seed=2))
+        slower = judged(noisy(1.0, spread=0.04), noisy(1.05, spread=0.04, seed=2))
+        kinds = [
+            [each.kind for each in with_missing_pairs(one, 1.0, POLICY).reasons] for one in (faster, slower)
+        ]
+
+        assert (ReasonKind.HARDLY_SLOWER in kinds[0], ReasonKind.HARDLY_SLOWER in kinds[1]) == (True, False)
+
     def test_the_pairs_that_are_missing_are_the_pairs_it_takes(self) -> None:
         base, patch = noisy(1.0, 400, 0.06), noisy(1.0, 400, 0.06, seed=7)
         found = judged(base[:32], patch[:32])

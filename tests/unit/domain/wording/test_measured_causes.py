@@ -11,7 +11,7 @@ from service.domain.measuring.callgrind import Trial
 from service.domain.measuring.instruction_counts import LAUNCHES, Counted, compare_instructions
 from service.domain.wording.measured_causes import measured_causes, measured_notes
 
-POLICY = Policy()
+POLICY = Policy(max_pairs=32)
 TOO_FEW = (
     "max_pairs is 32, but with this many benchmarks it takes 40 pairs to prove a difference: "
     "raise max_pairs in benchgate.yaml"

@@ -301,8 +301,8 @@ def test_machine_time_bounds_it_too(tmp_path: Path) -> None:
     report = machine.work()
 
     assert report.causes[0] == layout_not_checked("the machine time is used up")
-    assert len(machine.confirming) == 16
-    assert report.seconds["confirm"] == 640.0
+    assert len(machine.confirming) == 46
+    assert report.seconds["confirm"] == 1840.0
 
 
 @pytest.mark.parametrize("is_too_large", [False, True])

@@ -100,7 +100,7 @@ def test_benchmarks_drop_out_after_as_many_pairs_that_count(tmp_path: Path, quie
 
 
 def test_on_a_machine_that_is_never_quiet_all_later_pairs_count(tmp_path: Path, quiet: Bench) -> None:
-    extra, pairs = allowance(JOB.policy.max_pairs), len(quiet.log.records)
+    extra, pairs = allowance(JOB.policy.base_pairs), len(quiet.log.records)
     bench = bench_beside(tmp_path, EVERY)
     found = bench.measure()
 

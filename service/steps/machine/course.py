@@ -1,0 +1,114 @@
+"""The course of a measurement: the benchmarks that get another pair, and when it ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.domain.calibration.evidence import SESSION_PAIRS, change_found
+from service.domain.comparison.benchmark_filter import is_chosen
+from service.domain.comparison.counting_pairs import allowance
+from service.domain.comparison.suite import Listing, compare_suites, looks_of, undecided_benchmarks
+from service.domain.decision.judge_build import decisive_pairs, seconds_of_a_pair
+from service.domain.identity import RunKind
+from service.domain.inference.estimate import MIN_PAIRS
+from service.domain.inference.going_on import within_reach, worth_more
+from service.domain.text import duration
+from service.domain.wording.outlook import noise
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from service.domain.building.spec import BuildSpec
+    from service.domain.comparison.launch import Launch
+    from service.domain.measuring.machine_time import MachineTime
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The course of a measurement, as fixed before its first pair.
+
+    ``schedule`` are the looks, ``decisive`` the first of them that can find a difference, ``last`` the most
+    pairs. ``base_pairs`` is how many every undecided benchmark gets.
+    """
+
+    spec: BuildSpec
+    listings: tuple[Listing, ...]
+    schedule: tuple[int, ...]
+    decisive: int
+    base_pairs: int
+    last: int
+
+    @staticmethod
+    def of(spec: BuildSpec, listings: tuple[Listing, ...]) -> Course:
+        """Plan the measurement of a build."""
+        job, policy = spec.judged, spec.job.policy
+        last = spec.longer.pairs if spec.longer else policy.max_pairs
+        last = min(SESSION_PAIRS, last) if spec.kind is RunKind.CALIBRATION else last
+        schedule = looks_of(job.benchmark.suites, listings, policy, last)
+        decisive = decisive_pairs(job, listings)
+        return Course(spec, listings, schedule, decisive, max(policy.base_pairs, decisive), last)
+
+    def wanted(self, launches: Sequence[Launch], left: float) -> dict[str, tuple[str, ...]]:
+        """By suite, the benchmarks that are still to be measured; suites without any are left out.
+
+        A request to measure longer has all undecided benchmarks that its filter chooses. Without one, those
+        that no verdict can be reached for are dropped from the first look on that can find a difference; and
+        beyond the pairs that all get, only those go on that may still vote −1 within the seconds ``left``.
+        Suites with the same program on both sides are left out once their pairs are enough as evidence:
+        their verdicts are known.
+        """
+        spec, listings = self.spec, self.listings
+        if spec.kind is RunKind.CALIBRATION:
+            return {each.suite: each.common for each in listings if each.common}
+        job, longer = spec.judged, spec.longer
+        pairs = len({launch.pair for launch in launches})
+        is_settled = bool(longer) or pairs >= (0 if spec.is_local else MIN_PAIRS)
+        rows = compare_suites(job.benchmark.suites, listings, launches, job.policy)
+        seconds = seconds_of_a_pair(launches, is_charged=True)
+        chosen: Collection[tuple[str, str]] | None = None
+        if longer is None and pairs >= self.base_pairs:
+            chosen = worth_more(rows, seconds, left, job.policy)
+        elif longer is None and pairs >= self.decisive:
+            chosen = within_reach(rows, seconds, job.policy.machine_time)
+        wanted = {
+            each.suite: tuple(
+                name
+                for name in undecided_benchmarks(rows, each.suite)
+                if (longer is None or is_chosen(longer.filter, name))
+                and (chosen is None or (each.suite, name) in chosen)
+            )
+            for each in listings
+            if not (each.is_same_program and is_settled)
+        }
+        return {suite: names for suite, names in wanted.items() if names}
+
+    def place(self, pair: int, count: int, left: float) -> str:
+        """Say where measuring is: at that pair, with so many that count and so many seconds left."""
+        most = allowance(max(self.spec.job.policy.base_pairs, count + 1))
+        disturbed = f" ({pair - count} of at most {most} repeated)" if pair > count else ""
+        last = self.last if self.spec.longer else min(self.last, self.base_pairs)
+        if count < last:
+            return f"pair {count + 1} of at most {last}{disturbed}"
+        return f"pair {count + 1}{disturbed}, at most {duration(max(left, 0.0))} more"
+
+    def done(self, count: int, time: MachineTime) -> float:
+        """The share of the pairs or of the time that is used, whichever ends first."""
+        used = 1 - time.left / time.seconds if time.seconds else 1.0
+        return min(max(count / self.last, used), 1.0)
+
+    def outlook(self, launches: Sequence[Launch], left: float) -> str:
+        """Say how far pairs vary if the seconds ``left`` find no change of ``same_within``; empty if they do.
+
+        ``launches`` are those of the first look that can find a difference.
+        """
+        job, policy = self.spec.judged, self.spec.job.policy
+        rows = compare_suites(job.benchmark.suites, self.listings, launches, job.policy)
+        spreads = [row.spread for row in rows if row.spread is not None]
+        each = sum(seconds_of_a_pair(launches, is_charged=True).values())
+        if not spreads or not each:
+            return ""
+        pairs = min(self.decisive + int(max(left, 0.0) / each), self.last)
+        least = math.expm1(change_found(min(spreads), pairs, policy))
+        return noise(min(spreads), max(spreads), least) if least > policy.same_within else ""
