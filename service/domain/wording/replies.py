@@ -76,6 +76,16 @@ def nothing_to_override(job: str) -> str:
     return f"there is no failed build{f' of {job}' if job else ''} to override"
 
 
+def nothing_to_measure(job: str, decided: int, undecided: int) -> str:
+    """The reply to `recheck` of a build whose pairs already decide all that they can."""
+    if not undecided:
+        return f"{job}: nothing to measure: every verdict is final ({decided} decided)"
+    return (
+        f"{job}: {decided} decided, which is final; {undecided} undecided, of which more pairs are measured "
+        "only if a -1 may come of it; `benchmark FILTER xN` measures them longer"
+    )
+
+
 def nothing_to_accept(blamed: Sequence[str]) -> str:
     """The reply to `accept` with a filter that matches none of the slower or removed benchmarks."""
     names = plain(", ".join(blamed[:_SLOWER_NAMED]), _MAX_NAMES)

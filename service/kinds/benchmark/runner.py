@@ -24,6 +24,7 @@ from service.steps.machine.launching import Launcher, SideFailed, cpus_wanted
 from service.steps.machine.measure import measure
 from service.steps.machine.prepare_sides import prepare_sides
 from service.steps.machine.rehearse import fix_listings, long_by_suite
+from service.steps.machine.second_opinion import ask_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,6 +54,7 @@ def run(session: BuildSession) -> MachineReport:
         launcher = Launcher(session, sides.trees, long_by_suite(listings))
         try:
             measured = measure(launcher, listings, stored)
+            second = ask_again(launcher, measured)
         except SideFailed as error:
             is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
             outcome = outcome_after_rehearsal(error.side, is_same_program=is_same)
@@ -60,12 +62,15 @@ def run(session: BuildSession) -> MachineReport:
             cause = words(error.side, error.failure)
             return MachineReport(outcome, (cause,), seconds=seconds, conditions=conditions)
     seconds["measure"] = round(measured.seconds, 3)
+    if second.seconds:
+        seconds["second opinion"] = round(second.seconds, 3)
     confirmed = confirm_layout(session, measured)
     if confirmed.seconds:
         seconds["confirm"] = round(confirmed.seconds, 3)
     causes = (
         *sides.warnings(),
         *confirmed.causes,
+        *second.causes,
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
         *((USED_UP_BY_PATCH,) if measured.is_used_up_by_patch else ()),
         *_too_few_cpus(session, measured.listings),

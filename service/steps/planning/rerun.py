@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.building.spec import BuildSpec
+from service.domain.comparison.second_opinion import SECOND
 from service.domain.decision.reruns import Place, failed_jobs, next_run, rerun_in
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Ballot, Counts, Outcome
@@ -15,6 +16,7 @@ from service.domain.wording.replies import (
     ONLY_ELSEWHERE,
     STILL_RUNNING,
     nothing_built,
+    nothing_to_measure,
 )
 from service.ports.queue import Task
 from service.steps.deciding.decide_run import outcome_of, overrides_on
@@ -27,15 +29,22 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Overrides, Transaction
+    from service.ports.store import Overrides, Pairs, Transaction
+
+# Of these, the pairs decide. A build of another outcome failed before, and may not fail again.
+_MEASURED: Final = frozenset(
+    {Outcome.PASSED, Outcome.UNDECIDED, Outcome.SLOWER, Outcome.BROKEN, Outcome.REMOVED}
+)
 
 
 def recheck(
     tx: Transaction, run: RunRecord, wanted: RecheckCommand, comment_id: int, project_file: ProjectFile
 ) -> str:
-    """Run builds of a running or finished run again, and return the reply; empty if new builds were started.
+    """Run builds of a running or finished run again, and return the reply.
 
-    Unfinished builds go on. New builds use the current configuration in ``project_file``.
+    Unfinished builds go on. New builds use the current configuration in ``project_file``. If that is
+    unchanged, they continue the pairs of the last builds: slow-downs that vote −1 get a second opinion, one
+    for each sequence. The reply is empty if new builds were started that have something to measure.
     """
     builds = tx.builds_of(run.id)
     finished = [build for build in builds if build.state is BuildState.FINISHED]
@@ -44,12 +53,14 @@ def recheck(
         return _reason_without_targets(builds, finished, wanted)
     by_job = {build.job: build for build in builds}
     configured = {job.name: job for job in project_file.jobs}
-    specs = {job: _as_configured(by_job[job], configured.get(job)) for job in targets}
+    specs = {job: _as_configured(tx, by_job[job], configured.get(job)) for job in targets}
     problems = {job: spec.job.problem for job, spec in specs.items() if spec is not None and spec.job.problem}
     if len(problems) == len(targets):
         return problems[targets[0]]
-    run_again(tx, run, {job: spec for job, spec in specs.items() if job not in problems}, comment_id)
-    return ""
+    again = {job: spec for job, spec in specs.items() if job not in problems}
+    replies = [_nothing_to_measure(tx, by_job[job]) for job, spec in again.items() if spec is None]
+    run_again(tx, run, again, comment_id)
+    return "; ".join(filter(None, replies))
 
 
 def _reason_without_targets(
@@ -111,14 +122,34 @@ def _targets(
     return failed_jobs(counted)
 
 
-def _as_configured(build: BuildRecord, job: Job | None) -> BuildSpec | None:
-    """Make the spec with the job's current configuration and without extra pairs; None: no difference."""
+def _as_configured(tx: Pairs, build: BuildRecord, job: Job | None) -> BuildSpec | None:
+    """Make the spec with the job's current configuration and without extra pairs; None: no difference.
+
+    If the configuration is unchanged, a build that is slower gets its second opinion.
+    """
     spec = BuildSpec.from_mapping(build.spec)
     was_planned = build.sequence_id is not None or build.is_external
     is_alike = job is not None and (job.kind == spec.job.kind or not was_planned)
     if job is not None and is_alike and job.config_hash != spec.job.config_hash:
-        return replace(spec, job=job, longer=None)
+        return replace(spec, job=job, longer=None, second=False)
+    if build.outcome is Outcome.SLOWER and build.sequence_id is not None:
+        stored = tx.stored_pairs(build.sequence_id)
+        if stored and all(pair.variant != SECOND for pair in stored):
+            return replace(spec, longer=None, second=True)
     return None if was_planned and not spec.longer else replace(spec, longer=None)
+
+
+def _nothing_to_measure(tx: Transaction, build: BuildRecord) -> str:
+    """Say that a build which was measured to its end measures nothing again; empty if it may."""
+    if build.sequence_id is None or build.outcome not in _MEASURED:
+        return ""
+    undecided = len(tx.unresolved_benchmarks(build.id))
+    listed = {
+        (each["suite"], name)
+        for each in tx.listing(build.sequence_id)
+        for name in (*each["patch"], *each["base"])
+    }
+    return nothing_to_measure(build.job, len(listed) - undecided, undecided) if listed else ""
 
 
 def _repeat(tx: Transaction, build: BuildRecord, spec: BuildSpec | None) -> int:
