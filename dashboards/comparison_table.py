@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.inference.metric import metric_named
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.judgement import verdict_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,9 +61,7 @@ _MARKS: Final[Mapping[Verdict, Mark]] = MappingProxyType(
     }
 )
 _ORDER: Final = tuple(_SIGNS)
-_JUDGED: Final[Mapping[Verdict, str]] = MappingProxyType(
-    {Verdict.SLOWER: "worse", Verdict.FASTER: "better"}  # the words for what is not speed
-)
+_JUDGED: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _DECISIVE: Final = frozenset({Verdict.BROKEN, Verdict.SLOWER, Verdict.FASTER})
 _NARROWEST: Final = 0.03  # on a scale that magnifies noise below it, noise would look like news
 _WIDEST: Final = 1.0  # no time and no rate can fall by more
@@ -165,11 +164,9 @@ def sign_of(verdict: Verdict, row: Compared | None = None, metric: str = "") -> 
 
 def word_of(verdict: Verdict, *metrics: str) -> str:
     """Return the word for a verdict on these metrics: bytes and counts get worse, not slower."""
-    if verdict not in _JUDGED:
-        return verdict
     are_speed = {metric_named(metric).is_speed for metric in metrics} or {True}
-    words = [str(verdict)] if True in are_speed else []
-    return " or ".join([*words, _JUDGED[verdict]] if False in are_speed else words)
+    words = (verdict_word(verdict, is_speed=is_speed) for is_speed in sorted(are_speed, reverse=True))
+    return " or ".join(dict.fromkeys(words))
 
 
 def urgency(row: Comparison) -> tuple[int, float]:

@@ -31,7 +31,7 @@ _MAX_CAUSE: Final = 500
 
 def not_analysed(failure: str) -> str:
     """The cause of a build whose analysis is given up after the last attempt."""
-    return f"the results could not be analysed: {shortened(failure, _MAX_CAUSE)}; `recheck` tries again"
+    return f"the results could not be analysed: {shortened(failure, _MAX_CAUSE)}"
 
 
 def unresponsive(attempts: int) -> str:
