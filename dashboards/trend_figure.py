@@ -38,6 +38,8 @@ _MARKERS: Final[Mapping[Verdict, tuple[str, int, str | None]]] = MappingProxyTyp
     }
 )
 _POINTING: Final = {"▲": "triangle-up", "▼": "triangle-down"}
+_MANY: Final = 8  # merged commits that show how much a series varies
+_FAR: Final = 3.0  # times each of them: a patch set beyond would hide their steps
 _GAP: Final = ("circle", _SMALL, None)
 _SUFFIXES: Final = {"1/s": "/s", "s": "s", "B": "B", "B/s": "B/s"}
 
@@ -58,7 +60,7 @@ def trend_figure(trend: SeriesWithPoints) -> dict[str, Any]:
             _legend("merged", mode="lines+markers", is_open=False),
             _legend("patch sets", mode="markers", is_open=True),
         ],
-        "layout": _layout(trend.series, _epochs(merged)),
+        "layout": _scaled(_layout(trend.series, _epochs(merged)), merged, proposed),
     }
 
 
@@ -165,6 +167,35 @@ def _epochs(merged: Sequence[Point]) -> list[str]:
         for before, after in itertools.pairwise(merged)
         if before.environment_id != after.environment_id
     ]
+
+
+def _scaled(layout: dict[str, Any], merged: Sequence[Point], proposed: Sequence[Point]) -> dict[str, Any]:
+    """Leave patch sets far from the line beyond the scale, and say how many: they would make it flat."""
+    line = [point.patch for point in merged if point.patch is not None]
+    others = [point.patch for point in proposed if point.patch is not None]
+    if len(line) < _MANY:
+        return layout
+    shown = [*line, *(value for value in others if min(line) / _FAR <= value <= max(line) * _FAR)]
+    beyond = len(line) + len(others) - len(shown)
+    if not beyond:
+        return layout
+    margin = (max(shown) - min(shown)) / 8 or abs(shown[0]) / 20
+    layout["yaxis"]["range"] = [min(shown) - margin, max(shown) + margin]
+    are = "1 patch set is" if beyond == 1 else f"{beyond} patch sets are"
+    layout["annotations"].append(
+        {
+            "x": 1,
+            "xref": "paper",
+            "xanchor": "right",
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "top",
+            "showarrow": False,
+            "text": f"{are} beyond this scale: double-click",
+            "font": {"size": 11, "color": _GREY},
+        }
+    )
+    return layout
 
 
 def _layout(series: Series, epochs: Sequence[str]) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def test_each_commit_is_a_finished_run_after_a_submit(plane: Control) -> None:
 
 def test_every_point_is_by_the_recorded_machine_and_at_the_time_of_its_commit(plane: Control) -> None:
     found = points(plane, "TaskStatsBench/LogQTime items_per_second")
+    assert len(found) == 60
     assert {point.machine for point in found} == {MACHINE}
     ages = [datetime.now(UTC) - point.measured_at for point in found]
     assert timedelta(days=1) < min(ages) < max(ages) < timedelta(days=60)

@@ -79,11 +79,11 @@ _STATISTICS: Final = "hash_table/selected_statistics.h"
 
 SCENARIOS: Final = {
     "executor": (
-        Upload(61, _TASKABLE, "NullTaskable", "executor", ROBIN, +1, is_merged=True),
+        Upload(61, _TASKABLE, "NullTaskable", "executor", ROBIN, +1),
         Upload(62, _TASKABLE, "MockTaskable", "executor_back", KIM, -1, on=61),
     ),
     "flush_vbucket": (
-        Upload(63, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1),
+        Upload(63, _CALLBACK, "PerTransactionCallback", "flush_vbucket", KIM, +1, is_merged=True),
         Upload(64, _CALLBACK, "PerItemCallback", "flush_vbucket_back", ROBIN, -1, on=63),
     ),
     "send_buffer": (

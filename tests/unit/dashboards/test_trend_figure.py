@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +70,29 @@ def test_more_bytes_point_up_and_are_called_worse() -> None:
 def test_a_point_without_a_value_is_not_drawn() -> None:
     figure = trend_figure(replace(READING.trends[0], points=(trend_point(0, 1.0, patch=None),)))
     assert figure["data"][0]["y"] == []
+
+
+def with_patch_set(merged: int, patch: float) -> dict[str, Any]:
+    """Draw ``merged`` commits of 1.0 and 1.1 in turn, and a patch set."""
+    points = [trend_point(k, 1.0, patch=1.0 + k % 2 / 10) for k in range(merged)]
+    proposed = trend_point(merged, 1.0, patch=patch, kind=RunKind.CHECK)
+    layout: dict[str, Any] = trend_figure(replace(READING.trends[0], points=(*points, proposed)))["layout"]
+    return layout
+
+
+def test_a_patch_set_that_would_make_the_line_flat_is_left_beyond_the_scale() -> None:
+    layout = with_patch_set(8, 100.0)
+    assert layout["yaxis"]["range"] == pytest.approx([0.9875, 1.1125])
+    assert [each["text"] for each in layout["annotations"]] == [
+        "1 patch set is beyond this scale: double-click"
+    ]
+
+
+@pytest.mark.parametrize(("merged", "patch"), [(8, 3.0), (8, 0.4), (7, 100.0)])
+def test_a_patch_set_near_the_line_or_beside_few_commits_is_shown(merged: int, patch: float) -> None:
+    layout = with_patch_set(merged, patch)
+    assert "range" not in layout["yaxis"]
+    assert layout["annotations"] == []
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

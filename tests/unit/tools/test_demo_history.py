@@ -59,8 +59,11 @@ def test_each_commit_follows_the_one_before_it_at_its_own_time(
     assert timedelta(days=1) <= NOW - moments[-1] < timedelta(days=2)
 
 
-def test_the_recording_has_every_build_that_a_commit_needs() -> None:
-    jobs = parse_project_file((NATIVE / "benchgate.yaml").read_text(encoding="utf-8"))
+def test_the_recording_has_every_build_that_a_commit_needs(
+    repository: tuple[Path, tuple[Commit, ...]],
+) -> None:
+    path, _ = repository
+    jobs = parse_project_file(git(path, "show", "main~:benchgate.yaml"))
     needed = {
         (commit.change, build.job.name)
         for commit in HISTORY
@@ -68,6 +71,7 @@ def test_the_recording_has_every_build_that_a_commit_needs() -> None:
         if build.is_needed
     }
     assert {(build.change, build.job) for build in read_recording().builds} == needed
+    assert {change for change, job in needed if job == "executor-perf"} == {each.change for each in HISTORY}
 
 
 def test_the_recording_can_be_read_by_todays_engine() -> None:

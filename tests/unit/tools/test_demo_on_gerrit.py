@@ -264,7 +264,7 @@ def test_the_votes_are_those_of_the_service(model_site: ModelSite) -> None:
 
 
 def test_a_change_without_a_plus_one_is_not_merged(model_site: ModelSite) -> None:
-    merged = SCENARIOS["executor"][0]
+    merged = SCENARIOS["flush_vbucket"][0]
     assert merged.is_merged
     ((_, vote),) = model_site.runner({41: -1}).votes_on([merged])
     assert vote == -1
