@@ -61,8 +61,8 @@ def command(
 
     Creates a small repository with four real C++ systems and their benchmarks, and a history of sixty merged
     commits whose measurements were recorded earlier. For each system, uploads one change that speeds it up
-    and one that reverts it. Prints each message and vote as on Gerrit, all nine within ten minutes on two idle
-    CPUs. The dashboard then stays up until Ctrl-C. Deletes the content of --home first.
+    and one that reverts it. Prints each message and vote as on Gerrit, on two idle CPUs all nine within ten
+    minutes. The dashboard then stays up until Ctrl-C. Deletes the content of --home first.
 
     With --gerrit, the changes go to a real Gerrit without its web pages, and there is no history. It needs
     Maven and Java 17 or later, and is stopped at the end.
