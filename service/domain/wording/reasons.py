@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.identity import Side
 from service.domain.inference.reasons import WITHHOLDING, Reason, ReasonKind
+from service.domain.inference.verdict import MANY_PAIRS
 from service.domain.text import change, duration, share, signed_percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-MOST_PAIRS: Final = 1000  # up to which the pairs that would decide are searched
 SAME_PROGRAM: Final = "the program is identical on both sides"
 BLIND_COUNTS: Final = "instruction counts show neither contention nor cache misses"
 _UNITS: Final = MappingProxyType({"items_per_second": "item", "bytes_per_second": "byte"})
@@ -106,8 +106,8 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.NO_RATIO: "a measured value is zero or negative, so there is no ratio to compare",
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
-        ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes -1 is improbable",
-        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MOST_PAIRS} pairs would not decide it",
+        ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes −1 is improbable",
+        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MANY_PAIRS} pairs would not decide it",
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",
         ReasonKind.SOMETIMES_IN_BASE: "the parent reports {} in {} of {} launches, the patch in none",

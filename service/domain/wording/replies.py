@@ -82,7 +82,7 @@ def nothing_to_measure(job: str, decided: int, undecided: int) -> str:
         return f"{job}: nothing to measure: every verdict is final ({decided} decided)"
     return (
         f"{job}: {decided} decided, which is final; {undecided} undecided, of which more pairs are measured "
-        "only if a -1 may come of it; `benchmark FILTER xN` measures them longer"
+        "only if a −1 may come of it; `benchmark FILTER xN` measures them longer"
     )
 
 

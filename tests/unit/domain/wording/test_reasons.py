@@ -40,7 +40,7 @@ SENTENCES = [
         (918, 1440.0, 600.0),
         "about 918 more pairs (24 min) would decide it, but machine_time is 10 min",
     ),
-    (ReasonKind.HARDLY_SLOWER, (), "measuring ended because a slow-down that votes -1 is improbable"),
+    (ReasonKind.HARDLY_SLOWER, (), "measuring ended because a slow-down that votes −1 is improbable"),
     (ReasonKind.MORE_PAIRS, (1.0,), "about 1 more pair would decide it"),
     (ReasonKind.NO_NUMBER_OF_PAIRS, (), "even 1000 pairs would not decide it"),
     (ReasonKind.NOT_IN_PATCH, ("CPU time",), "the patch no longer reports CPU time"),
