@@ -112,13 +112,15 @@ def why_withheld(status: VotingStatus, row: Comparison) -> Reason | None:
 
     A history shows which differences the machine makes by itself. One that is far beyond these needs none:
     the nearest end of its interval is at least :data:`FAR`, and :data:`FAR_SHARE` times the largest estimate
-    of a session. Layout is no matter of history: relinks confirmed the row, or it is larger than layout.
+    of a session. After enough sessions without repeated alarms the latter is enough, however far pairs vary.
+    Layout is no matter of history: relinks confirmed the row, or it is larger than layout.
     """
     if status.why_not is None:
         return None
     # Noise costs power, which the pairs make up for; it is no reason to distrust what they prove.
     least = 0.0 if status.why_not.kind in _OF_NOISE else FAR
-    return None if row.nearest >= max(least, FAR_SHARE * status.largest) else status.why_not
+    is_far = row.nearest >= max(least, FAR_SHARE * status.largest)
+    return None if is_far and row.nearest > 0 else status.why_not
 
 
 def voting_status_of(history: History, policy: Policy) -> VotingStatus:

@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from service.domain.calibration.evidence import (
+    FAR,
+    FAR_SHARE,
     LEAST_SESSIONS,
     RECALLED,
     SESSION_PAIRS,
@@ -147,6 +149,21 @@ class TestWithholding:
         assert status.largest == pytest.approx(0.1)
         assert why_withheld(status, slower(math.exp(0.29), 2.0)) == Reason(ReasonKind.SUSPENDED, (2, 2))
         assert why_withheld(status, slower(math.exp(0.31), 2.0)) is None
+
+    def test_noise_alone_withholds_nothing_that_is_far_beyond_the_sessions(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+        far = math.exp(FAR_SHARE * status.largest)
+
+        assert status.why_not is not None
+        assert status.why_not.kind is ReasonKind.NOISY
+        assert far < math.exp(FAR)
+        assert why_withheld(status, slower(1.001 * far, 2.0)) is None
+        assert why_withheld(status, slower(0.999 * far, 2.0)) == status.why_not
+
+    def test_a_row_without_an_interval_waits_on_a_noisy_machine_too(self) -> None:
+        status = voting_status_of(History.of(sessions(9, spread=0.05)), POLICY)
+
+        assert why_withheld(status, Comparison(row("BM_a"), Verdict.SLOWER, 12, 9.0)) == status.why_not
 
     def test_a_row_without_an_interval_waits(self) -> None:
         status = voting_status_of(History(), POLICY)

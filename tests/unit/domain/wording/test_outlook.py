@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from service.domain.wording.outlook import cost, noise
+
+BLAME = "will hardly be found in the machine time; `benchgate doctor` reports sources of noise"
+
+
+def test_enough_pairs_are_stated_beside_the_least_that_find_a_difference() -> None:
+    takes = "a pair of launches takes 0.25 s: machine_time (10 min) is about 2400 pairs"
+
+    assert cost(0.25, 600.0, 14) == f"{takes}, and 14 are needed to find a difference"
+
+
+def test_too_few_pairs_come_with_a_remedy() -> None:
+    takes = "a pair of launches takes 48 s: machine_time (10 min) is about 12 pairs"
+    remedy = "raise machine_time in benchgate.yaml, or measure less in a launch"
+
+    assert cost(48.0, 600.0, 18) == f"{takes}, and 18 are needed to find a difference; {remedy}"
+
+
+def test_noise_is_a_range_if_benchmarks_differ() -> None:
+    assert noise(0.2, 0.5, 0.15) == f"pairs vary by 20 % to 50 %: a change below 15 % {BLAME}"
+    assert noise(0.2, 0.2, 0.15) == f"pairs vary by 20 %: a change below 15 % {BLAME}"
