@@ -199,7 +199,9 @@ def test_a_file_without_a_job_that_this_version_runs_exits_with_2(project: TinyP
     done = gate(project)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(MISCONFIGURED)
-    assert done.stderr.count("\n") == 1
+    assert done.stderr.splitlines()[1:] == [
+        "correct the file; `--project-file FILE` tries it before you commit it"
+    ]
 
 
 def test_a_misconfigured_job_is_named_and_the_others_are_measured(project: TinyProject) -> None:

@@ -81,6 +81,7 @@ def command(
     for job in misconfigured:
         click.echo(f"{job.name}: {Outcome.MISCONFIGURED}: {job.problem}", err=True)
     if not jobs:
+        click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
     verdicts: list[LocalVerdict] = []
     logs: list[Path] = []
