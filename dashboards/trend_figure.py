@@ -189,7 +189,7 @@ def _scaled(layout: dict[str, Any], merged: Sequence[Point], proposed: Sequence[
             "xanchor": "right",
             "y": 1,
             "yref": "paper",
-            "yanchor": "top",
+            "yanchor": "bottom",
             "showarrow": False,
             "text": f"{are} beyond this scale: double-click",
             "font": {"size": 11, "color": _GREY},
