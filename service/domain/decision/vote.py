@@ -98,10 +98,11 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
         Outcome.BROKEN: _fails("yes: it fails where the parent does not"),
         Outcome.REMOVED: _fails("yes"),
         Outcome.UNDECIDED: _passes(
-            "no: the parent answered in every pair in which the patch did, and the pairs scatter too much"
+            "no: the parent answered in every pair in which the patch did, and scatters like it"
         ),
         Outcome.UNDECIDED_WITHHELD: _no_vote(
-            "yes: it fails now and then, does not link again, or uses the machine time up", is_lasting=True
+            "yes: it fails or scatters alone, does not link again or cannot be counted, or uses the time up",
+            is_lasting=True,
         ),
         Outcome.NO_PARENT: _passes(
             "no: the commit has no parent, or its merged parent failed before any code of the patch ran",
