@@ -38,6 +38,8 @@ class FakeReviewServer:
     unshown: set[str] = field(default_factory=set)
 
     def put(self, change: Change) -> None:
+        if change.key in self.changes and self.changes[change.key].current != change.current:
+            self.votes.pop(change.key, None)  # they were on the patch set before
         self.changes[change.key] = change
         self.revisions.setdefault(change.key, {})[change.current.revision] = change.current.number
 
@@ -52,7 +54,7 @@ class FakeReviewServer:
         return replace(self.changes[key], votes=cast)
 
     def changes_since(self, moment: datetime | None) -> Sequence[Change]:
-        every = self.changes.values()
+        every = [self.change(key) for key in self.changes]
         return [each for each in every if (each.is_open if moment is None else each.updated >= moment)]
 
     def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:

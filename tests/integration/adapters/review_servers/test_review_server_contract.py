@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
@@ -53,8 +52,7 @@ class GerritSite:
 
 class VotingFakeStage(FakeStage):
     def vote(self, value: int) -> None:
-        votes = {"Code-Review": {"bob": value}} if value else {}
-        self.server.put(replace(self.server.change(KEY), votes=votes))
+        self.server.votes[KEY] = {"Code-Review": {"bob": value}}
 
 
 class VotingConsoleStage(ConsoleSite):
