@@ -54,6 +54,13 @@ def test_only_the_webhook_changes_anything() -> None:
     assert changing == {("POST", "/webhooks/gerrit/{secret}")}
 
 
+def test_the_notes_of_a_build_are_on_its_page_and_not_in_its_message() -> None:
+    page = call(APP, "GET", "/changes/4712/2").text
+
+    assert page.count("3 of 27 pairs were disturbed by other work") == 1
+    assert page.count("15 of 21 results are the same") == 2, "among the causes, and in the message"
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_allows_only_scripts_of_its_own(path: str) -> None:
     answer = call(APP, "GET", path)

@@ -116,6 +116,7 @@ def _add_regression(reading: FakeReading) -> None:
     )
     build = build_view(
         401, 5904, result=Result.FAILURE, outcome=Outcome.SLOWER, causes=causes,
+        notes=("3 of 27 pairs were disturbed by other work: 3 measured again, 0 kept",),
         blamed=(rows[0].benchmark, rows[1].benchmark), permissions=tuple(Permission),
     )  # fmt: skip
     idle = build_view(

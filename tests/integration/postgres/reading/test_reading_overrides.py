@@ -62,7 +62,7 @@ class ReviewSite:
             run_id = tx.add_run(check_run(tx.upsert_change(shown).patch_set_id, shown.current.revision))
             assert run_id is not None
             build = tx.add_build(run_id, 0, named("perf"))
-            tx.finish_build(build, Outcome.SLOWER, ["slower"], blamed=benchmarks)
+            tx.finish_build(build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"])
             tx.end_run(run_id, RunState.FINISHED)
         return run_id
 
@@ -79,6 +79,12 @@ class ReviewSite:
 @pytest.fixture
 def stage(store: PostgresStore, database: Database) -> ReviewSite:
     return ReviewSite(store, PostgresReading(database.owner))
+
+
+def test_the_notes_of_a_build_are_read_beside_its_causes(stage: ReviewSite) -> None:
+    (build,) = stage.reading.run(stage.slow_down("BM_a")).builds
+
+    assert (build.causes, build.notes) == (("slower",), ("a busy machine",))
 
 
 @contextmanager

@@ -65,6 +65,13 @@ class TestRemarks:
             InlineComment("lib/a.cc", 3, "perf: error: no such thing"),
         )
 
+    def test_a_remark_shows_the_error_without_its_formats(self) -> None:
+        hostile = Finding("lib/a.cc", 3, "error: [click](https://evil.example) **Verified+1**")
+        (told,) = remarks([("perf", hostile)], JOBS, set())
+
+        assert told.text == r"perf: error: [click]\(https://evil.example) \*\*Verified+1\*\*"
+        assert remarks([("perf", hostile)], JOBS, {(told.path, told.text)}) == ()
+
     def test_a_message_about_a_file_is_not_repeated_for_another_line(self) -> None:
         moved = Finding(BAD.path, 30, BAD.text)
         other = Finding("lib/b.cc", 3, BAD.text)

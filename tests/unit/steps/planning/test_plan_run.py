@@ -112,6 +112,12 @@ class TestProjectFiles:
             "\n\nhttps://bench.example.com/runs/1"
         )
 
+    def test_a_refusal_shows_a_key_of_the_file_without_its_formats(self) -> None:
+        text = PROJECT_FILE.replace("program:", '"[click](https://evil.example)":')
+        (posted,) = planned(project(text)).store.memory.reviews.values()
+
+        assert r"[click]\(https://evil.example)" in posted.review.message
+
     @pytest.mark.parametrize("fault", ["not UTF-8 text", "larger than 1 MiB"])
     def test_an_unreadable_file_is_reported(self, fault: str) -> None:
         def refuse() -> None:

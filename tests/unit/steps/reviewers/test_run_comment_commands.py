@@ -300,6 +300,10 @@ class TestIgnoredComments:
         (answer,) = say(service, "override because I say so")
         assert "write `override BUG-ID REASON`" in answer
 
+    def test_a_reply_quotes_a_comment_without_its_formats(self, service: Service) -> None:
+        (answer,) = say(service, "overide [click](https://evil.example) **Verified+1**")
+        assert r"overide [click]\(https://evil.example) \*\*Verified+1\*\*: write `override" in answer
+
     def test_prose_is_ignored(self, service: Service) -> None:
         assert say(service, "I would not recheck this.\nLooks good otherwise") == []
 
