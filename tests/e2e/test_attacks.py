@@ -40,7 +40,7 @@ JOBS: Final = """\
     paths: ["*.brief"]
     build: {compile: sh compile.brief}
     suites: [{name: brief, program: build/brief, repetitions: 1}]
-    policy: {probation: off, layout: off, max_pairs: 14, machine_time: 2s}
+    policy: {probation: off, layout: off, max_pairs: 14, machine_time: 4s}
 """
 DISK: Final = 500  # MiB of the machine's files
 # As a linker does, it needs room, and removes what it could not complete.
@@ -157,7 +157,7 @@ ATTACKS: Final = {
         {"compile.relinked": REFUSE + RELINKED, "time.relinked": "115"}, Outcome.UNDECIDED_WITHHELD
     ),
     "sleeps until the machine time is used up": no_vote(
-        {"compile.brief": BRIEF + "sed -i '2i sleep 1' build/brief\n", "time.brief": "200"},
+        {"compile.brief": BRIEF + "sed -i '2i sleep 2' build/brief\n", "time.brief": "200"},
         Outcome.UNDECIDED_WITHHELD,
     ),
     "pads its results to 70 MB": minus(
