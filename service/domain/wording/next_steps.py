@@ -23,6 +23,7 @@ MORE_PAIRS: Final = 64  # twice the pairs after which most benchmarks are decide
 _MOST_JOBS: Final = 5  # in one line; a plain `recheck` is shorter
 _SHORTEST_PREFIX: Final = 4  # a shorter filter says nothing about what it chooses
 _ANY: Final = "*"
+_PLACEHOLDER: Final = "FILTER"
 
 
 class Place(StrEnum):
@@ -180,7 +181,9 @@ def _more_pairs(builds: Sequence[EndedBuild]) -> Iterator[str]:
 
 def _accept(builds: Sequence[EndedBuild]) -> Iterator[str]:
     if names := _names([build for build in builds if build.is_voting], lambda build: build.slower):
-        yield f"accept {_filter(names)} REASON"
+        # `accept *` would accept what nobody looked at.
+        chosen = _filter(names)
+        yield f"accept {_PLACEHOLDER if chosen == _ANY else chosen} REASON"
 
 
 def _override(builds: Sequence[EndedBuild]) -> Iterator[str]:
@@ -198,7 +201,7 @@ def _filter(names: Sequence[str]) -> str:
     """Write the longest filter that chooses all these benchmarks."""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
     common = "".join(letter for letter, _ in alike).strip()
-    return filter_text(common if len(common) >= _SHORTEST_PREFIX else _ANY) or "FILTER"
+    return filter_text(common if len(common) >= _SHORTEST_PREFIX else _ANY) or _PLACEHOLDER
 
 
 _LINES: Final[Mapping[Step, Callable[[Sequence[EndedBuild]], Iterator[str]]]] = MappingProxyType(

@@ -156,7 +156,7 @@ def test_without_a_fault_each_gets_a_minus(slow: Slow) -> None:
 
 
 @given(st.sampled_from(SLOW), FAULTS, RELINK_FAULTS, POLICIES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_mixture_of_faults_of_the_patch_is_a_plus(
     slow: Slow, faults: dict[tuple[int, int], Fault], relinks: dict[tuple[int, int], Fault], policy: Policy
 ) -> None:
@@ -164,7 +164,7 @@ def test_no_mixture_of_faults_of_the_patch_is_a_plus(
 
 
 @given(st.sampled_from(SLOW), FAULTS, st.sets(st.integers(0, PAIRS - 1), min_size=1, max_size=2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_failure_of_the_parents_own_excuses_the_faults_of_the_patch(
     slow: Slow, faults: dict[tuple[int, int], Fault], of_parent: set[int]
 ) -> None:

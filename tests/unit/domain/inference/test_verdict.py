@@ -175,7 +175,7 @@ class TestPairs:
         assert (found.verdict, found.pairs) == (Verdict.SLOWER, pairs)
         assert first_decisive_look(POLICY, family) == pairs
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=200)
     @given(st.lists(st.tuples(VALUES, VALUES), max_size=40), st.integers(0, 40), st.sampled_from(Better))
     def test_a_verdict_is_final_and_depends_on_the_first_pairs_only(
         self, pairs: list[tuple[float | None, float | None]], seen: int, better: Better
@@ -187,7 +187,7 @@ class TestPairs:
         if early.verdict.is_decided:
             assert late == early
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(st.integers(0, 1000), st.sampled_from([0.9, 0.97, 1.0, 1.02, 1.1]), st.integers(8, 32))
     def test_noisy_verdicts_are_final_too(self, seed: int, level: float, seen: int) -> None:
         base, patch = noisy(1.0, seed=seed), noisy(level, seed=seed)

@@ -109,6 +109,11 @@ def test_a_waived_failure_and_a_job_without_a_vote_need_no_override() -> None:
     ]
 
 
+def test_names_with_nothing_in_common_are_not_accepted_by_one_filter_for_all() -> None:
+    apart = replace(SLOWER, slower=("BM_Sort/8", "Checksum/64"))
+    assert "accept FILTER REASON" in lines(apart)
+
+
 def test_a_broken_project_file_is_checked_before_the_next_push() -> None:
     own = EndedBuild(job="benchgate.yaml", kind=JobKind(OWN_FILE), outcome=Outcome.FAILED)
     assert lines(own) == ["benchgate check benchgate.yaml", "override BUG-ID REASON"]

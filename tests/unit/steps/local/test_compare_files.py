@@ -217,7 +217,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(ROWS, ROWS), min_size=1, max_size=4), st.sampled_from([(), ("hits", "cpu_time")]))
 def test_a_few_files_of_whatever_values_never_blame_the_patch(
     pairs: Sequence[tuple[Sequence[Mapping[str, object]], ...]], metrics: tuple[str, ...]
