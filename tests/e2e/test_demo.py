@@ -31,7 +31,8 @@ def test_each_speed_up_gets_a_plus_one_and_each_revert_a_minus_one(
     votes = [upload.vote for name in PLAYED for upload in SCENARIOS[name]]
     assert [int(vote) for vote in re.findall(r"Verified([+-]1)", done.stdout)] == votes
     assert re.search(
-        r"faster; best: TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \d+ pairs on", done.stdout
+        r"faster; best: TaskStatsBench/LogQTime items/s ×\d+ \[×\d+, ×\d+\], \S+ \S+ → \S+ \S+, \d+ pairs on",
+        done.stdout,
     )
     assert re.search(r"slower; worst: TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
     assert f"benchgate up --home {home}" in done.stderr
