@@ -61,9 +61,9 @@ def command(
 
         benchgate compare --base a1.json a2.json ... --patch b1.json b2.json ...
 
-    Two files without options are the base and the patch, in this order. One launch a side decides nothing but
-    counters that are equal. Nor do launches in blocks: two files a side or more, by their dates one side
-    wholly before the other.
+    Two files without options are the base and the patch, in this order. With one file per side,
+    only counters can be judged, and only as equal. If the dates in the files show that one side ran
+    completely before the other, times stay undecided: run the two programs in turn.
 
     Exit code 0: nothing that would vote -1; 1: something would; 2: wrong usage or files that cannot be
     compared.

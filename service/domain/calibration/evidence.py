@@ -31,7 +31,7 @@ FAR_SHARE: Final = 3.0  # times the largest estimate that the machine's own sess
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
-_MANY: Final = 1000  # pairs; more than any policy may ask for
+_MANY: Final = 1000  # pairs; the most that a policy may ask for
 _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 

@@ -91,7 +91,7 @@ def _no_vote(choosable: str, result: Result = Result.UNSTABLE, *, is_lasting: bo
 # Without a default on purpose: an outcome that is not listed is a programming error, not a +1.
 CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
-        Outcome.PASSED: _passes("no: every benchmark that both sides list was measured on both"),
+        Outcome.PASSED: _passes("no: every benchmark that runs in the parent was measured on both sides"),
         Outcome.FAILED: _fails("yes: it does not build, and its parent does"),
         Outcome.SLOWER: _fails("yes"),
         Outcome.MEASURED_NOTHING: _fails("yes: its programs do not run, and the parent's do"),
@@ -105,7 +105,7 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
             is_lasting=True,
         ),
         Outcome.NO_PARENT: _passes(
-            "no: the commit has no parent, or its merged parent failed before any code of the patch ran",
+            "no: no parent, a merged one that failed alone, or one without benchmarks (−1 if removed)",
             LocalEnd.NO_VERDICT,
         ),
         Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),

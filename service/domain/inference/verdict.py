@@ -25,7 +25,7 @@ _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _HOPE: Final = 1.0  # standard errors by which the truth may exceed the estimate
 _REACH: Final = 3.0  # standard errors beyond which it certainly does not
-MANY_PAIRS: Final = 1000  # more than any policy may ask for
+MANY_PAIRS: Final = 1000  # the most that a policy may ask for
 
 
 # Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
