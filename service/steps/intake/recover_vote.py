@@ -28,14 +28,13 @@ def recover_vote(
     if not change.is_votable:
         return
     with store.transaction() as tx:
-        is_lost = bool(_lost(tx, patch_set_id, change, messages, server.account))
-    if not is_lost:
+        _, lost = _lost(tx, patch_set_id, change, messages, server.account)
+    if not lost:
         return
     # Benchgate may have posted the vote after the change was read.
     fresh = server.change(change.key)
     with store.transaction() as tx:
-        review = tx.sent_review(patch_set_id)
-        lost = _lost(tx, patch_set_id, fresh, messages, server.account)
+        review, lost = _lost(tx, patch_set_id, fresh, messages, server.account)
         if review is None or not lost:
             return
         if any(each.author.account == server.account and each.has_line(review.marker) for each in messages):
@@ -48,12 +47,14 @@ def recover_vote(
 
 def _lost(
     tx: Transaction, patch_set_id: int, change: Change, messages: Sequence[PostedMessage], account: str
-) -> Mapping[str, int]:
-    review, run = tx.sent_review(patch_set_id), tx.newest_check(patch_set_id)
+) -> tuple[Review | None, Mapping[str, int]]:
+    # This locks the run. An override that is being decided is committed before the last review is read.
+    run = tx.newest_check(patch_set_id)
+    review = tx.sent_review(patch_set_id)
     if review is None or review.revision != change.current.revision or not change.is_votable:
-        return {}
+        return None, {}
     # A later run votes anew. So does the run that follows a move, with which the server drops all votes.
     if run is None or run.state is not RunState.FINISHED or run.branch != change.branch:
-        return {}
+        return None, {}
     same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
-    return lost_votes(review.labels, change, messages, same_code, account)
+    return review, lost_votes(review.labels, change, messages, same_code, account)

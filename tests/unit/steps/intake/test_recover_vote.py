@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import Review
+from service.ports.records import NewDecision, review_key
+from service.steps.intake.recover_vote import recover_vote
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
+from tests.support.memory.store import MemoryTransaction
+
+if TYPE_CHECKING:
+    from service.ports.records import RunRecord
 
 LOST = "Vote cast again: the review server lost it, and no person removed it."
 
@@ -60,6 +68,31 @@ def test_a_vote_whose_message_is_still_there_is_cast_with_a_short_message(servic
     assert votes(service) == {"benchgate": 1}
     service.reconcile(is_full=True)
     assert service.deliver() == 0
+
+
+def test_an_override_that_is_made_meanwhile_is_not_followed_by_the_lost_vote(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later review with the vote of the decision before would undo the override's vote."""
+    service.server.votes[KEY].clear()
+    read, locks = MemoryTransaction.newest_check, []
+
+    def overridden_while_waiting(tx: MemoryTransaction, patch_set_id: int) -> RunRecord | None:
+        run = read(tx, patch_set_id)
+        assert run is not None
+        locks.append(run)
+        if len(locks) == 2:  # the transaction that would queue the review
+            number = tx.next_decision(run)
+            tx.add_decision(NewDecision(run.id, patch_set_id, number, 1, "Build Successful", "m"))
+            tx.queue_review(review_key(run.id, number), Review(KEY, run.revision, "m", {"Verified": 1}))
+        return run
+
+    monkeypatch.setattr(MemoryTransaction, "newest_check", overridden_while_waiting)
+    change = service.server.change(KEY)
+    recover_vote(service.store, service.server, 1, change, service.server.messages(KEY))
+
+    assert len(locks) == 2
+    assert [stored.review.message for stored in service.store.memory.reviews.values()][1:] == ["m"]
 
 
 def test_a_vote_that_a_person_removed_stays_removed(service: Service) -> None:
