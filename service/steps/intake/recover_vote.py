@@ -38,7 +38,8 @@ def recover_vote(
         if review is None or not lost:
             return
         if any(each.author.account == server.account and each.has_line(review.marker) for each in messages):
-            marker = f"{review.marker}-again-{fresh.updated:%Y%m%d%H%M%S}"
+            # The same each time, so that a vote which cannot stay is cast again only once.
+            marker = f"{review.marker}-again"
             text = f"{CAST_AGAIN}\n\n{marker}"
             tx.queue_review(marker, Review(review.change, review.revision, text, lost))
         else:

@@ -70,6 +70,17 @@ def test_a_vote_whose_message_is_still_there_is_cast_with_a_short_message(servic
     assert service.deliver() == 0
 
 
+def test_a_vote_that_cannot_stay_is_cast_again_only_once(service: Service) -> None:
+    """A server ignores the vote on a label that the project no longer has, and posts the message."""
+    for minutes in range(1, 4):
+        service.server.votes[KEY].clear()
+        service.server.put(change_at(1, minutes=minutes))
+        service.reconcile(is_full=True)
+        service.deliver()
+
+    assert [review.message.startswith(LOST) for review in service.server.reviews] == [False, True]
+
+
 def test_an_override_that_is_made_meanwhile_is_not_followed_by_the_lost_vote(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
