@@ -35,11 +35,12 @@ def control() -> Control:
     return build_control(ControlSettings())
 
 
-def _reconcile(plane: Control, entity: int) -> None:
-    """Reconcile updated changes; with ID 1, also all open changes."""
+def _reconcile(plane: Control, entity: int) -> bool:
+    """Reconcile updated changes, with ID 1 also all open changes; return whether no other process does."""
     queued = reconcile(plane.store, plane.server, is_full=entity == 1, lookback=plane.lookback)
     if queued is not None:
         plane.upkeep.beat("reconcile", f"{queued} changes")
+    return queued is not None
 
 
 STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType(
@@ -60,8 +61,11 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
 )
 
 
-# The review server answered: reviews that wait for it need not wait for their next try.
+# These return whether the review server answered. Then the reviews that wait for it need not wait long.
 _ANSWERED_BY_SERVER: Final = frozenset({Task.HANDLE_EVENT, Task.RECONCILE})
+# Not at once: reviews that always fail would be the first ones of every delivery, which ends after two
+# failures, and all others would never be tried.
+_SOON: Final = 15.0  # seconds
 
 
 def run_step(task: Task, entity: int) -> None:
@@ -72,7 +76,7 @@ def run_step(task: Task, entity: int) -> None:
         with plane.store.exclusive(f"{task}/{entity}") as is_ours:
             if not is_ours:
                 return
-            STEPS[task](plane, entity)
+            result = STEPS[task](plane, entity)
     except Transient as error:
         log.warning("step.postponed", task=task, entity=entity, error=str(error))
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
@@ -81,8 +85,8 @@ def run_step(task: Task, entity: int) -> None:
         record_failure(plane.store, plane.upkeep, plane.links, task, entity, error)
     else:
         plane.upkeep.clear_step_failure(task, entity)
-        if task in _ANSWERED_BY_SERVER:
-            plane.upkeep.release_reviews()
+        if task in _ANSWERED_BY_SERVER and result:
+            plane.upkeep.hasten_reviews(_SOON)
 
 
 def _register(task: Task) -> None:

@@ -46,8 +46,8 @@ class DueReviews(Protocol):
     ) -> None:
         """Try a review again later; ``is_missing``: the server did not show its change."""
 
-    def release_reviews(self) -> None:
-        """Make reviews due that wait for a server which could not be reached, because it answers again.
+    def hasten_reviews(self, seconds: float) -> None:
+        """Let reviews wait at most so many seconds for a server which could not be reached: it answers again.
 
         Those that it was given and did not confirm wait on, and so do those whose change it did not show.
         """

@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from service.ports.store import Store, SyncCursors, Transaction
 
 
-def handle_event(store: Store, server: ReviewServer, event_id: int) -> None:
-    """Look at the change that a stored event names."""
+def handle_event(store: Store, server: ReviewServer, event_id: int) -> bool:
+    """Look at the change that a stored event names; return whether it names one."""
     with store.transaction() as tx:
         key = tx.event_change(event_id)
     if key is not None:
         look_at_change(store, server, key)
     with store.transaction() as tx:
         tx.mark_handled(event_id)
+    return key is not None
 
 
 def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:

@@ -213,16 +213,27 @@ class TestDueReviews:
             assert site.upkeep.due_reviews() == []
             site.wait(11.0)
 
-    def test_reviews_that_wait_for_the_server_are_due_when_it_answers(self, site: StoreSite) -> None:
+    def test_reviews_that_wait_for_the_server_are_due_soon_after_it_answers(self, site: StoreSite) -> None:
         for key, number in (("unreachable", 7), ("not confirmed", 8), ("not shown", 9)):
             send(site.store, key, review(number, key))
         unreachable, not_confirmed, not_shown = site.upkeep.due_reviews()
         site.upkeep.note_failed_post(not_confirmed.outbox_id)
         for due in (unreachable, not_confirmed, not_shown):
             site.upkeep.postpone_review(due.outbox_id, 60.0, "down", is_missing=due is not_shown)
+        site.upkeep.hasten_reviews(15.0)
         assert site.upkeep.due_reviews() == []
-        site.upkeep.release_reviews()
+        site.wait(16.0)
         assert [due.review.message for due in site.upkeep.due_reviews()] == ["unreachable"]
+
+    def test_an_answer_neither_ends_nor_lengthens_a_wait(self, site: StoreSite) -> None:
+        send(site.store, "1", review())
+        [due] = site.upkeep.due_reviews()
+        site.upkeep.postpone_review(due.outbox_id, 60.0, "down")
+        for _ in range(3):
+            site.upkeep.hasten_reviews(15.0)
+            assert site.upkeep.due_reviews() == []
+            site.wait(6.0)
+        assert site.upkeep.due_reviews() != []
 
     def test_a_missing_change_is_counted_from_its_first_absence(self, site: StoreSite) -> None:
         send(site.store, "1", review())

@@ -113,11 +113,11 @@ class MemoryUpkeep(Upkeep):
                 missing_since=since if is_missing else None,
             )
 
-    def release_reviews(self) -> None:
+    def hasten_reviews(self, seconds: float) -> None:
         for key, stored in self.memory.reviews.items():
             is_held = bool(stored.failed_posts) or stored.missing_since is not None
             if stored.state is ReviewState.PENDING and not is_held:
-                due = min(stored.next_at, self.memory.clock)
+                due = min(stored.next_at, self.memory.clock + seconds)
                 self.memory.reviews[key] = replace(stored, next_at=due)
 
     def note_failed_post(self, outbox_id: int) -> None:

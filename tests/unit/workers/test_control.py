@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
 import workers.control
+from service.domain.errors import Transient
 from service.domain.gerrit.change import Review
+from service.domain.identity import ChangeKey
 from service.ports.queue import Task
-from tests.support.changes import KEY, Service, change_at
+from tests.support.changes import KEY, change_at
+from tests.support.fakes import FakeReviewServer
+from tests.support.memory.store import MemoryStore
 from workers.app import app
 from workers.control import STEPS, run_step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
 
+    from service.domain.gerrit.change import PostedMessage
     from service.domain.links import Links
+
+
+@dataclass
+class PartlyBrokenServer(FakeReviewServer):
+    """A server that does not return the messages of some changes."""
+
+    broken: set[ChangeKey] = field(default_factory=set)
+
+    def messages(self, key: ChangeKey) -> Sequence[PostedMessage]:
+        if key in self.broken:
+            raise Transient("the proxy answers 502")
+        return super().messages(key)
 
 
 class Plane:
@@ -26,10 +45,9 @@ class Plane:
     links: Links
 
     def __init__(self) -> None:
-        service = Service()
-        service.server.put(change_at(1))
-        self.store = self.upkeep = service.store
-        self.server = service.server
+        self.server = PartlyBrokenServer()
+        self.server.put(change_at(1))
+        self.store = self.upkeep = MemoryStore()
 
 
 @pytest.mark.parametrize("task", [task for task in Task if not task.is_for_machines])
@@ -38,14 +56,43 @@ def test_each_task_of_the_control_plane_is_registered_under_its_name(task: Task)
     assert task.celery_name in app.tasks
 
 
-def test_an_answer_of_the_review_server_releases_the_reviews_that_wait_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def plane(monkeypatch: pytest.MonkeyPatch) -> Plane:
+    """A control plane with a review that waits for a server which could not be reached."""
     plane = Plane()
     monkeypatch.setattr(workers.control, "control", lambda: plane)
     with plane.store.transaction() as tx:
         tx.queue_review("1", Review(KEY, "patch1", "Build Failed"))
     plane.store.postpone_review(1, 300.0, "connection refused")
     assert plane.store.due_reviews() == []
+    return plane
+
+
+def test_an_answer_of_the_review_server_hastens_the_reviews_that_wait_for_it(plane: Plane) -> None:
     run_step(Task.RECONCILE, 0)
+    plane.store.wait(15.0)
     assert [due.review.message for due in plane.store.due_reviews()] == ["Build Failed"]
+
+
+def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:
+    """The review server was not contacted."""
+    with plane.store.transaction() as tx:
+        event = tx.add_event("gerrit", b"d", "project-created", None, b"")
+    run_step(Task.HANDLE_EVENT, event)
+    plane.store.wait(15.0)
+    assert plane.store.due_reviews() == []
+
+
+def test_reviews_that_always_fail_do_not_keep_back_later_ones(plane: Plane) -> None:
+    """Two failures in a row end a delivery, and both are the first ones whenever they are due."""
+    *broken, last = (ChangeKey("gerrit", number) for number in (71, 72, 73))
+    plane.server.broken.update(broken)
+    for key in (*broken, last):
+        plane.server.put(change_at(1, key=key))
+        with plane.store.transaction() as tx:
+            tx.queue_review(str(key.number), Review(key, "patch1", "Build Failed"))
+    for _ in range(10):
+        run_step(Task.RECONCILE, 0)
+        run_step(Task.DELIVER, 0)
+        plane.store.wait(2.0)
+    assert last in {review.change for review in plane.server.reviews}

@@ -56,10 +56,10 @@ WHERE id = :id AND state = 'pending'
     bindparam("state", type_=CleanText),
     bindparam("comments", type_=CleanJson),
 )
-_RELEASE: Final = text("""
-UPDATE outbox SET next_at = now()
-WHERE kind = 'review' AND state = 'pending' AND next_at > now() AND missing_since IS NULL
-  AND NOT payload ? 'failed_posts'
+_HASTEN: Final = text("""
+UPDATE outbox SET next_at = now() + make_interval(secs => :seconds)
+WHERE kind = 'review' AND state = 'pending' AND next_at > now() + make_interval(secs => :seconds)
+  AND missing_since IS NULL AND NOT payload ? 'failed_posts'
 """)
 _NOTE_FAILED_POST = text("""
 UPDATE outbox SET payload = jsonb_set(
@@ -109,8 +109,8 @@ class PostgresOutbox(ShortTransactions, Hints, DueReviews):
         self._do(_POSTPONE, id=outbox_id, seconds=seconds, error=error, is_missing=is_missing)
 
     @override
-    def release_reviews(self) -> None:
-        self._do(_RELEASE)
+    def hasten_reviews(self, seconds: float) -> None:
+        self._do(_HASTEN, seconds=seconds)
 
     @override
     def note_failed_post(self, outbox_id: int) -> None:
