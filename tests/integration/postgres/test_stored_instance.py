@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,7 +29,7 @@ def test_a_database_that_is_not_migrated_belongs_to_no_instance(server: Server) 
         assert stored_instance(empty.owner) == ""
 
 
-def test_another_instance_than_that_of_the_first_contact_is_refused(
+def test_another_instance_than_that_of_the_last_contact_is_refused(
     database: Database, store: PostgresStore
 ) -> None:
     with store.transaction() as tx:
@@ -41,6 +41,15 @@ def test_another_instance_than_that_of_the_first_contact_is_refused(
         "BENCHGATE_INSTANCE: is renamed, but the database stores the changes of review: set it to review, or "
         "use another database"
     )
+
+
+def test_a_review_server_that_was_renamed_keeps_its_last_name(
+    database: Database, store: PostgresStore
+) -> None:
+    with store.transaction() as tx:
+        tx.move_sync_cursor("console", NOW)
+        tx.move_sync_cursor("review", NOW + timedelta(hours=1))
+    assert stored_instance(database.owner) == "review"
 
 
 def test_a_database_that_does_not_answer_belongs_to_nobody() -> None:
