@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _PREFIX: Final = "BENCHGATE_"
+_LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the year 1, where dates begin
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
 
 
@@ -79,7 +80,11 @@ class ControlSettings(_Settings):
     gerrit_ssh_key: Path | None = Field(None, description="private key of that user, without a passphrase")
     gerrit_known_hosts: Path | None = Field(None, description="the file that holds the server's host key")
     first_contact_days: float = Field(
-        7.0, ge=0.0, description="at first contact, run open changes that were updated within so many days"
+        7.0,
+        ge=0.0,
+        le=_LONGEST_LOOKBACK,
+        allow_inf_nan=False,
+        description="at first contact, run open changes that were updated within so many days",
     )
     reconcile_seconds: float = Field(
         60.0, gt=0.0, description="seconds between two checks for updated changes"

@@ -14,6 +14,8 @@ BAD = [
     ("BENCHGATE_WEBHOOK_SECRETS", '["short-one"]', "each secret needs at least 16 characters"),
     ("BENCHGATE_LEASE_SECONDS", "soon-ish", "should be a valid number"),
     ("BENCHGATE_LEASE_SECONDS", "0.125", "greater than 0.5"),
+    ("BENCHGATE_FIRST_CONTACT_DAYS", "999999", "less than or equal to 36500"),
+    ("BENCHGATE_FIRST_CONTACT_DAYS", "inf", "finite number"),
     ("BENCHGATE_RECONCILE_SECONDS", "-17", "greater than 0"),
     ("BENCHGATE_SANDBOX", "docker-it", "'bubblewrap' or 'none'"),
     ("BENCHGATE_CPUS", "[2.75]", "should be a valid integer"),
