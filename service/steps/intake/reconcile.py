@@ -44,12 +44,14 @@ def reconcile(
         first_contact = now if cursor is None else cursor.first_contact
         if is_full and since is not None:
             listed |= {change.key: change.updated for change in server.changes_since(None)}
+        known = dict(listed)
         if lookback is not None:
             earliest = first_contact - lookback
             listed = {key: moment for key, moment in listed.items() if moment >= earliest}
         with store.transaction() as tx:
             if is_full or since is None:
-                listed = dict.fromkeys(tx.open_changes(server.instance), now) | listed
+                # A stored change keeps its moment, so that it is not a new event each time.
+                listed = {key: known.get(key, now) for key in tx.open_changes(server.instance)} | listed
             for key, moment in listed.items():
                 # The same state of a change is one event, which is handled again.
                 digest = hashlib.sha256(f"{KIND} {key.number} {moment.isoformat()}".encode()).digest()

@@ -97,6 +97,19 @@ class TestFirstContact:
         assert service.reconcile(is_full=True) == 2
         assert self.reconcile(service) == 2
 
+    def test_an_old_change_that_stays_as_it_is_remains_one_event(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each event is a stored row, and full reconciliations go on for ever."""
+        service.reconcile(is_full=True)
+        events = len(service.store.memory.events)
+        for minutes in (30, 60):
+            later = WRITTEN + timedelta(minutes=minutes)
+            monkeypatch.setattr(service.server, "now", lambda moment=later: moment)
+            self.reconcile(service)
+
+        assert len(service.store.memory.events) == events
+
 
 class TestPosition:
     """The position up to which the server was read, by its own clock."""
