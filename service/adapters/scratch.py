@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from typing_extensions import override
@@ -20,12 +21,17 @@ from service.ports.building import Scratch
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_PREFIX: Final = "worker-"
+# Earlier versions lock nothing, and their workers may still run during an upgrade. No build takes so long.
+_UNLOCKED_KEPT: Final = 86_400.0  # seconds
+
 
 class DirectoryScratch(Scratch):
     """A directory of this process below ``root``, which other processes may share.
 
     The process holds a lock on its directory for as long as it lives. Creating the object removes the
-    directories that nobody holds. Unlike a process ID, a lock works across containers.
+    directories that nobody holds, except those younger than a day that an earlier version created.
+    Unlike a process ID, a lock works across containers.
 
     Args:
         root: the common directory, with nothing else in it; created if it is missing.
@@ -35,7 +41,7 @@ class DirectoryScratch(Scratch):
     """
 
     def __init__(self, root: Path) -> None:
-        self._own = root.absolute() / f"worker-{os.getpid()}-{secrets.token_hex(6)}"
+        self._own = root.absolute() / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         with _translated(root):
             root.mkdir(parents=True, exist_ok=True)
             # Everybody who looks for directories without a holder waits until the new one has its holder.
@@ -64,16 +70,23 @@ class DirectoryScratch(Scratch):
 
 
 def _take_stale(root: Path) -> list[tuple[Path, int]]:
-    """Lock the directories that nobody holds; return each with its lock."""
+    """Lock the directories that nobody holds or may use without a lock; return each with its lock."""
     taken = []
     for directory in root.iterdir():
         if directory.is_symlink() or not directory.is_dir():
             continue
-        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:  # its worker has just removed it
+            continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            taken.append((directory, lock))
         except BlockingIOError:
+            os.close(lock)
+            continue
+        if directory.name.startswith(_PREFIX) or time.time() - os.fstat(lock).st_mtime > _UNLOCKED_KEPT:
+            taken.append((directory, lock))
+        else:
             os.close(lock)
     return taken
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,12 +57,15 @@ def test_the_next_worker_removes_the_directories_of_a_killed_one_only(tmp_path: 
         kill(living)
 
 
-def test_directories_of_an_earlier_version_are_removed(tmp_path: Path) -> None:
-    """It created them directly in the root."""
-    (tmp_path / "scratch/tmpabc/out").mkdir(parents=True)
+def test_directories_of_an_earlier_version_are_removed_after_a_day(tmp_path: Path) -> None:
+    """It created them directly in the root, without a lock, and may still run during an upgrade."""
+    now = time.time()
+    for name, hours in (("tmpold", 25), ("tmpnew", 23)):
+        (tmp_path / "scratch" / name / "out").mkdir(parents=True)
+        os.utime(tmp_path / "scratch" / name, (now, now - hours * 3600))
     DirectoryScratch(tmp_path / "scratch")
 
-    assert not (tmp_path / "scratch/tmpabc").exists()
+    assert {path.name for path in (tmp_path / "scratch").glob("tmp*")} == {"tmpnew"}
 
 
 def test_a_tree_deeper_than_python_can_recurse_is_removed(tmp_path: Path) -> None:
