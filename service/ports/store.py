@@ -288,7 +288,7 @@ class Outbox(Protocol):
         """Queue a review for the review server, once for each key."""
 
     def sent_review(self, patch_set_id: int) -> Review | None:
-        """Return the review of a patch set's last decision if the server took all of it."""
+        """Return the review of a patch set's last decision if the server took its message and its votes."""
 
     def revive_review(self, patch_set_id: int, *, is_lost: bool = False) -> None:
         """Queue the review of a patch set's last decision again if it was superseded or is dead.

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import Forbidden, NotFound, Permanent, Transient
-from service.domain.gerrit.change import Change, PostedMessage, Review
-from service.domain.gerrit.own_votes import not_removed
+from service.domain.gerrit.change import Change, Posted, PostedMessage, Review
+from service.domain.gerrit.own_votes import lost_votes, not_removed
 from service.domain.health import VOTE_ON
 from service.domain.wording.delivery import (
     NOT_REVIEWED,
@@ -26,7 +26,6 @@ from service.ports.records import ReviewState
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.gerrit.change import Posted
     from service.ports.records import DueReview
     from service.ports.reviewing import ReviewServer
     from service.ports.store import Store
@@ -75,10 +74,7 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
             return False
         messages = server.messages(review.change)
         if any(_is_ours(message, review.marker, server) for message in messages):
-            # The last attempt succeeded but its response was lost. (After an earlier success, the last
-            # attempt would have found the message here.)
-            left_out = (WITHOUT_COMMENTS, ()) if due.failed_posts > _WITH_COMMENTS else ()
-            upkeep.settle_review(due.outbox_id, ReviewState.SENT, *left_out)
+            _settle_posted(store, upkeep, server, due)
             return False
         with store.transaction() as tx:
             same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
@@ -109,7 +105,7 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
 
 def _post(upkeep: Delivery, server: ReviewServer, change: Change, review: Review) -> Posted:
     """Post a review; if Benchgate's account may not vote, without the vote, and with the missing right."""
-    part = f"{VOTE_ON}{change.key.instance} {change.project} {change.branch}"
+    part = _part(change)
     try:
         posted = server.post(review)
     except Forbidden:
@@ -125,6 +121,40 @@ def _post(upkeep: Delivery, server: ReviewServer, change: Change, review: Review
     posted = server.post(replace(review, labels={}, message=message))
     upkeep.beat(part, right, right)
     return replace(posted, is_vote_forbidden=True)
+
+
+def _settle_posted(store: Store, upkeep: Delivery, server: ReviewServer, due: DueReview) -> None:
+    """Settle a review whose last attempt succeeded but whose response was lost.
+
+    (After an earlier success, the last attempt would have found the message.) The message does not show
+    whether its vote was cast: that attempt may have left it out, or the server may have rejected it.
+    """
+    review = due.review
+    # Read again, because the vote may have arrived after the change was read. The messages are read last, so
+    # that no removal of the vote is missing.
+    change = server.change(review.change)
+    messages = server.messages(review.change)
+    if _take_back(server, change, review):
+        upkeep.settle_review(due.outbox_id, ReviewState.SENT, TAKEN_BACK)
+        return
+    with store.transaction() as tx:
+        same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+    lost = lost_votes(review.labels, change, messages, same_code, server.account)
+    held = {
+        label: vote
+        for label, vote in review.labels.items()
+        if change.votes.get(label, {}).get(server.account) == vote
+    }
+    right = missing_right(lost, change.project, change.branch)
+    is_forbidden = any(
+        _is_ours(message, review.marker, server) and message.has_line(not_allowed(right))
+        for message in messages
+    )
+    if is_forbidden:
+        upkeep.beat(_part(change), right, right)
+    attempt = replace(due, failed_posts=due.failed_posts - 1)  # its own failure is counted, too
+    comments = review.comments if attempt.failed_posts < _WITH_COMMENTS else ()
+    _settle(store, upkeep, attempt, {**held, **lost}, Posted(held, comments, is_vote_forbidden=is_forbidden))
 
 
 def _take_back(server: ReviewServer, change: Change, review: Review) -> bool:
@@ -159,6 +189,11 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
     text = f"{rejected_votes({name: review.labels[name] for name in refused})}\n\n{marker}"
     with store.transaction() as tx:
         tx.queue_review(marker, Review(review.change, review.revision, text))
+
+
+def _part(change: Change) -> str:
+    """Name the part of the service that votes on a branch."""
+    return f"{VOTE_ON}{change.key.instance} {change.project} {change.branch}"
 
 
 def _is_ours(message: PostedMessage, marker: str, server: ReviewServer) -> bool:

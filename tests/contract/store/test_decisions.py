@@ -12,6 +12,7 @@ from service.domain.decision.states import RunState
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
+from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.queue import Task
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
@@ -133,7 +134,7 @@ class TestOutbox:
         assert revived == (["last"] if state in {ReviewState.SUPERSEDED, ReviewState.DEAD} else [])
 
     @pytest.mark.parametrize("state", ENDS)
-    def test_only_a_review_that_was_sent_whole_is_known_as_sent(
+    def test_only_a_review_that_was_sent_with_its_votes_is_known_as_sent(
         self, store: Store, upkeep: Upkeep, state: ReviewState
     ) -> None:
         with store.transaction() as tx:
@@ -151,6 +152,17 @@ class TestOutbox:
         upkeep.settle_review(1, ReviewState.SENT, "label not granted: Verified")
         with store.transaction() as tx:
             assert tx.sent_review(patch_set) is None
+
+    def test_a_review_that_was_sent_without_inline_comments_is_known_as_sent(
+        self, store: Store, upkeep: Upkeep
+    ) -> None:
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change()).patch_set_id
+            run = tx.lock_run(start(tx, check_run(patch_set)))
+            tx.queue_review(review_key(run.id, tx.add_decision(decided(tx, run))), review())
+        upkeep.settle_review(upkeep.due_reviews()[0].outbox_id, ReviewState.SENT, WITHOUT_COMMENTS)
+        with store.transaction() as tx:
+            assert tx.sent_review(patch_set) == review()
 
     def remarks(self, store: Store, revision: str, change: ChangeKey) -> Collection[tuple[str, str]]:
         with store.transaction() as tx:

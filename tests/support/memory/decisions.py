@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.overrides import Override
+from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.records import Hint, ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
 from tests.support.memory.state import InMemory, StoredReview, row
@@ -76,8 +77,9 @@ class MemoryOutbox(InMemory, Outbox):
 
     def sent_review(self, patch_set_id: int) -> Review | None:
         stored = self._m.reviews.get(self._last_review(patch_set_id))
-        is_sent = stored is not None and stored.state is ReviewState.SENT and not stored.note
-        return stored.review if stored is not None and is_sent else None
+        if stored is None or stored.state is not ReviewState.SENT:
+            return None
+        return stored.review if stored.note in {"", WITHOUT_COMMENTS} else None
 
     def revive_review(self, patch_set_id: int, *, is_lost: bool = False) -> None:
         key = self._last_review(patch_set_id)

@@ -13,6 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import review_of
 from service.domain.decision.overrides import Override, OverrideKind
+from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.records import ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
 
@@ -120,7 +121,7 @@ class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
         query = select(t.outbox.c.payload).where(
             t.outbox.c.dedup_key == self._last_review(patch_set_id),
             t.outbox.c.state == ReviewState.SENT,
-            t.outbox.c.last_error.is_(None),
+            func.coalesce(t.outbox.c.last_error, "").in_(["", WITHOUT_COMMENTS]),
         )
         payload = self._execute(query).scalar()
         return None if payload is None else review_of(payload)

@@ -88,6 +88,18 @@ class TestRemovedVotes:
         assert delivery.server.reviews[-1].labels == {}
         assert delivery.states == [("sent", "not cast again because a person removed it: Verified")]
 
+    def test_a_vote_that_was_removed_before_its_delivery_was_known_is_withheld(
+        self, delivery: Delivery
+    ) -> None:
+        delivery.server.after = [Transient("502 after it was applied")]
+        delivery.deliver()
+        delivery.server.votes[KEY].clear()
+        delivery.server.say(KEY, "bob", "Removed Verified+1 by Benchgate")
+
+        assert delivery.deliver() == 0
+        assert delivery.states == [("sent", "not cast again because a person removed it: Verified")]
+        assert len(delivery.server.reviews) == 1
+
     def test_the_removal_of_another_accounts_vote_does_not_matter(self, delivery: Delivery) -> None:
         delivery.server.say(KEY, "bob", "Removed Verified-1 by Alice")
 
@@ -102,6 +114,23 @@ class TestRemovedVotes:
 
         assert delivery.deliver() + delivery.deliver() == 1
         assert delivery.server.reviews[-1].labels == {"Verified": -1}
+
+
+class TestRejectedVotes:
+    """A vote that the server ignores is reported, also if the response that showed it was lost."""
+
+    @pytest.mark.parametrize("is_lost", [False, True])
+    def test_a_rejected_vote_is_reported_once(self, *, is_lost: bool) -> None:
+        delivery = Delivery()
+        delivery.queue(labels={"Performance": 1})  # the server has no such label
+        delivery.server.after = [Transient("502 after it was applied")] * is_lost
+        for _ in range(3):
+            delivery.deliver()
+
+        assert delivery.states == [("sent", "label not granted: Performance"), ("sent", "")]
+        original, report = delivery.server.reviews
+        assert original.message == MESSAGE
+        assert report.message.startswith("The review server rejected the vote Performance+1")
 
 
 class TestForbiddenVotes:
@@ -130,6 +159,19 @@ class TestForbiddenVotes:
         assert delivery.deliver() == 1
         assert delivery.server.reviews[-1].labels == {"Verified": 1}
         assert delivery.store.memory.beats == {"vote on gerrit kv master": ""}
+
+    def test_a_lost_response_hides_neither_the_left_out_vote_nor_the_missing_right(
+        self, delivery: Delivery
+    ) -> None:
+        delivery.server.refused = [Forbidden("Applying label is restricted")]
+        delivery.server.after = [Transient("502 after it was applied")]
+
+        assert [delivery.deliver(), delivery.deliver()] == [0, 0]
+        assert delivery.states == [("sent", "label not granted: Verified")]
+        assert delivery.store.memory.beats == {
+            "vote on gerrit kv master": "no right to vote Verified+1 on kv, branch master"
+        }
+        assert len(delivery.server.reviews) == 1
 
     def test_a_message_that_is_forbidden_without_a_vote_is_tried_again(self, delivery: Delivery) -> None:
         delivery.server.refused = [Forbidden("read only")] * 2
