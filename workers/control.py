@@ -31,8 +31,12 @@ log = structlog.get_logger()
 
 @cache
 def control() -> Control:
-    """Build this process's control plane at its first use, because a fork must not share it."""
-    return build_control(ControlSettings())
+    """Build this process's control plane at its first use, because a fork must not share it.
+
+    Raises:
+        Transient: the database cannot be used now. The next call checks again whose changes it stores.
+    """
+    return build_control(ControlSettings(), needs_database=True)
 
 
 def _reconcile(plane: Control, entity: int) -> bool:
@@ -70,7 +74,11 @@ _SOON: Final = 15.0  # seconds
 
 def run_step(task: Task, entity: int) -> None:
     """Run a step unless it is already running, and store a failure: the database decides about retries."""
-    plane = control()
+    try:
+        plane = control()
+    except Transient as error:  # nothing can be stored now
+        log.warning("step.postponed", task=task, entity=entity, error=str(error))
+        return
     try:
         # The schedule may publish a task again during a long step; it must not occupy a second worker.
         with plane.store.exclusive(f"{task}/{entity}") as is_ours:

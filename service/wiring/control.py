@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -71,15 +72,16 @@ class Control:
         self.engine.dispose()
 
 
-def build_control(settings: ControlSettings) -> Control:
-    """Build the control plane from its settings.
+def build_control(settings: ControlSettings, *, needs_database: bool = False) -> Control:
+    """Build the control plane from its settings; with ``needs_database``, only if the database answers.
 
     Raises:
         BadInput: the database or the broker is not set, or the database belongs to another instance.
+        Transient: the database is needed and cannot be used now.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
     require(settings.redis_url, "BENCHGATE_REDIS_URL")
-    require_instance(settings.database_url, settings.instance)
+    (check_instance if needs_database else require_instance)(settings.database_url, settings.instance)
     engine = make_engine(settings.database_url)
     return Control(
         store=PostgresStore(engine),
@@ -99,16 +101,25 @@ def build_control(settings: ControlSettings) -> Control:
 def require_instance(database_url: str, instance: str) -> None:
     """Check that a database does not store the changes of another instance, or cannot be reached.
 
+    Raises:
+        BadInput: it does.
+    """
+    with suppress(Transient):  # each process of a worker checks again before it stores anything
+        check_instance(database_url, instance)
+
+
+def check_instance(database_url: str, instance: str) -> None:
+    """Check that a database does not store the changes of another instance.
+
     Two instances would run, and vote on, every open change twice.
 
     Raises:
         BadInput: it does.
+        Transient: the database cannot be used now.
     """
     engine = make_engine(database_url)
     try:
         stored = stored_instance(engine)
-    except Transient:
-        return  # without its database, a process stores nothing
     finally:
         engine.dispose()
     if stored and stored != instance:

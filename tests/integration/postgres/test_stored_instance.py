@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.adapters.postgres.stored_instance import stored_instance
-from service.domain.errors import BadInput
-from service.wiring.control import require_instance
+from service.config import ControlSettings
+from service.domain.errors import BadInput, Transient
+from service.wiring.control import build_control, require_instance
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
     from tests.support.postgres import Database, Server
 
 pytestmark = pytest.mark.integration
+AWAY = "postgresql://nobody@127.0.0.1:1/none"
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 
 
@@ -53,4 +55,10 @@ def test_a_review_server_that_was_renamed_keeps_its_last_name(
 
 
 def test_a_database_that_does_not_answer_belongs_to_nobody() -> None:
-    require_instance("postgresql://nobody@127.0.0.1:1/none", "review")
+    require_instance(AWAY, "review")
+
+
+def test_a_worker_is_not_built_until_its_database_answers() -> None:
+    """A process that is built without an answer never checks its instance."""
+    with pytest.raises(Transient):
+        build_control(ControlSettings(database_url=AWAY, redis_url="redis://x"), needs_database=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,12 +17,13 @@ from tests.support.changes import KEY, change_at
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from workers.app import app
-from workers.control import STEPS, run_step
+from workers.control import STEPS, control, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
+    from service.config import ControlSettings
     from service.domain.gerrit.change import PostedMessage
     from service.domain.links import Links
 
@@ -72,6 +74,27 @@ def test_an_answer_of_the_review_server_hastens_the_reviews_that_wait_for_it(pla
     run_step(Task.RECONCILE, 0)
     plane.store.wait(15.0)
     assert [due.review.message for due in plane.store.due_reviews()] == ["Build Failed"]
+
+
+def test_a_step_waits_until_the_database_answers_and_the_next_one_checks_again(
+    monkeypatch: pytest.MonkeyPatch, plane: Plane
+) -> None:
+    answers: list[Transient | Plane] = [Transient("connection refused"), plane]
+    built: list[bool] = []
+
+    def build(_: ControlSettings, *, needs_database: bool = False) -> Plane:
+        built.append(needs_database)
+        answer = answers.pop(0)
+        if isinstance(answer, Transient):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(workers.control, "build_control", build)
+    monkeypatch.setattr(workers.control, "control", cache(control.__wrapped__))
+    for _ in range(3):
+        run_step(Task.RECONCILE, 0)
+    assert built == [True, True]
+    assert list(plane.store.memory.beats) == ["reconcile"]
 
 
 def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:
