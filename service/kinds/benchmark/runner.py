@@ -56,8 +56,7 @@ def run(session: BuildSession) -> MachineReport:
             measured = measure(launcher, listings, stored)
             second = ask_again(launcher, measured)
         except SideFailed as error:
-            is_same = all(suite.name in unchanged for suite in spec.job.benchmark.suites)
-            outcome = outcome_after_rehearsal(error.side, is_same_program=is_same)
+            outcome = outcome_after_rehearsal(error.side, is_same_program=error.suite in unchanged)
             words = side_failed if outcome is Outcome.MEASURED_NOTHING else lost_after_rehearsal
             cause = words(error.side, error.failure)
             return MachineReport(outcome, (cause,), seconds=seconds, conditions=conditions)

@@ -60,9 +60,11 @@ _COUNTED_SECONDS: Final = 0.2  # of the last trial; a tenth of it is longer than
 class SideFailed(BenchgateError):
     """A program of one side failed: it cannot be listed, or a launch of it failed."""
 
-    def __init__(self, side: Side, what: str, end: str) -> None:
+    def __init__(self, side: Side, suite: str, end: str, *, is_listing: bool = False) -> None:
+        what = f"suite {suite} (listing)" if is_listing else f"suite {suite}"
         super().__init__(f"{side}: {what}: {end}")
         self.side = side
+        self.suite = suite
         self.what = what
         self.failure = f"{what}: {end}"
         self.end = end
@@ -122,7 +124,7 @@ class Launcher:
         ]
         if len(names) > MAX_LISTED:
             what = f"prints more than {MAX_LISTED} lines"
-            raise SideFailed(side, f"suite {suite.name} (listing)", what)
+            raise SideFailed(side, suite.name, what, is_listing=True)
         return names
 
     def groups(self, suite: Suite, benchmarks: Iterable[str]) -> tuple[tuple[str, ...], ...]:
@@ -171,9 +173,9 @@ class Launcher:
             run = run_of(raw, pair, self.variant, self._read_limits(suite, benchmarks))
         except BadResults as error:
             # Before the pair is stored: what cannot be read now could not be read later either.
-            raise SideFailed(side, f"suite {suite.name}", f"{RESULT}: {error.what}") from None
+            raise SideFailed(side, suite.name, f"{RESULT}: {error.what}") from None
         if problem := _too_many(run) or _missing(run, benchmarks):
-            raise SideFailed(side, f"suite {suite.name}", problem)
+            raise SideFailed(side, suite.name, problem)
         return raw, launch_of(raw, run, suite, pair, self.variant)
 
     def renew(self, draw: int) -> bool:
@@ -212,9 +214,9 @@ class Launcher:
         try:
             run = read_run(output, source=RESULT, limits=self._read_limits(once, benchmarks))
         except BadResults as error:
-            raise SideFailed(side, f"suite {suite.name}", str(error)) from None
+            raise SideFailed(side, suite.name, str(error)) from None
         if problem := _too_many(run) or (run.damage and f"{RESULT}: {run.damage}"):
-            raise SideFailed(side, f"suite {suite.name}", problem)
+            raise SideFailed(side, suite.name, problem)
         ran = _ran(run, benchmarks)
         return Rehearsed(ran, long_ones(run, ran, done.seconds))
 
@@ -287,11 +289,11 @@ class Launcher:
             if not done.is_success:
                 lines = plain(tail.getvalue()[-2000:].decode("utf-8", "replace"), 300)
                 end = f"{done.end}: {lines}" if lines else done.end
-                raise SideFailed(side, f"suite {suite.name}", end)
+                raise SideFailed(side, suite.name, end)
             try:
                 return done, host.packer.read_output(out / invocation.file, RESULT_BYTES), tail.getvalue()
             except (BadResults, CommandFailed) as error:
-                raise SideFailed(side, f"suite {suite.name}", f"left no result: {error}") from None
+                raise SideFailed(side, suite.name, f"left no result: {error}") from None
 
 
 def cpus_wanted(suite: Suite, benchmarks: Iterable[str]) -> int:

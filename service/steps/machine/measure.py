@@ -161,7 +161,7 @@ def _launch_pair(
                 left[side] -= len(raw.output)
                 if left[side] < 0:
                     what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"
-                    raise SideFailed(side, f"suite {name}", what)
+                    raise SideFailed(side, name, what)
                 yield raw, launch
 
 

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.identity import RunKind, Side
+from service.domain.measuring.launch_order import side_order
 from service.domain.project.benchmark import BenchmarkConfiguration, Suite
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
@@ -18,6 +21,7 @@ from service.steps.machine.find_identical_binaries import find_identical_binarie
 from service.steps.machine.session import BuildSession
 from tests.support.build_host import (
     CODE,
+    PROGRAM,
     MemoryClaimed,
     MemorySandbox,
     MemorySource,
@@ -25,12 +29,13 @@ from tests.support.build_host import (
     code,
     memory_host,
 )
-from tests.support.memory.files import MemoryInspector
+from tests.support.memory.files import MemoryInspector, MemoryPacker
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from service.domain.building.sandbox_command import Completed
     from service.domain.decision.machine_report import MachineReport
 
 CONFIG = {
@@ -52,16 +57,41 @@ class MuteSource(MemorySource):
         raise self.fault
 
 
+class TwoPrograms(MemorySandbox):
+    """It makes the programs of ``both.cc``, by name in one file."""
+
+    @override
+    def _compile(self, sources: Path, link_seed: str) -> Completed:
+        done = super()._compile(sources, link_seed)
+        (sources / PROGRAM).write_text((sources / "both.cc").read_text())
+        return done
+
+
+class TwoPacker(MemoryPacker):
+    """It unpacks them to a file each."""
+
+    @override
+    def unpack(self, sandbox: object, archive: Path, into: Path, watch: Callable[[], None]) -> None:
+        super().unpack(sandbox, archive, into, watch)
+        for name, program in json.loads((into / "bench").read_text()).items():
+            (into / name).write_text(json.dumps(program))
+
+
 class Pair:
     """Two commits, and the built trees of both."""
 
     def __init__(
-        self, scratch: Path, changed: Mapping[str, str] | None = None, source: MemorySource | None = None
+        self,
+        scratch: Path,
+        changed: Mapping[str, str] | None = None,
+        source: MemorySource | None = None,
+        base: Mapping[str, str] = BASE,
     ) -> None:
         self.scratch = scratch
         self.source = source or MemorySource()
-        self.source.commit("base", None, BASE)
-        self.source.commit("patch", "base", {**BASE, **(changed or {})})
+        self.sandbox, self.packer = MemorySandbox(), MemoryPacker()
+        self.source.commit("base", None, base)
+        self.source.commit("patch", "base", {**base, **(changed or {})})
         self.inspector = MemoryInspector()
         self.claimed = MemoryClaimed(spec=self.spec().to_mapping())
 
@@ -86,7 +116,8 @@ class Pair:
             return find_identical_binaries(session, trees)
 
     def execute(self) -> MachineReport | None:
-        host = memory_host(self.source, MemorySandbox(), self.scratch, inspector=self.inspector)
+        tools = {"inspector": self.inspector, "packer": self.packer}
+        host = memory_host(self.source, self.sandbox, self.scratch, **tools)
         return execute_build(self.claimed, host, Silence())
 
 
@@ -166,3 +197,22 @@ def test_the_same_program_that_crashes_is_not_the_patchs_fault(tmp_path: Path) -
     assert report is not None
     assert report.outcome is Outcome.MISCONFIGURED
     assert report.causes[0].startswith("suite bench fails on both sides (exit code 139)")
+
+
+def test_the_same_program_is_not_blamed_beside_another_that_changed(tmp_path: Path) -> None:
+    first = side_order("seed", 0).index(Side.PATCH) + 1  # the patch's launch, and so in the second try
+    crashing = {"benchmarks": {"BM_a": 1e-6}, "crashes at": [first, 2 * first]}
+    base, patch = (
+        json.dumps({"bench": crashing, "other": {"benchmarks": {"BM_b": seconds}}})
+        for seconds in (1e-6, 2e-6)
+    )
+    pair = Pair(tmp_path, {"both.cc": patch}, base={**BASE, "both.cc": base})
+    pair.sandbox, pair.packer = TwoPrograms(), TwoPacker()
+    suites = [*CONFIG["suites"], {"name": "other", "program": "build/other"}]
+    pair.claimed.spec = {**pair.claimed.spec, "config": {**CONFIG, "suites": suites}}
+    report = pair.execute()
+
+    assert [each["same_program"] for each in pair.claimed.fixed or ()] == [True, False]
+    assert report is not None
+    assert report.outcome is Outcome.INFRASTRUCTURE
+    assert report.causes[0].startswith("the program is identical on both sides")

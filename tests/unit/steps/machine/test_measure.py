@@ -65,8 +65,9 @@ def measure_trees(launcher: Launcher) -> Measurement:
         base = rehearse(launcher, Side.BASE)
         rehearsals = {Side.BASE: base, Side.PATCH: rehearse(launcher, Side.PATCH, base)}
     for side, rehearsal in rehearsals.items():
-        for end in rehearsal.ends.values():
-            raise SideFailed(side, end.what, end.end)
+        for suite, end in rehearsal.ends.items():
+            is_listing = end.what.endswith("(listing)")
+            raise SideFailed(side, suite, end.end, is_listing=is_listing)
     listings = fix_listings(launcher.session, rehearsals)
     return measure(replace(launcher, long=long_by_suite(listings)), listings, stored)
 
