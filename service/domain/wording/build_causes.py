@@ -133,6 +133,11 @@ def parent_failed(failure: str) -> str:
     return f"measuring ended early because the parent failed ({shortened(failure, _MAX_CAUSE)})"
 
 
+def patch_failed(failure: str) -> str:
+    """The warning that the patch failed twice in a pair, after pairs in which it ran."""
+    return f"the patch gave no answer in some pairs because it failed ({shortened(failure, _MAX_CAUSE)})"
+
+
 def shared_cpus(suite: str, wanted: int, measured: int, everywhere: int) -> str:
     """The warning that a suite ran on more CPUs than are kept for measuring."""
     return (

@@ -14,6 +14,7 @@ from service.domain.wording.build_causes import (
     USED_UP_BY_PATCH,
     lost_after_rehearsal,
     parent_failed,
+    patch_failed,
     shared_cpus,
     side_failed,
     too_few_cpus,
@@ -71,6 +72,7 @@ def run(session: BuildSession) -> MachineReport:
         *confirmed.causes,
         *second.causes,
         *((parent_failed(lost.failure),) if (lost := measured.parent_failed) else ()),
+        *((patch_failed(lost.failure),) if (lost := measured.patch_failed) else ()),
         *((USED_UP_BY_PATCH,) if measured.is_used_up_by_patch else ()),
         *_too_few_cpus(session, measured.listings),
     )

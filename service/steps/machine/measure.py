@@ -38,7 +38,7 @@ class Measurement:
 
     ``launches`` and ``pairs`` are those that count; pairs that were disturbed and repeated are left out.
     ``relinked`` and ``second`` are launches of relinks and of the second opinion that an earlier attempt or
-    build recorded.
+    build recorded. ``patch_failed``: launches of the patch failed twice, which is no answer of it.
     """
 
     listings: tuple[Listing, ...]
@@ -49,6 +49,7 @@ class Measurement:
     counts: Counts
     relinked: tuple[Launch, ...]
     second: tuple[Launch, ...] = ()
+    patch_failed: SideFailed | None = None
     is_used_up_by_patch: bool = False  # its launches took so long that the time ended before the budget
 
 
@@ -59,12 +60,13 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     instructions.
 
     Raises:
-        SideFailed: a program of one side cannot be measured.
+        SideFailed: a program of one side cannot be measured, not even in one pair.
     """
     session = launcher.session
     spec, policy, clock = session.spec, session.spec.job.policy, session.host.clock
     launches = [*stored.as_built]
     failure: SideFailed | None = None
+    unanswered: list[SideFailed] = []
     # Kept with the first pair: a worker that dies before it counts again and gets the same.
     is_counted = not launches and spec.kind is not RunKind.CALIBRATION
     counts = count_instructions(launcher, listings) if is_counted else stored.counts
@@ -87,7 +89,9 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
         try:
             # A pair that is measured again keeps its order: whether it was disturbed may depend on that.
             before = clock()
-            launches.extend(measure_pair(launcher, pair, wanted, count, counts))
+            # Until a pair is complete, a patch that fails is no program that can be measured.
+            lost = unanswered if count else None
+            launches.extend(measure_pair(launcher, pair, wanted, count, counts, lost))
         except SideFailed as error:
             if error.side is Side.PATCH or count == 0:
                 raise
@@ -103,7 +107,8 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     counting, seconds = tuple(counting_launches(launches, most)), clock() - begun
     is_used_up = bool(wanted) and count < course.last and time().is_used_up_by_patch
     found = Measurement(listings, counting, count, seconds, failure, counts, stored.relinked)
-    return replace(found, second=stored.second, is_used_up_by_patch=is_used_up)
+    lost_first = next(iter(unanswered), None)
+    return replace(found, second=stored.second, patch_failed=lost_first, is_used_up_by_patch=is_used_up)
 
 
 def _wanted_at(
@@ -127,6 +132,7 @@ def measure_pair(
     wanted: Mapping[str, Sequence[str]],
     draw: int,
     counts: Counts | None = None,
+    unanswered: list[SideFailed] | None = None,
 ) -> tuple[Launch, ...]:
     """Launch a pair, record it, and return its launches; if a program fails, the whole pair is repeated once.
 
@@ -136,11 +142,16 @@ def measure_pair(
         wanted: by suite, the benchmarks.
         draw: decides about the order of the sides.
         counts: of instructions, recorded with the first pair.
+        unanswered: gets the launches of the patch that fail in the repetition too; the pair is then recorded
+            without them, so the patch gives no answer in it. None: they end the pair.
+
+    Raises:
+        SideFailed: a program also fails in the repetition.
     """
     try:
         launched = tuple(_launch_pair(launcher, pair, wanted, draw))
     except SideFailed:
-        launched = tuple(_launch_pair(launcher, pair, wanted, draw))
+        launched = tuple(_launch_pair(launcher, pair, wanted, draw, unanswered))
     raw = [raw for raw, _ in launched]
     record = encode(with_counts(raw, counts) if counts and pair == 0 else raw)
     launcher.session.claimed.record(PairRecord(pair, record, launcher.variant), _facts_of(raw))
@@ -148,7 +159,11 @@ def measure_pair(
 
 
 def _launch_pair(
-    launcher: Launcher, pair: int, wanted: Mapping[str, Sequence[str]], draw: int
+    launcher: Launcher,
+    pair: int,
+    wanted: Mapping[str, Sequence[str]],
+    draw: int,
+    unanswered: list[SideFailed] | None = None,
 ) -> Iterator[tuple[RawLaunch, Launch]]:
     is_renewed = launcher.renew(draw)
     left = dict.fromkeys(Side, RESULT_BYTES)
@@ -157,7 +172,13 @@ def _launch_pair(
         suite = launcher.suites[name]
         for group in launcher.groups(suite, benchmarks):
             for side in launcher.order(draw):
-                raw, launch = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                try:
+                    raw, launch = launcher.launch(suite, side, group, pair, is_renewed=is_renewed)
+                except SideFailed as error:
+                    if unanswered is None or side is Side.BASE:
+                        raise
+                    unanswered.append(error)
+                    continue
                 left[side] -= len(raw.output)
                 if left[side] < 0:
                     what = f"the results of a pair have more than {RESULT_BYTES >> 20} MiB"

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import MAX_ATTEMPTS
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Cancelled, CommandFailed, NotFound, Transient, Unfit
-from service.domain.identity import RunKind
+from service.domain.identity import RunKind, Side
+from service.domain.measuring.pair_record import decode
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import RETRY_AFTER, execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
@@ -66,6 +68,11 @@ class Machine:
 
     def work(self, *, is_draining: bool = False) -> MachineReport | None:
         return execute_build(self.claimed, self.host, Silence(), lambda: is_draining)
+
+
+def judged(machine: Machine) -> Outcome:
+    """Judge the pairs that the machine recorded."""
+    return judge_measured(JOB, machine.claimed.fixed or (), machine.claimed.pairs()).judgement.outcome
 
 
 @pytest.fixture
@@ -183,6 +190,32 @@ class TestOutcomes:
         assert (
             report.causes[0] == "measuring ended early because the parent failed (suite bench: exit code 139)"
         )
+
+    def test_a_patch_that_crashes_late_keeps_its_pairs_and_gives_no_answer_in_that_one(
+        self, machine: Machine
+    ) -> None:
+        """Before, one crash that came twice was a -1, and no pair before it counted."""
+        machine.write("patch1", '{"benchmarks": {"BM_a": 1e-6, "BM_b": 2e-6}, "crashes at": [4, 5]}')
+        report = machine.work()
+
+        assert report is not None
+        assert (report.outcome, report.pairs) == (None, len(machine.claimed.records))
+        assert report.causes[0] == (
+            "the patch gave no answer in some pairs because it failed (suite bench: exit code 139)"
+        )
+        sides = [[launch.side for launch in decode(each.raw)] for each in machine.claimed.records]
+        assert sides[3] == [Side.BASE]
+        assert all(len(each) == len(Side) for each in (*sides[:3], *sides[4:]))
+        assert judged(machine) is Outcome.UNDECIDED_WITHHELD
+
+    def test_a_patch_that_crashes_from_the_second_pair_on_is_broken(self, machine: Machine) -> None:
+        crashes = list(range(2, 100))
+        machine.write("patch1", json.dumps({"benchmarks": {"BM_a": 1e-6}, "crashes at": crashes}))
+        machine.write_in_place("parent", '{"benchmarks": {"BM_a": 1e-6}}')
+        machine.claimed = MemoryClaimed(spec=spec_of(machine.source).to_mapping())
+        machine.work()
+
+        assert judged(machine) is Outcome.BROKEN
 
     @pytest.mark.parametrize("written", ["", "<html>", '{"context": {}}'])
     def test_a_suite_that_writes_rubbish_measured_nothing_and_no_pair_is_kept(
