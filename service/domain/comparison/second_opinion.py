@@ -18,12 +18,13 @@ SECOND: Final = 9  # the variant of its pairs in the record: no relink, the prog
 _LIFTING: Final = frozenset({Verdict.SAME, Verdict.FASTER})
 
 
-def second_opinion(first: Comparison, second: Comparison, policy: Policy) -> Comparison:
+def second_opinion(first: Comparison, second: Comparison, policy: Policy, launched: int) -> Comparison:
     """Judge a slower row by a second sequence of the same programs.
 
-    It is lifted to ``undecided`` if the second sequence has as many pairs as the first, calls it the same or
-    faster, and all pairs together estimate less than ``vote_at``. Otherwise it stands, also if the second is
-    undecided. The first ratio, interval and pairs stay beside the verdict; the reason has the second result.
+    It is lifted to ``undecided`` if it was launched again in as many pairs as the first sequence has, is the
+    same or faster by them, and all pairs together estimate less than ``vote_at``. Otherwise it stands, also
+    if the second is undecided. The first ratio, interval and pairs stay beside the verdict; the reason has
+    the second result.
 
     * **False alarms.** A row is ``slower`` only if it was before, so no bound rises. A false alarm is mostly
       lifted, because the second sequence of an unchanged benchmark is mostly ``same``.
@@ -34,11 +35,13 @@ def second_opinion(first: Comparison, second: Comparison, policy: Policy) -> Com
         first: the row that votes −1.
         second: the same row by the pairs of :data:`SECOND`.
         policy: the size that votes.
+        launched: the pairs of :data:`SECOND` in which the row was launched. A pair in which the parent gave
+            no answer is one of them: it is launched no more, and the patch is not to blame.
     """
     if first.verdict is not Verdict.SLOWER:
         return first
     facts = (str(second.verdict), second.pairs, *(() if second.ratio is None else (second.ratio,)))
-    is_lifted = second.verdict in _LIFTING and second.pairs >= first.pairs
+    is_lifted = second.verdict in _LIFTING and launched >= first.pairs
     if is_lifted and _pooled(first, second) < policy.vote_at:
         reason = Reason(ReasonKind.SECOND_LIFTS, facts)
         return first._replace(verdict=Verdict.UNDECIDED, reasons=(reason, *first.reasons))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +144,16 @@ def _with_second_opinion(
     asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
     found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single)
     second = {row.row: row for row in found}
+    launched = Counter(
+        (suite, name)
+        for suite, _, name in {
+            (each.suite, each.pair, name)
+            for each in counting
+            for name in (*each.values, *each.errors, *each.lost)
+        }
+    )
     return tuple(
-        second_opinion(row, second[row.row], job.policy)
+        second_opinion(row, second[row.row], job.policy, launched[row.row.suite, row.row.benchmark])
         if row.row in second and (row.row.suite, row.row.benchmark) in asked
         else row
         for row in rows

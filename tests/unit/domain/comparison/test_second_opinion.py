@@ -22,7 +22,7 @@ def second(verdict: Verdict, ratio: float, pairs: int = 24) -> Comparison:
         (second(Verdict.SAME, 1.001), Verdict.UNDECIDED, ReasonKind.SECOND_LIFTS),
         (second(Verdict.FASTER, 0.97), Verdict.UNDECIDED, ReasonKind.SECOND_LIFTS),
         (second(Verdict.SAME, 1.019), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
-        (second(Verdict.SAME, 1.001, pairs=2), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
+        (second(Verdict.SAME, 1.001, pairs=23), Verdict.UNDECIDED, ReasonKind.SECOND_LIFTS),
         (second(Verdict.UNDECIDED, 1.001), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
         (second(Verdict.SLOWER, 1.03), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
         (Comparison(row("BM_a"), Verdict.FAILING), Verdict.SLOWER, ReasonKind.SECOND_STANDS),
@@ -31,13 +31,19 @@ def second(verdict: Verdict, ratio: float, pairs: int = 24) -> Comparison:
 def test_only_the_same_or_faster_lifts_a_slow_down(
     other: Comparison, verdict: Verdict, kind: ReasonKind
 ) -> None:
-    found = second_opinion(FIRST, other, POLICY)
+    found = second_opinion(FIRST, other, POLICY, FIRST.pairs)
 
     assert (found.verdict, found.reasons[0].kind) == (verdict, kind)
     assert found.reasons[0].facts[:2] == (str(other.verdict), other.pairs)
     assert (found.ratio, found.interval, found.pairs) == (FIRST.ratio, FIRST.interval, FIRST.pairs)
 
 
+def test_a_row_that_was_launched_in_fewer_pairs_stands() -> None:
+    other = second(Verdict.SAME, 1.001, pairs=FIRST.pairs - 1)
+
+    assert second_opinion(FIRST, other, POLICY, FIRST.pairs - 1).verdict is Verdict.SLOWER
+
+
 @pytest.mark.parametrize("first", [SAME, FASTER, UNDECIDED])
 def test_nothing_else_is_judged_again(first: Comparison) -> None:
-    assert second_opinion(first, second(Verdict.SLOWER, 1.5), POLICY) == first
+    assert second_opinion(first, second(Verdict.SLOWER, 1.5), POLICY, 24) == first

@@ -108,6 +108,18 @@ def test_a_slow_down_that_it_calls_the_same_is_lifted(bench: Bench) -> None:
     assert slow.ratio == pytest.approx(1.03, abs=0.002)
 
 
+def test_a_pair_that_the_parent_skips_does_not_keep_it_from_lifting(bench: Bench) -> None:
+    """Before, such a slow-down stood for ever, because no more pairs were wanted."""
+    skips = '{"benchmarks": {"BM_slow": 1e-6, "BM_same": 1e-6}, "skips": {"BM_slow": 10}}'
+    bench.source.commit("base", None, {CODE: skips})
+    again(bench, AS_BEFORE)
+    outcome, slow = judged(bench)
+
+    assert pairs_of_second(bench) == list(range(FIRST))
+    assert (outcome, slow.verdict) == (Outcome.UNDECIDED, Verdict.UNDECIDED)
+    assert slow.reasons[0].facts[:2] == ("same", FIRST - 1)
+
+
 def test_there_is_only_one(bench: Bench) -> None:
     again(bench, SLOWER)
     verdict = judged(bench)
