@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.comparison.counting_pairs import count_pairs
 from service.domain.comparison.second_opinion import SECOND, wanted_again
-from service.domain.decision.judge_build import slow_downs
+from service.domain.decision.judge_build import decisive_pairs, slow_downs
 from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.pair_record import MeasuredPairs
 from service.domain.wording.build_causes import OUT_OF_MACHINE_TIME, second_opinion_ended
@@ -32,7 +32,8 @@ def ask_again(launcher: Launcher, measured: Measurement) -> SecondOpinion:
     """Measure a fresh sequence of pairs of the slow-downs that vote −1, if the build asks for it.
 
     It has as many pairs as the first; their order is drawn anew. Pairs that an earlier attempt or build
-    recorded are continued, so a sequence has one second opinion only. It may take the machine time once more.
+    recorded are continued, so a sequence has one second opinion only. It may take the machine time once more,
+    and like the first, up to the pairs of a first sequence that can find a difference, a multiple of it.
     """
     session = launcher.session
     spec, clock = session.spec, session.host.clock
@@ -46,12 +47,13 @@ def ask_again(launcher: Launcher, measured: Measurement) -> SecondOpinion:
     last = max((row.pairs for row in first), default=0)
     if count >= last:
         return SecondOpinion()
+    least = min(last, decisive_pairs(spec.judged, listings))
     session.claimed.enter("second opinion")
     launcher = replace(launcher, variant=SECOND)
     warm_up(launcher, wanted_again(first, count))
     while wanted := wanted_again(first, count):
         time = MachineTime.after(policy.machine_time, clock() - begun, launches[len(measured.second) :])
-        if time.is_overdrawn or time.left < 0:
+        if time.is_overdrawn or (count >= least and time.left < 0):
             return SecondOpinion((second_opinion_ended(OUT_OF_MACHINE_TIME),), clock() - begun)
         session.progress.say(f"second opinion, pair {count + 1} of {last}", count / last)
         try:

@@ -164,10 +164,19 @@ def test_a_patch_that_fails_meanwhile_keeps_its_vote_and_the_cause_says_so(bench
     assert judged(bench)[0] is Outcome.SLOWER
 
 
-def test_it_ends_with_the_machine_time(bench: Bench) -> None:
+def test_it_gets_the_pairs_that_the_first_got_beyond_the_machine_time(bench: Bench) -> None:
+    """14 pairs of 120 s: the first sequence may take them too, or no slow-down could be found."""
+    bench.sandbox.seconds = 60.0
+    found = again(bench, AS_BEFORE)
+
+    assert found == SecondOpinion((), 14 * 120.0)
+    assert judged(bench)[0] is Outcome.UNDECIDED
+
+
+def test_it_ends_with_four_times_the_machine_time(bench: Bench) -> None:
     bench.sandbox.seconds = 200.0
     found = again(bench, AS_BEFORE)
 
     assert found.causes == ("the second opinion ended early: the machine time is used up",)
-    assert len(pairs_of_second(bench)) == 2
+    assert len(pairs_of_second(bench)) == 7
     assert judged(bench)[0] is Outcome.SLOWER
