@@ -182,6 +182,9 @@ def with_missing_pairs(
     more, spread = comparison.more_pairs, comparison.spread
     if more is None or spread is None or comparison.interval is None:
         return comparison
+    if policy and math.isinf(more) and comparison.pairs_to_slower is not None:
+        # A build drops what may still prove a slow-down for want of time, and not as hopeless.
+        more = comparison.pairs_to_slower
     low, high = comparison.interval
     wide = Reason(ReasonKind.WIDE_INTERVAL, (spread, math.sqrt(high) / math.sqrt(low)))
     if math.isinf(more):

@@ -284,6 +284,15 @@ class TestReasons:
 
         assert with_missing_pairs(found).reasons[-1] == Reason(ReasonKind.NO_NUMBER_OF_PAIRS)
 
+    def test_what_may_only_become_slower_says_how_long_that_would_take(self) -> None:
+        """Measuring drops such a row only for want of time, so it must not be called hopeless."""
+        found = judged(noisy(1.0, spread=0.04), noisy(1.0, spread=0.04, seed=2))
+        found = found._replace(more_pairs=math.inf, pairs_to_slower=88.0)
+
+        assert with_missing_pairs(found, 10.0, POLICY).reasons[1:] == (
+            Reason(ReasonKind.MORE_PAIRS, (88.0, 880.0, POLICY.machine_time)),
+        )
+
     def test_a_difference_too_early_to_call_says_how_many_pairs_are_missing(self) -> None:
         found = judged([1.0] * 8, [1.5] * 8)
 
