@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from service.domain.comparison.counting_pairs import count_pairs, counting_launches
+from service.domain.decision.judge_build import slow_downs
 from service.domain.identity import RunKind, Side
 from service.domain.measuring.machine_time import MachineTime
 from service.domain.measuring.pair_record import (
@@ -79,6 +80,8 @@ def measure(launcher: Launcher, listings: tuple[Listing, ...], stored: MeasuredP
     # As at the last look, so that a worker that died in between changes nothing.
     looked = max((n for n in course.schedule if n <= count), default=0)
     wanted = course.wanted(counting_launches(launches, most, looked), time().left)
+    if spec.second and slow_downs(spec.judged, listings, counting_launches(launches, most), stored):
+        wanted = {}  # it was measured, and the second opinion is about what it found
     if launches:
         warm_up(launcher, wanted)
     while wanted and count < course.last:

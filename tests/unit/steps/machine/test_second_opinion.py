@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import long_by_suite
 from service.steps.machine.second_opinion import SecondOpinion, ask_again
 from tests.support.build_host import CODE, code, memory_host, session_of
-from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, measure_trees
+from tests.unit.steps.machine.test_measure import JOB, Bench, Killed, measure_trees, verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +78,23 @@ def test_only_the_slow_down_is_measured_again_with_as_many_pairs(bench: Bench) -
 
     assert pairs_of_second(bench) == list(range(FIRST))
     assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_slow)$"}
+
+
+def test_what_the_first_left_undecided_is_measured_no_further(tmp_path: Path) -> None:
+    """A check ends with its machine time, and a second opinion gives the other rows no more of it."""
+    base, patch = (
+        json.dumps({"benchmarks": {"BM_slow": slow, "BM_same": 1e-6}, "spread": 0.025})
+        for slow in (1e-6, 2e-6)
+    )
+    bench = Bench(tmp_path, base, patch)
+    bench.sandbox.seconds = 22.0
+    undecided = bench.measure(PLAIN)
+    bench.sandbox.launches.clear()
+    ask(bench)
+
+    assert verdicts(undecided) == {"BM_slow": Verdict.SLOWER, "BM_same": Verdict.UNDECIDED}
+    assert {pattern for _, pattern in bench.sandbox.launches} == {"^(BM_slow)$"}
+    assert len(bench.log.records) == undecided.pairs + FIRST
 
 
 def test_its_order_is_drawn_anew(bench: Bench) -> None:
