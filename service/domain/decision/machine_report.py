@@ -34,7 +34,8 @@ class MachineReport:
     ``outcome`` is None if pairs were measured and the analysis decides. ``seconds`` is the duration of each
     phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
     patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
-    some pairs. ``is_used_up_by_patch``: launches of the patch took so long that measuring ended early.
+    some pairs. ``is_used_up_by_patch``: launches of the patch took so long that some of the
+    policy's base pairs are missing.
     """
 
     outcome: Outcome | None = None

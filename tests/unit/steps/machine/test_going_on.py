@@ -123,6 +123,14 @@ class TestMachineTime:
         assert found.pairs == 24
         assert found.is_used_up_by_patch
 
+    def test_launches_of_the_patch_that_use_up_only_the_bonus_are_not_named(self, tmp_path: Path) -> None:
+        """A pair takes 60 s: four times the machine time ends after 41 of them."""
+        loose = program(1.0, BM_a=1e-6), program(59.0, BM_a=1.045e-6)
+        found = measured(Bench(tmp_path, *loose))
+
+        assert found.pairs == 41
+        assert not found.is_used_up_by_patch
+
     def test_a_machine_that_is_slow_to_both_is_no_fault_of_the_patch(self, tmp_path: Path) -> None:
         loose = program(25.0, 0.2, BM_a=1e-6), program(25.0, 0.2, BM_a=1.1e-6)
         found = measured(Bench(tmp_path, *loose), machine_time=60.0)
