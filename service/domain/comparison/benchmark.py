@@ -42,6 +42,7 @@ class Rule:
     family: float  # the number of hypotheses that can vote
     schedule: Sequence[int]  # the numbers of pairs to look at; a single one for recorded, complete data
     joins: bool = True  # whether real time may join a benchmark whose clock is CPU time
+    joined: frozenset[tuple[str, str]] = frozenset()  # by suite and name those that it joined before
 
     def first_look(self, pairs: Pairs) -> Pairs:
         """Return the pairs of the first look, none before it: a choice that rests on them is final."""
@@ -95,10 +96,12 @@ class Benchmark:
             else:
                 yield self._derive(found[canonical_of[metric]], row, pairs, work, rule)
         reason = None if self.is_asked or not rule.joins else self._why_real_time_joins(first)
-        if reason is not None:
+        is_joined = not self.is_asked and (rows[0].suite, self.name) in rule.joined
+        if reason is not None or is_joined:
             real = ComparedRow(rows[0].suite, self.name, metric_named("real_time"))
             lesser = replace(rule, family=rule.family / JOIN_SHARE)
-            yield _because(self._judge(real, pairs, work, lesser), reason)
+            judged = self._judge(real, pairs, work, lesser)
+            yield judged if reason is None else _because(judged, reason)
 
     def _judge(self, row: ComparedRow, pairs: Pairs, work: WorkChange | None, rule: Rule) -> Comparison:
         base, patch = self._samples(row, work)

@@ -152,13 +152,13 @@ def compare_suites(
     policy: Policy,
     schedule: Sequence[int] | None = None,
     *,
-    joins: bool = True,
+    joins: bool | frozenset[tuple[str, str]] = True,
 ) -> tuple[Comparison, ...]:
     """Compare every row of every suite, in the order of the project file and the listings.
 
     ``schedule``: see :func:`service.domain.inference.verdict.compare_pairs`; by default all looks for which
     there are pairs, also beyond the policy's most. ``joins``: whether real time may join a benchmark whose
-    clock is CPU time.
+    clock is CPU time, or by suite and name those that it joined before, whatever these launches show.
     """
     by_suite: dict[str, list[Launch]] = {suite.name: [] for suite in suites}
     pairs: set[int] = set()
@@ -166,7 +166,8 @@ def compare_suites(
         by_suite[launch.suite].append(launch)
         pairs.add(launch.pair)
     usual = looks(max(policy.max_pairs, len(pairs))) if schedule is None else tuple(schedule)
-    rule = Rule(policy, family_size(suites, listings, joins=joins), usual, joins)
+    may, joined = joins is not False, joins if isinstance(joins, frozenset) else frozenset()
+    rule = Rule(policy, family_size(suites, listings, joins=may), usual, may, joined)
     by_name = {suite.name: suite for suite in suites}
     return tuple(
         row

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from service.domain.comparison.clock import JOIN_SHARE
+from service.domain.comparison.clock import JOIN_SHARE, may_join
 from service.domain.comparison.counting_pairs import DisturbedPairs, counting_launches, disturbed_pairs
 from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
@@ -142,7 +142,13 @@ def _with_second_opinion(
     counting = counting_launches(launches, job.policy.base_pairs)
     single = (len({each.pair for each in counting}),)
     asked = {(each.suite, name) for each in launches if each.side is Side.BASE for name in each.values}
-    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single)
+    # Whether real time joins is decided by the first five pairs, once.
+    joined = frozenset(
+        (row.suite, row.benchmark)
+        for row in (each.row for each in rows)
+        if row.metric.name == "real_time" and may_join(row.benchmark)
+    )
+    found = compare_suites(job.benchmark.suites, listings, counting, job.policy, single, joins=joined)
     second = {row.row: row for row in found}
     launched = Counter(
         (suite, name)
