@@ -63,5 +63,5 @@ class Policy(Record):
 
     @property
     def base_pairs(self) -> int:
-        """The pairs that every undecided benchmark gets, if the machine time allows them."""
+        """The pairs that an undecided benchmark gets if the whole machine time may decide it."""
         return min(self.max_pairs, BASE_PAIRS)

@@ -30,7 +30,7 @@ class Course:
     """The course of a measurement, as fixed before its first pair.
 
     ``schedule`` are the looks, ``decisive`` the first of them that can find a difference, ``last`` the most
-    pairs. ``base_pairs`` is how many every undecided benchmark gets.
+    pairs. ``base_pairs`` is how many an undecided benchmark gets if the machine time may decide it.
     """
 
     spec: BuildSpec
@@ -55,7 +55,7 @@ class Course:
 
         A request to measure longer has all undecided benchmarks that its filter chooses. Without one, those
         that no verdict can be reached for are dropped from the first look on that can find a difference; and
-        beyond the pairs that all get, only those go on that may still vote −1 within the seconds ``left``.
+        beyond ``base_pairs``, only those go on that may still vote −1 within the seconds ``left``.
         Suites with the same program on both sides are left out once their pairs are enough as evidence:
         their verdicts are known.
         """
