@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from service.domain.inference.verdict import MANY_PAIRS, Comparison, Verdict
+from service.domain.inference.policy import MOST_PAIRS
+from service.domain.inference.verdict import Comparison, Verdict
 from service.domain.text import change, interval, plain
 from service.domain.wording.reasons import text_of
 
@@ -102,7 +103,7 @@ def _missing_pairs(comparisons: Sequence[Comparison]) -> str:
     pairs = [comparison.more_pairs for comparison in comparisons if comparison.more_pairs]
     finite = sorted(number for number in pairs if not math.isinf(number))
     if not finite:
-        return f"even {MANY_PAIRS} pairs would not decide {them}"
+        return f"even {MOST_PAIRS} pairs would not decide {them}"
     least, most = f"{finite[0]:.0f}", f"{finite[-1]:.0f}"
     hopeless = len(comparisons) - len(finite)
     decided = f"all but {hopeless} of them" if hopeless else them

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from scipy.special import betaincinv, stdtrit
 
 from service.domain.inference.estimate import MIN_PAIRS, TRIM, estimate_of, spread_of
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 
@@ -31,7 +32,6 @@ FAR_SHARE: Final = 3.0  # times the largest estimate that the machine's own sess
 _TRIMMED_MEAN: Final = 1.07  # standard error of a 20 % trimmed mean over that of the mean, normal data
 _ERROR: Final = 1e-4  # of one look at one of some ten benchmarks, at the default policy
 _FEW: Final = 8  # pairs; of fewer there is nothing to trim
-_MANY: Final = 1000  # pairs; the most that a policy may ask for
 _OF_NOISE: Final = frozenset({ReasonKind.NOISY, ReasonKind.FAR_OFF})
 _ALARMS: Final = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
@@ -142,12 +142,12 @@ def voting_status_of(history: History, policy: Policy) -> VotingStatus:
 
 
 def pairs_needed(noise: float, policy: Policy) -> int | None:
-    """About how many pairs find a change of 3 % half of the time; None for more than 1,000.
+    """About how many pairs find a change of 3 % half of the time; None for more than :data:`MOST_PAIRS`.
 
     The first n for which Student's t on a 20 % trimmed mean of normal pairs with that standard deviation
     reaches from 3 % down to the policy's floor.
     """
-    return next((n for n in range(_FEW, _MANY + 1) if change_found(noise, n, policy) <= BEYOND), None)
+    return next((n for n in range(_FEW, MOST_PAIRS + 1) if change_found(noise, n, policy) <= BEYOND), None)
 
 
 def change_found(noise: float, pairs: int, policy: Policy) -> float:

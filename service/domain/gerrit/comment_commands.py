@@ -13,6 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.project.project_file import Permission
 from service.domain.text import plain
 
@@ -23,7 +24,6 @@ MAX_COMMANDS: Final = 20  # in a message; nobody needs more, and each causes wor
 MAX_REASON: Final = 500
 MAX_FILTER: Final = 200
 _SHORTEST_REASON: Final = 2  # letters or digits
-MAX_MORE_PAIRS: Final = 1000
 # Capitals only, so that neither "gcc-12" nor "step-1" matches.
 BUG_KEY: Final = r"[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}"
 _BUG: Final = re.compile(rf"{BUG_KEY}|#[0-9]{{1,12}}|https?://[!#-;=?-~]{{1,300}}")
@@ -224,7 +224,8 @@ def _more_pairs(rest: str, message: _Message) -> MorePairsCommand | None:
         return MorePairsCommand(pattern) if is_name else None
     more = _MORE.fullmatch(rest)
     count = int(more[1]) if more else 0
-    return MorePairsCommand(pattern, count) if 1 <= count <= MAX_MORE_PAIRS else None
+    # No sequence has more pairs than MOST_PAIRS, so a larger number could only be refused.
+    return MorePairsCommand(pattern, count) if 1 <= count <= MOST_PAIRS else None
 
 
 def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCommand | None:
@@ -295,7 +296,7 @@ _PARSERS: Final[Mapping[str, Callable[[str, _Message], ReviewCommand | None]]] =
 _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "recheck": "write `recheck` (failed builds), `recheck all` or `recheck JOB…`",
-        "benchmark": "write `benchmark FILTER` or `benchmark FILTER xN` with N from 1 to 1000; "
+        "benchmark": f"write `benchmark FILTER` or `benchmark FILTER xN` with N from 1 to {MOST_PAIRS}; "
         'if FILTER is a plain word, quote it: "WORD"',
         "cancel": "write `cancel` alone on a line",
         "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON` or `override undo`; "

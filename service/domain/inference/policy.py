@@ -10,6 +10,9 @@ from service.domain.forms import OFF, Duration, Record, Share, about, after, bef
 from service.domain.inference.interim_looks import BASE_PAIRS
 
 _LEAST_PAIRS: Final = 14  # with fewer no difference of even one benchmark can be proved
+# The longest sequence that a policy or a comment may ask for: a change that needs more pairs is smaller than
+# effects of code layout.
+MOST_PAIRS: Final = 1000
 _MOST_FALSE_ALARMS: Final = 0.2  # beyond, a vote would mean nothing
 ON_NOTHING: Final = "none: no vote if no voting job had to run"
 
@@ -34,6 +37,7 @@ def _false_alarms(share: float) -> float:
     return share
 
 
+_PAIRS: Final = whole(_LEAST_PAIRS, MOST_PAIRS)
 _PROBATION: Final = before(
     lambda value: 0 if value is False or value == "off" else value,
     type=["integer", "string"],
@@ -53,8 +57,8 @@ class Policy(Record):
     # Of a hundred unchanged patch sets at most one alarms.
     false_alarms: Annotated[Share, after(_false_alarms), about("of a patch set; at most 20%")] = 0.01
     machine_time: Annotated[Duration, about("for measuring, all suites together")] = 600.0
-    # By default machine_time ends measuring: what 1000 pairs cannot show is smaller than code layout.
-    max_pairs: Annotated[int, whole(_LEAST_PAIRS, 1000), about("the most pairs of launches")] = 1000
+    # By default machine_time ends measuring.
+    max_pairs: Annotated[int, _PAIRS, about("the most pairs of launches")] = MOST_PAIRS
     # 0: off.
     probation: Annotated[int, whole(0, 10_000), _PROBATION, about("A/A pairs before a vote, or off")] = 40
     on_undecided: Annotated[VoteWhen, about("none: no +1 if a benchmark is undecided")] = VoteWhen.PASS

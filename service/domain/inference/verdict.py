@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.inference.estimate import MIN_PAIRS, Estimate, estimate, ratio_of
 from service.domain.inference.interim_looks import Look, difference_errors, looks, with_shares
 from service.domain.inference.metric import Better, Metric
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.inference.reasons import Fact, Reason, ReasonKind
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ _NEAR: Final = 0.012
 _MANY: Final = 16  # pairs from which on neither is needed
 _HOPE: Final = 1.0  # standard errors by which the truth may exceed the estimate
 _REACH: Final = 3.0  # standard errors beyond which it certainly does not
-MANY_PAIRS: Final = 1000  # the most that a policy may ask for
 
 
 # Increased when a new rule decides the same pairs otherwise: no sequence is continued by another rule.
@@ -117,7 +117,7 @@ class Comparison(NamedTuple):
 
 def least_budget(policy: Policy, family: float) -> int:
     """The smallest ``max_pairs`` with which a difference can be found."""
-    return min(_errors_without_end(_difference_error(policy, family)), default=MANY_PAIRS)
+    return min(_errors_without_end(_difference_error(policy, family)), default=MOST_PAIRS)
 
 
 def first_decisive_look(policy: Policy, family: float) -> int:
@@ -329,7 +329,7 @@ def pairs_to_slower(estimated: Estimate, metric: Metric, policy: Policy, family:
 @lru_cache(maxsize=1)
 def _looks_without_end() -> tuple[Look, ...]:
     """The looks up to more pairs than any policy may ask for."""
-    return with_shares(looks(MANY_PAIRS))
+    return with_shares(looks(MOST_PAIRS))
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.identity import Side
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.inference.reasons import WITHHOLDING, Reason, ReasonKind
-from service.domain.inference.verdict import MANY_PAIRS
 from service.domain.text import change, duration, share, signed_percent
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ _SENTENCES: Final[Mapping[ReasonKind, str | Callable[..., str]]] = MappingProxyT
         ReasonKind.WIDE_INTERVAL: _wide_interval,
         ReasonKind.MORE_PAIRS: _more_pairs,
         ReasonKind.HARDLY_SLOWER: "measuring ended because a slow-down that votes −1 is improbable",
-        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MANY_PAIRS} pairs would not decide it",
+        ReasonKind.NO_NUMBER_OF_PAIRS: f"even {MOST_PAIRS} pairs would not decide it",
         ReasonKind.NOT_IN_PATCH: "the patch no longer reports {}",
         ReasonKind.NOT_IN_BASE: "the parent does not report {}",
         ReasonKind.SOMETIMES_IN_BASE: "the parent reports {} in {} of {} launches, the patch in none",

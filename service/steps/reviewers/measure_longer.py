@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.building.spec import BuildSpec, Longer
 from service.domain.comparison.benchmark_filter import is_chosen
@@ -11,6 +11,7 @@ from service.domain.comparison.counting_pairs import counting_pairs
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.inference.interim_looks import look_from
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.wording.replies import (
     NO_PAIRS_NEEDED,
     NOT_MEASURED,
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from service.domain.gerrit.comment_commands import MorePairsCommand
     from service.ports.records import BuildRecord, RunRecord
     from service.ports.store import Pairs, Transaction
-
-# In a sequence, as in a policy. A change that 1000 pairs cannot show is smaller than effects of code layout.
-MOST_PAIRS: Final = 1000
 
 
 def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsCommand, comment_id: int) -> str:
