@@ -66,14 +66,7 @@ class Source(Protocol):
 class Sandbox(Protocol):
     """A runner of programs. All methods raise Unfit if this host cannot run them as promised."""
 
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         """Run ``command`` to its end.
 
         Args:
@@ -81,7 +74,6 @@ class Sandbox(Protocol):
             log: receives standard output and error, at most ``limits.log_bytes``; None: both are discarded.
             watch: called at least every 0.25 s from this thread. If it raises, the error is raised from here
                 after every process of the command has ended.
-            discard_output: discard standard output, and keep only standard error.
 
         Raises:
             Permanent: the command cannot be started at all (an argument is too long).

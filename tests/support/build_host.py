@@ -139,14 +139,7 @@ class MemorySandbox:
         """The seconds that all of them took."""
         return self.taken + self.build_seconds * len(self.commands)
 
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         watch()
         sources = Path(command.mounts[0].source)
         if len(command.argv) == 3:

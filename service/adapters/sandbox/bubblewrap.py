@@ -85,14 +85,7 @@ class BubblewrapSandbox(Sandbox):
         }
 
     @override
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         require_cpus(command.cpus)
         started = time.monotonic()
         with ExitStack() as cleanup:
@@ -102,7 +95,7 @@ class BubblewrapSandbox(Sandbox):
                 raise Transient(f"the control groups of a run cannot be created: {refused}") from refused
             cleanup.callback(group.close)
             kept, kept_write = _pipe(cleanup)
-            stdout = subprocess.DEVNULL if discard_output or log is None else kept_write
+            stdout = subprocess.DEVNULL if log is None else kept_write
             process, status = self._start(group, command, (stdout, kept_write), cleanup)
             tree = Namespace(process, status, is_measured=not group.limits_memory)
             cleanup.callback(tree.close)

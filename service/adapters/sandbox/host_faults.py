@@ -44,14 +44,7 @@ class HostFaults(Sandbox):
         return self.sandbox.in_force()
 
     @override
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         killed_before = self._kills()
         least_free = self._free()
 
@@ -60,7 +53,7 @@ class HostFaults(Sandbox):
             least_free = min(least_free, self._free())
             watch()
 
-        done = self.sandbox.run(command, log=log, watch=watch_disk, discard_output=discard_output)
+        done = self.sandbox.run(command, log=log, watch=watch_disk)
         if done.is_success or done.stopped_by is not None:
             return done
         least_free = min(least_free, self._free())

@@ -46,17 +46,10 @@ class DirectRunner(Sandbox):
         }
 
     @override
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         require_cpus(command.cpus)
         started = time.monotonic()
-        with _start(command, discard_output=discard_output or log is None) as process:
+        with _start(command, discard_output=log is None) as process:
             tree = _ProcessGroup(process)
             output = Output(cast("IO[bytes]", process.stderr).fileno(), log, command.limits.log_bytes)
             stopped_by = supervise(process, tree, command.limits, output, watch)

@@ -75,14 +75,6 @@ def test_output_up_to_the_limit_is_allowed(sandbox: BubblewrapSandbox) -> None:
     assert (ended.stopped_by, len(output)) == (None, 1000)
 
 
-def test_discarding_output_keeps_standard_error(sandbox: BubblewrapSandbox) -> None:
-    log = io.BytesIO()
-    command = Command(("sh", "-c", "yes | head -c 1000000; echo wrong >&2"), limits=Limits(60, log_bytes=100))
-    ended = sandbox.run(command, log=log, watch=lambda: None, discard_output=True)
-
-    assert (ended.exit_code, log.getvalue()) == (0, b"wrong\n")
-
-
 def test_without_a_log_there_is_no_output_limit(sandbox: BubblewrapSandbox) -> None:
     command = Command(
         ("sh", "-c", "yes | head -c 1000000; yes | head -c 1000000 >&2"), limits=Limits(60, log_bytes=1)

@@ -39,19 +39,12 @@ SAID = "perf: error: 'x' was not declared in this scope"
 class Compiler(MemorySandbox):
     """Writes into the log what the code has under "says", with the sources' directory for ``{tree}``."""
 
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         tree = Path(command.mounts[0].source)
         says = json.loads((tree / CODE).read_text()).get("says", "")
         if log is not None and len(command.argv) == 3:
             log.write(says.replace("{tree}", str(tree.resolve())).encode())
-        return super().run(command, log=log, watch=watch, discard_output=discard_output)
+        return super().run(command, log=log, watch=watch)
 
 
 def executed(scratch: Path, **codes: dict[str, Any]) -> MachineReport:

@@ -28,19 +28,12 @@ class Spoiler(MemorySandbox):
     is_spoilt = False
 
     @override
-    def run(
-        self,
-        command: Command,
-        *,
-        log: BinaryIO | None,
-        watch: Callable[[], None],
-        discard_output: bool = False,
-    ) -> Completed:
+    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
         code = json.loads((Path(command.mounts[0].source) / CODE).read_text())
         self.is_spoilt |= "spoils" in code
         if self.is_spoilt and "spoils" not in code:
             return Completed(1, 0.1)
-        return super().run(command, log=log, watch=watch, discard_output=discard_output)
+        return super().run(command, log=log, watch=watch)
 
 
 @pytest.fixture
