@@ -8,10 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.tiny_project import PROGRAM, PROJECT_FILE, TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 SAMPLE = Path(__file__).parents[1] / "samples" / "gbench" / "v1.7.1_once.json"
@@ -82,9 +86,9 @@ def test_json_has_the_schema_version_the_times_and_the_log(project: TinyProject)
 def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do(
     project: TinyProject,
 ) -> None:
-    project.commit({"benchgate.yaml": PROJECT_FILE.replace("build/tiny", "build/other")})
-    project.commit({"time.txt": "70"})
-    done = gate(project)
+    done = gate_patch(
+        project, {"benchgate.yaml": PROJECT_FILE.replace("build/tiny", "build/other")}, {"time.txt": "70"}
+    )
     assert done.returncode == 3
     assert done.stdout == (
         "tiny-perf: misconfigured\n"
@@ -95,34 +99,32 @@ def test_a_program_that_neither_side_builds_is_misconfigured_and_says_what_to_do
 def test_a_commit_that_does_not_compile_on_a_parent_that_does_not_either_exits_with_3(
     project: TinyProject,
 ) -> None:
-    project.commit({"broken.txt": "yes"})
-    project.commit({"note.txt": "nothing to do with it"})
-    done = gate(project)
+    done = gate_patch(project, {"broken.txt": "yes"}, {"note.txt": "nothing to do with it"})
     assert done.returncode == 3
     assert "the parent does not build either (compile failed: tiny.cc:7: error: no such thing)" in done.stdout
 
 
 def test_a_program_that_prints_other_lines_is_measured(project: TinyProject) -> None:
-    project.commit({"program.sh": PROGRAM.replace("#!/bin/sh\n", "#!/bin/sh\necho 'Loading (all) ...'\n")})
-    project.commit({"time.txt": "130"})
-    done = gate(project)
+    done = gate_patch(
+        project,
+        {"program.sh": PROGRAM.replace("#!/bin/sh\n", "#!/bin/sh\necho 'Loading (all) ...'\n")},
+        {"time.txt": "130"},
+    )
     assert done.returncode == 1
     assert "1 of 1 result is slower; worst: BM_Work" in done.stdout
 
 
 def test_a_program_that_is_no_benchmark_program_exits_with_3(project: TinyProject) -> None:
-    project.commit({"program.sh": "#!/bin/sh\necho \"Invalid flag '$1'\" >&2\nexit 1\n"})
-    project.commit({"time.txt": "130"})
-    done = gate(project)
+    done = gate_patch(
+        project, {"program.sh": "#!/bin/sh\necho \"Invalid flag '$1'\" >&2\nexit 1\n"}, {"time.txt": "130"}
+    )
     assert done.returncode == 3
     assert "misconfigured" in done.stdout
     assert "fails on both sides (exit code 1: Invalid flag '--benchmark_list_tests=true')" in done.stdout
 
 
 def test_a_parent_that_does_not_compile_exits_with_3(project: TinyProject) -> None:
-    project.commit({"broken.txt": "yes"})
-    project.commit({"broken.txt": None})
-    done = gate(project)
+    done = gate_patch(project, {"broken.txt": "yes"}, {"broken.txt": None})
     assert done.returncode == 3
     assert "nothing to compare with" in done.stdout
 
@@ -147,17 +149,17 @@ def test_wrong_usage_exits_with_2_and_a_message(
 
 
 def test_an_error_in_the_project_file_is_named_with_line_and_key(project: TinyProject) -> None:
-    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: benchmark\n    pol: p\n"})
-    project.commit({"time.txt": "99"})
-    done = gate(project)
+    done = gate_patch(
+        project,
+        {"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: benchmark\n    pol: p\n"},
+        {"time.txt": "99"},
+    )
     assert done.returncode == 2
     assert ":5: jobs.a.pol: " in done.stderr
 
 
 def test_a_project_file_that_only_the_patch_has_is_used_with_a_note(project: TinyProject) -> None:
-    project.commit({"benchgate.yaml": None})
-    project.commit({"benchgate.yaml": PROJECT_FILE, "time.txt": "130"})
-    done = gate(project)
+    done = gate_patch(project, {"benchgate.yaml": None}, {"benchgate.yaml": PROJECT_FILE, "time.txt": "130"})
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith("note: HEAD^ has no benchgate.yaml; using that of HEAD. ")
 
@@ -194,9 +196,9 @@ MISCONFIGURED = (
 
 
 def test_a_file_without_a_job_that_this_version_runs_exits_with_2(project: TinyProject) -> None:
-    project.commit({"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"})
-    project.commit({"time.txt": "99"})
-    done = gate(project)
+    done = gate_patch(
+        project, {"benchgate.yaml": "version: 1\njobs:\n  a:\n    kind: bench\n"}, {"time.txt": "99"}
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(MISCONFIGURED)
     assert done.stderr.splitlines()[1:] == [
@@ -206,9 +208,9 @@ def test_a_file_without_a_job_that_this_version_runs_exits_with_2(project: TinyP
 
 def test_a_misconfigured_job_is_named_and_the_others_are_measured(project: TinyProject) -> None:
     first, rest = PROJECT_FILE.split("jobs:\n")
-    project.commit({"benchgate.yaml": f"{first}jobs:\n  a:\n    kind: bench\n{rest}"})
-    project.commit({"time.txt": "130"})
-    done = gate(project)
+    done = gate_patch(
+        project, {"benchgate.yaml": f"{first}jobs:\n  a:\n    kind: bench\n{rest}"}, {"time.txt": "130"}
+    )
     assert done.returncode == 1
     assert done.stderr.startswith(MISCONFIGURED)
     assert "tiny-perf: slower" in done.stdout
@@ -262,6 +264,15 @@ def test_files_that_cannot_be_compared_are_named(words: tuple[str, ...], message
     assert "Traceback" not in done.stderr
 
 
+def gate_patch(
+    project: TinyProject, parent: Mapping[str, str | None], patch: Mapping[str, str | None]
+) -> subprocess.CompletedProcess[str]:
+    """Commit files for the parent, then for the patch, and run `benchgate gate`."""
+    project.commit(parent)
+    project.commit(patch)
+    return gate(project)
+
+
 def gate(project: TinyProject, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `benchgate gate` in the project, with a cache beside it."""
     return benchgate("gate", "--repo", str(project.path), *words, cache=str(project.path.parent / "cache"))
@@ -275,9 +286,7 @@ def benchgate(*words: str, cache: str = "/nonexistent") -> subprocess.CompletedP
 
 
 def test_a_program_that_lists_no_benchmark_exits_with_3(project: TinyProject) -> None:
-    project.commit({"program.sh": "#!/bin/sh\nexit 0\n"})
-    project.commit({"time.txt": "99"})
-    done = gate(project)
+    done = gate_patch(project, {"program.sh": "#!/bin/sh\nexit 0\n"}, {"time.txt": "99"})
     assert done.returncode == 3
     assert "suite tiny lists no benchmark on either side" in done.stdout
 
