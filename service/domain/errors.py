@@ -15,6 +15,8 @@
     │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
     ├── CommandFailed        a program of the project under test failed; has the end of its log
     │   └── ProgramMissing   the build did not create a program
+    ├── NotAllowed           the caller of the web server lacks a right; names it
+    ├── TooMany              the caller of the web server sent too many requests
     └── Stopped              the work was ended from outside
         ├── Cancelled        by a person, a newer patch set or an abandoned change
         ├── Drained          the worker must stop; the build is queued again
@@ -118,6 +120,32 @@ class CommandFailed(BenchgateError):
 
 class ProgramMissing(CommandFailed):
     """The project's commands succeeded, but did not create a program that its suites name."""
+
+
+class NotAllowed(BenchgateError):
+    """The caller of the web server lacks a right.
+
+    Args:
+        what: a sentence that names the missing right.
+        may_sign_in: the caller sent no valid credentials, and may get the right by signing in.
+    """
+
+    def __init__(self, what: str, *, may_sign_in: bool = False) -> None:
+        super().__init__(what)
+        self.may_sign_in = may_sign_in
+
+
+class TooMany(BenchgateError):
+    """The caller of the web server sent too many requests.
+
+    Args:
+        what: a sentence that names the limit.
+        retry_after: the seconds after which the next request is accepted.
+    """
+
+    def __init__(self, what: str, retry_after: float) -> None:
+        super().__init__(what)
+        self.retry_after = retry_after
 
 
 class Stopped(BenchgateError):

@@ -1,0 +1,16 @@
+"""Store requests that people make on pages."""
+
+from __future__ import annotations
+
+revision = "20261122_2240"
+down_revision = "20261122_2230"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass

@@ -1,0 +1,1 @@
+"""Sessions, tokens and the audit log in PostgreSQL."""

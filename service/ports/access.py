@@ -1,0 +1,115 @@
+"""Sign-in, sessions, tokens and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime, timedelta
+
+    from service.domain.access.caller import Person, Role, TokenHolder
+    from service.domain.access.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    """A session to open; the arguments are those of :class:`service.domain.access.caller.Person`."""
+
+    subject: str
+    name: str
+    email: str
+    role: Role
+
+
+class Sessions(Protocol):
+    """The sessions of people who signed in; a session's secret is stored as its digest only."""
+
+    def open(self, session: NewSession) -> str:
+        """Store a session; return its secret, which nothing returns again."""
+
+    def find(self, secret: str) -> Person | None:
+        """Return the person of a session; None if it has expired, was closed, or never was."""
+
+    def close(self, session: bytes) -> None:
+        """End the session with this digest."""
+
+    def close_all(self, subject: str) -> int:
+        """End all sessions of a person; return how many there were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """An API token to create; ``email`` is that of the person who creates it, empty for a command."""
+
+    name: str
+    scopes: frozenset[Scope]
+    lifetime: timedelta
+    created_by: str
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """An API token as lists show it."""
+
+    id: int
+    name: str
+    scopes: frozenset[Scope]
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None  # to the minute
+    revoked_at: datetime | None
+
+
+class Tokens(Protocol):
+    """API tokens; the secret of a token is stored as its digest only."""
+
+    def add(self, token: NewToken) -> tuple[int, str]:
+        """Store a token; return its id and its text, which nothing returns again."""
+
+    def find(self, text: str) -> TokenHolder | None:
+        """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""
+
+    def list(self) -> Sequence[Token]:
+        """Return all tokens, the newest first."""
+
+    def revoke(self, token_id: int, by: str) -> bool:
+        """Revoke a token at once; return whether it was valid until now. ``by`` is who revokes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInAttempt:
+    """The values that a browser keeps while the person is on the identity provider's pages."""
+
+    url: str  # of the provider
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The provider's statements about a person; ``email`` is empty unless the provider verified it."""
+
+    subject: str
+    name: str
+    email: str
+    groups: frozenset[str]
+
+
+class IdentityProvider(Protocol):
+    """The OpenID Connect provider."""
+
+    def begin(self, callback: str) -> SignInAttempt:
+        """Begin a sign-in that ends at ``callback``; raises Transient if the provider does not answer."""
+
+    def finish(self, attempt: SignInAttempt, callback: str, query: Mapping[str, str]) -> Claims:
+        """Return the claims about the person who came back with a query.
+
+        Raises:
+            NotAllowed: the query is not the answer to this attempt, or the provider refuses.
+            Transient: the provider does not answer.
+        """

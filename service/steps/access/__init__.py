@@ -1,0 +1,1 @@
+"""Use cases of access: sign-in and the audit log."""

@@ -1,0 +1,1 @@
+"""Access over HTTP: who calls, and what a caller may do."""
