@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
 from service.domain.access.needs import Need, refusal
 from service.domain.access.scopes import Scope, parse_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.access.caller import Caller
 
 
 def person(role: Role) -> Person:
@@ -15,7 +22,7 @@ def holder(*scopes: str) -> TokenHolder:
     return TokenHolder(token_id=1, name="ci", scopes=frozenset(map(parse_scope, scopes)))
 
 
-CALLERS = {
+CALLERS: Mapping[str, Caller] = {
     "anonymous": Anonymous(),
     "reader": person(Role.READER),
     "reviewer": person(Role.REVIEWER),
