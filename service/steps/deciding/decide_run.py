@@ -43,7 +43,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     number = tx.next_decision(run)
     reports = [_report(build, override, links.build) for build, override in reported]
     last = in_one_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
-    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds), last)
+    message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     # A merged change without a build has no trend, and its message would say nothing.
     is_silent = run.kind is RunKind.POST_SUBMIT and header is Header.NOT_EXECUTED
@@ -54,10 +54,10 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         tx.queue_review(review_key(run.id, number), review)
 
 
-def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord]) -> str:
+def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Mapping[int, BuildSpec]) -> str:
     """Return the note that all results are those of an earlier patch set with the same code; may be empty."""
-    specs = [BuildSpec.from_mapping(build.spec) for build in builds if build.outcome is not Outcome.NOT_BUILT]
-    if run.change is None or not specs or any(spec.patch.commit == run.revision for spec in specs):
+    measured = [specs[build.id] for build in builds if build.outcome is not Outcome.NOT_BUILT]
+    if run.change is None or not measured or any(spec.patch.commit == run.revision for spec in measured):
         return ""
     same_code = tx.same_code(run.change, run.revision)
     return result_kept(min(same_code)) if len(same_code) > 1 else ""
