@@ -54,6 +54,11 @@ class Job:
     problem: str = field(default="", compare=False)
 
     @property
+    def is_measured(self) -> bool:
+        """Return whether builds of the job compare two sides, which a job with a problem never does."""
+        return self.kind.is_measured and not self.problem
+
+    @property
     def benchmark(self) -> BenchmarkConfiguration:
         """The configuration of a benchmark job.
 
