@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
 
 
+UNREVIEWED: Final = "unreviewed"
+"""The trust in a commit that is not merged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """A commit with its tree. A mirror fetches it by ``ref``; ``trust`` says who could write it."""
@@ -23,6 +27,11 @@ class Revision:
     tree: str
     ref: str
     trust: str
+
+    @property
+    def is_under_review(self) -> bool:
+        """Return whether the commit was not merged when the build was planned."""
+        return self.trust == UNREVIEWED
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.building.compile_errors import errors_in, first_error
 from service.domain.decision.machine_report import MachineReport
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec, Revision
     from service.steps.machine.session import BuildSession
-
-_UNMERGED: Final = "unreviewed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ class PreparedSides:
     def _parent(self) -> Parent:
         if self.spec.base is None:
             return Parent.NONE
-        return Parent.UNMERGED if self.spec.base.trust == _UNMERGED else Parent.MERGED
+        return Parent.UNMERGED if self.spec.base.is_under_review else Parent.MERGED
 
 
 def prepare_sides(

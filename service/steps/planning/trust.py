@@ -32,7 +32,7 @@ def reason_to_hold(
     with store.transaction() as tx:
         if is_allowed(tx, run):
             return ""
-        parents = tx.checks_of(run.instance, base.commit) if base and base.trust == "unreviewed" else None
+        parents = tx.checks_of(run.instance, base.commit) if base and base.is_under_review else None
     change = server.change(run.change)
     if change.current.revision != run.revision:
         raise Transient("there is a newer patch set, which comes first")
