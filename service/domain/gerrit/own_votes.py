@@ -29,6 +29,11 @@ def not_removed(
     }
 
 
+def held_votes(cast: Mapping[str, int], change: Change, account: str) -> Mapping[str, int]:
+    """Find the votes that Benchgate cast and that the server has now."""
+    return {label: vote for label, vote in cast.items() if change.votes.get(label, {}).get(account) == vote}
+
+
 def lost_votes(
     cast: Mapping[str, int],
     change: Change,
@@ -37,7 +42,6 @@ def lost_votes(
     account: str,
 ) -> Mapping[str, int]:
     """Find the votes that Benchgate cast, that no person removed and that the server does not have now."""
-    missing = {
-        label: vote for label, vote in cast.items() if change.votes.get(label, {}).get(account) != vote
-    }
+    held = held_votes(cast, change, account)
+    missing = {label: vote for label, vote in cast.items() if label not in held}
     return not_removed(missing, messages, patch_sets, account)

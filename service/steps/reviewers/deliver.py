@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.gerrit.change import Change, Posted, PostedMessage, Review
-from service.domain.gerrit.own_votes import lost_votes, not_removed
+from service.domain.gerrit.own_votes import held_votes, lost_votes, not_removed
 from service.domain.health import VOTE_ON
 from service.domain.wording.delivery import (
     NOT_REVIEWED,
@@ -24,7 +24,7 @@ from service.domain.wording.delivery import (
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.ports.records import DueReview
     from service.ports.reviewing import ReviewServer
@@ -76,8 +76,7 @@ def _deliver(store: Store, upkeep: Delivery, server: ReviewServer, due: DueRevie
         if any(_is_ours(message, review.marker, server) for message in messages):
             _settle_posted(store, upkeep, server, due)
             return False
-        with store.transaction() as tx:
-            same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+        same_code = _same_code(store, change, review)
         labels = not_removed(review.labels, messages, same_code, server.account)
         # A proxy may reject the text of a comment; the vote is worth more.
         comments = review.comments if due.failed_posts < _WITH_COMMENTS else ()
@@ -137,14 +136,9 @@ def _settle_posted(store: Store, upkeep: Delivery, server: ReviewServer, due: Du
     if _take_back(server, change, review):
         upkeep.settle_review(due.outbox_id, ReviewState.SENT, TAKEN_BACK)
         return
-    with store.transaction() as tx:
-        same_code = {change.current.number, *tx.same_code(change.key, review.revision)}
+    same_code = _same_code(store, change, review)
     lost = lost_votes(review.labels, change, messages, same_code, server.account)
-    held = {
-        label: vote
-        for label, vote in review.labels.items()
-        if change.votes.get(label, {}).get(server.account) == vote
-    }
+    held = held_votes(review.labels, change, server.account)
     right = missing_right(lost, change.project, change.branch)
     is_forbidden = any(
         _is_ours(message, review.marker, server) and message.has_line(not_allowed(right))
@@ -189,6 +183,12 @@ def _report_refused_votes(store: Store, due: DueReview, refused: Sequence[str]) 
     text = f"{rejected_votes({name: review.labels[name] for name in refused})}\n\n{marker}"
     with store.transaction() as tx:
         tx.queue_review(marker, Review(review.change, review.revision, text))
+
+
+def _same_code(store: Store, change: Change, review: Review) -> Collection[int]:
+    """Return the numbers of the current patch set and of those before it with the same code."""
+    with store.transaction() as tx:
+        return {change.current.number, *tx.same_code(change.key, review.revision)}
 
 
 def _part(change: Change) -> str:
