@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
-from dashboards.logs import add_logs, tail_of
+from dashboards.logs import JobName, Number, add_logs, tail_of
 from dashboards.next_steps import steps_after
 from dashboards.rendering import Pages, problem_page
 from dashboards.sentences import verdict_sentence
@@ -38,9 +38,7 @@ INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements t
 _PAGE: Final = 50
 _MOST_STATUSES: Final = 500  # rows of one table that a person looks through
 _TAIL_LINES: Final = 80
-Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
-JobName = Annotated[str, Path(max_length=100)]
 Show = Annotated[str, Query(max_length=20)]
 Search = Annotated[str, Query(max_length=200)]
 
@@ -70,7 +68,7 @@ def create_pages(
         review_url: the review server's address; empty: its pages are not linked.
     """
     pages = Pages(health or HealthCheck(reading), review_url)
-    router = APIRouter(include_in_schema=False, route_class=_page_route())
+    router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     _add_changes(router, reading, pages)
     _add_builds(router, reading, pages, stream_log)
     add_logs(router, reading, pages, stream_log)
@@ -212,21 +210,18 @@ def _tables(
     }
 
 
-def _page_route() -> type[APIRoute]:
-    class PageRoute(APIRoute):
-        """A route whose errors are pages, because a person followed a link."""
+class _PageRoute(APIRoute):
+    """A route whose errors are pages, because a person followed a link."""
 
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
 
-            async def handle_for_people(request: Request) -> Response:
-                try:
-                    return await handle(request)
-                except (NotFound, RequestValidationError, BadInput) as error:
-                    is_invalid = isinstance(error, RequestValidationError)
-                    reason = "There is no page at this address." if is_invalid else str(error)
-                    return HTMLResponse(problem_page(404, reason), 404, {"Cache-Control": "no-cache"})
+        async def handle_for_people(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (NotFound, RequestValidationError, BadInput) as error:
+                is_invalid = isinstance(error, RequestValidationError)
+                reason = "There is no page at this address." if is_invalid else str(error)
+                return HTMLResponse(problem_page(404, reason), 404, {"Cache-Control": "no-cache"})
 
-            return handle_for_people
-
-    return PageRoute
+        return handle_for_people
