@@ -190,7 +190,8 @@ class _Reading:
         usual: dict[int, ResultRow] = {}
         if isinstance(values, list):
             if len(values) > self._limits.rows:
-                values = self._cut(values)
+                values = values[: self._limits.rows]
+                self._note_cut()
             groups = read_columns(values, self._limits, trusts_bytes=trusts_bytes)
             for numbers, columns in groups:
                 if len(set(columns.names)) == len(values):
@@ -199,7 +200,7 @@ class _Reading:
         rows: list[ResultRow] = []
         for number, value in enumerate(values):
             if number == self._limits.rows:
-                self._cut([])
+                self._note_cut()
                 break
             row = usual.get(number)
             try:
@@ -209,11 +210,9 @@ class _Reading:
                 self._lose(value, error.what)
         return _with_old_aggregates(rows) if reader.has_untyped_rows else tuple(rows)
 
-    def _cut(self, values: list[object]) -> list[object]:
-        """Take the rows up to the limit, and warn of the others."""
+    def _note_cut(self) -> None:
         self._is_cut = True
         self._warn_file(f"it has more than {self._limits.rows} rows; the others are not read")
-        return values[: self._limits.rows]
 
     def _lose(self, value: object, what: str) -> None:
         """Keep the name if there is one: a measurement that cannot be used is not one that is gone."""
