@@ -6,12 +6,11 @@ import click
 
 from service.cli import EXIT_OK, EXIT_USAGE
 from service.cli.local.project_text import read_project_text
-from service.domain.project.project_file import problems_of
-from service.steps.planning.read_project_file import PROJECT_FILE
+from service.domain.project.project_file import FILE_NAME, problems_of
 
 
 @click.command()
-@click.argument("file", default=PROJECT_FILE, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", default=FILE_NAME, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.pass_context
 def command(ctx: click.Context, file: str) -> None:
     """List every error of a project file, as the service would report it; `-` reads stdin.

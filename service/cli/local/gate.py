@@ -18,8 +18,8 @@ from service.cli.local.progress import TerminalProgress
 from service.cli.local.project_text import read_project_text
 from service.cli.local.verdicts import print_verdict, verdicts_to_json
 from service.domain.decision.vote import CONSEQUENCES, LocalEnd, Outcome
+from service.domain.project.project_file import FILE_NAME
 from service.steps.local.gate import LocalVerdict, choose_jobs, find_project_file, gate, local_spec
-from service.steps.planning.read_project_file import PROJECT_FILE
 from service.wiring.machine import make_build_host
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def _project_file(
     base = next(iter(revisions))
     if revision != base:
         click.echo(
-            f"note: {base} has no {PROJECT_FILE}; using that of {revision}. The service reads the file of "
+            f"note: {base} has no {FILE_NAME}; using that of {revision}. The service reads the file of "
             "the target branch only, so it votes after this one is merged",
             err=True,
         )
-    return text, f"{PROJECT_FILE} of {revision}"
+    return text, f"{FILE_NAME} of {revision}"
 
 
 def _keep_log(directory: Path, job: str, log: bytes) -> Path:

@@ -76,7 +76,7 @@ class ProjectFile:
             if job.name == name:
                 return job
         known = ", ".join(j.name for j in self.jobs) or "none"
-        raise BadProjectFile(f"there is no job {name!r}; there are: {known}", "benchgate.yaml")
+        raise BadProjectFile(f"there is no job {name!r}; there are: {known}", FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class VotingPolicy(Record):
         return Policy(on_nothing_to_build=self.on_nothing_to_build)
 
 
-def parse_project_file(text: str, *, where: str = "benchgate.yaml") -> ProjectFile:
+def parse_project_file(text: str, *, where: str = FILE_NAME) -> ProjectFile:
     """Read a project file.
 
     Raises:
@@ -123,7 +123,7 @@ def parse_project_file(text: str, *, where: str = "benchgate.yaml") -> ProjectFi
     return ProjectFile(jobs, keys.label, keys.commands)
 
 
-def problems_of(text: str, *, where: str = "benchgate.yaml") -> tuple[BadProjectFile, ...]:
+def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, ...]:
     """List the problems of a project file and of its jobs, by line; also those of jobs that are left out."""
     try:
         written, places = _read_text(text, where)

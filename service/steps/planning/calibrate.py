@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from service.domain.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.identity import RunKind
-from service.domain.project.project_file import parse_project_file
+from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.ports.records import NewRun
 from service.steps.planning.new_run import start_run
-from service.steps.planning.read_project_file import PROJECT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,7 +54,7 @@ def _head(source: Source, key: BranchKey, jobs: Collection[str]) -> str | None:
     with suppress(NotFound, BadInput):
         source.fetch(key.project, f"refs/heads/{key.branch}")
         head = source.head(key.project, key.branch)
-        text = source.read(key.project, head, PROJECT_FILE)
+        text = source.read(key.project, head, FILE_NAME)
         if text is not None and still_asks(parse_project_file(text), key.pool, jobs):
             return head
     return None

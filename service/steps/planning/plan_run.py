@@ -14,13 +14,14 @@ from service.domain.errors import BadInput
 from service.domain.gerrit.change import Review
 from service.domain.identity import RunKind
 from service.domain.project.plan import PlannedBuild, plan_builds
+from service.domain.project.project_file import FILE_NAME
 from service.domain.text import literal, plain
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
 from service.ports.queue import Task
 from service.ports.records import NewBuild, RunRecord
 from service.steps.planning.check_own_file import OwnFile, read_own_file
-from service.steps.planning.read_project_file import PROJECT_FILE, NoProjectFile, read_project_file
+from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.trust import is_allowed, reason_to_hold
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _plan(source: Source, run: RunRecord) -> _Plan:
     else:
         paths = source.changed_paths(run.project, base.commit, patch.commit) if base else None
         builds = plan_builds(project_file, paths)
-        if run.kind is RunKind.CHECK and (paths is None or PROJECT_FILE in paths):
+        if run.kind is RunKind.CHECK and (paths is None or FILE_NAME in paths):
             parent = base.commit if base else None
             own_file = read_own_file(source, run.project, parent, patch.commit, project_file)
     return _Plan(project_file, base, patch, builds, own_file)

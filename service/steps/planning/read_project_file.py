@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from service.domain.errors import BadProjectFile
 from service.domain.project.project_file import FILE_NAME, ProjectFile, parse_project_file
 
 if TYPE_CHECKING:
     from service.ports.building import Source
-
-PROJECT_FILE: Final = FILE_NAME
 
 
 class NoProjectFile(BadProjectFile):
@@ -24,7 +22,7 @@ def read_project_file(source: Source, project: str, branch: str) -> ProjectFile:
         NoProjectFile: the branch has no project file.
         BadInput: the file cannot be used.
     """
-    text = source.read(project, f"refs/heads/{branch}", PROJECT_FILE)
+    text = source.read(project, f"refs/heads/{branch}", FILE_NAME)
     if text is None:
-        raise NoProjectFile(f"there is no {PROJECT_FILE} on branch {branch}")
+        raise NoProjectFile(f"there is no {FILE_NAME} on branch {branch}")
     return parse_project_file(text)
