@@ -1,4 +1,4 @@
-"""The scratch space of workers: what a killed worker leaves is removed when the next one starts."""
+"""The scratch space of workers: each one that starts removes the directories of killed workers."""
 
 from __future__ import annotations
 

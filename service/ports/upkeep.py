@@ -47,9 +47,9 @@ class DueReviews(Protocol):
         """Try a review again later; ``is_missing``: the server did not show its change."""
 
     def hasten_reviews(self, seconds: float) -> None:
-        """Let reviews wait at most so many seconds for a server which could not be reached: it answers again.
+        """Let reviews wait at most so many seconds more, because the server answers again.
 
-        Those that it was given and did not confirm wait on, and so do those whose change it did not show.
+        Reviews that the server did not confirm, or whose change it did not show, keep their time.
         """
 
     def note_failed_post(self, outbox_id: int) -> None:

@@ -1,4 +1,4 @@
-"""The filter of system calls: what no namespace isolates, and calls that act on its first process."""
+"""The filter of system calls that no namespace isolates, or that act on its first process."""
 
 from __future__ import annotations
 

@@ -21,22 +21,22 @@ _LIFTING: Final = frozenset({Verdict.SAME, Verdict.FASTER})
 def second_opinion(first: Comparison, second: Comparison, policy: Policy, launched: int) -> Comparison:
     """Judge a slower row by a second sequence of the same programs.
 
-    It is lifted to ``undecided`` if it was launched again in as many pairs as the first sequence has, is the
-    same or faster by them, and all pairs together estimate less than ``vote_at``. Otherwise it stands, also
-    if the second is undecided. The first ratio, interval and pairs stay beside the verdict; the reason has
-    the second result.
+    The row is lifted to ``undecided`` if three things hold: the second sequence launched it in as many pairs
+    as the first has, finds it the same or faster, and both together estimate less than ``vote_at``. Otherwise
+    the row stays ``slower``, also if the second sequence is undecided. It keeps the ratio, interval and pairs
+    of the first sequence; the reason has the result of the second.
 
     * **False alarms.** A row is ``slower`` only if it was before, so no bound rises. A false alarm is mostly
       lifted, because the second sequence of an unchanged benchmark is mostly ``same``.
     * **Missed changes.** A change of ``same_within`` is lifted with a probability of at most 5 %, that of a
-      wrong ``same``. There is one second opinion for each build, so nobody can draw until one is lucky.
+      wrong ``same``. A sequence has one second opinion, so nobody can repeat it until it lifts a −1.
 
     Args:
         first: the row that votes −1.
         second: the same row by the pairs of :data:`SECOND`.
         policy: the size that votes.
         launched: the pairs of :data:`SECOND` in which the row was launched. A pair in which the parent gave
-            no answer is one of them: it is launched no more, and the patch is not to blame.
+            no answer is one of them: it is not launched again, and the patch is not to blame.
     """
     if first.verdict is not Verdict.SLOWER:
         return first

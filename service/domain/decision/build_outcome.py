@@ -118,7 +118,7 @@ def _outcome(
 
 
 def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outcome:
-    """The outcome if nothing fails: no +1 for what a patch can choose to leave undecided."""
+    """Decide the outcome if nothing fails: a row that a patch can leave undecided prevents the +1."""
     if not undecided:
         return Outcome.PASSED
     is_of_patch = any(has_kind(each.reasons, OF_PATCH) for each in undecided)

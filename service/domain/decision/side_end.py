@@ -1,7 +1,7 @@
 """The outcome of a build of which a side cannot be built or measured, by how far each side came.
 
-What only the patch causes is never a +1. The parent is built and rehearsed before any code of the patch runs,
-so its end here is not the patch's doing; a parent that fails later is no reason for a vote.
+A failure that only the patch causes never gets a +1. The parent is built and rehearsed before any code of the
+patch runs, so the patch cannot cause its end here; a parent that fails later is no reason for a vote.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Going on: the undecided benchmarks that are worth another pair, given the machine time.
 
-Which of them go on may follow from anything that was measured. Each look has its part of the error from the
-start, whether it takes place or not, so a rule for stopping raises no bound, however it chooses.
+The choice may follow from anything that was measured. Each look has its part of the error from the start,
+whether it takes place or not, so a rule for stopping raises no bound, however it chooses.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _FIRST: Final = (
     Look(32, 0.02, 0.15),
 )
 BASE_PAIRS: Final = _FIRST[-1].pairs
-"""The pairs after which only those go on that may still vote −1."""
+"""The pairs after which only the benchmarks that may still vote −1 go on."""
 
 # From then on in growing steps, the j-th of which spends 1 ÷ j (j + 1) of the rest. Were the steps equal and
 # each part half of the one before, smaller parts would soon widen more than further pairs narrow.

@@ -87,7 +87,7 @@ RELINKED: Final = frozenset(
 """The reasons of benchmarks that relinks were asked about."""
 
 NOT_BY_PAIRS: Final = RELINKED | {ReasonKind.SECOND_LIFTS}
-"""The reasons of undecided benchmarks that more pairs do not decide: by these they are slower."""
+"""The reasons of undecided benchmarks that are slower by the measured pairs: more pairs do not help."""
 
 WITHHOLDING: Final = frozenset(
     {

@@ -21,8 +21,8 @@ STRETCH: Final = 4
 class MachineTime:
     """The policy's seconds, and those that measuring has taken so far.
 
-    What launches of the patch take longer than those of the parent is not charged, so that a patch cannot
-    take the time away in which its slow-down would be found.
+    The time by which launches of the patch exceed those of the parent is not charged, so that a patch cannot
+    use up the time in which its slow-down would be found.
     """
 
     seconds: float

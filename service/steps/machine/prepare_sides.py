@@ -73,7 +73,7 @@ class PreparedSides:
         if (outcome := gravest(outcomes)) is None:
             return None
         cause = sides_failed(outcome, *ends[outcomes.index(outcome)])
-        # Where the parent fails alike, the compiler's messages may be about its lines.
+        # If the parent fails alike, the compiler's messages may be about its lines.
         findings = patch.findings if outcome is Outcome.FAILED else ()
         return MachineReport(outcome, (cause,), findings=findings)
 
