@@ -52,6 +52,7 @@ _STAGES: Final[Mapping[str, str]] = MappingProxyType(
         "build base": "build base",
         "build patch": "build patch",
         "measure": "measure",
+        "second opinion": "second opinion",
         "confirm": "check the layout",
     }
 )

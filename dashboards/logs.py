@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
 from service.domain.errors import NotFound
-from service.domain.text import plain_lines, unsafe_in
+from service.domain.text import ESCAPE_SEQUENCE, plain_lines, unsafe_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 1 << 20  # more of a log than a browser shows with ease
 _LINE_BYTES: Final = 1 << 10  # a generous line of output
-# A sequence of a terminal for colours and the cursor.
-_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Of as many bytes as the character that they replace, so that ranges and sizes are those of the stored log.
 _FILLERS: Final = {1: "?", 2: "\u00b7", 3: "\ufffd", 4: "\ufffd?"}
 _ASCII: Final = bytes(
@@ -87,7 +85,7 @@ def tail_of(stream_log: StreamLog, key: str | None, lines: int) -> str:
 
 def as_text(data: bytes) -> str:
     """Decode a part of a log without colours and control characters."""
-    return plain_lines(_ANSI.sub("", data.decode("utf-8", "replace")))
+    return plain_lines(ESCAPE_SEQUENCE.sub("", data.decode("utf-8", "replace")))
 
 
 def harmless(chunks: Iterable[bytes]) -> Iterator[bytes]:

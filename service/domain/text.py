@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 ELLIPSIS: Final = "…"
 _SHOWN_AS_FACTOR: Final = 2.0  # from here on "×53" reads better than "+5200 %"
 _NO_CHANGE: Final = frozenset({"+0.00 %", "-0.00 %"})
+# Sequences of a terminal: colours and the cursor, and titles and links, which have a text of their own.
+ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _LINE_ENDS: Final = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 # Control characters, and marks that reverse the direction of text: a name could look like another.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")

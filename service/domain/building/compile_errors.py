@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.findings import MOST, Finding, finding_at
-from service.domain.text import plain
+from service.domain.text import ESCAPE_SEQUENCE, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,6 @@ _MOST_LINES: Final = 100_000  # parsed lines of a log; about a second's work
 _DEEPEST: Final = 100  # nested directories of make
 _SOURCES: Final = "/src"
 _RELEVANT: Final = re.compile(rb"error: |ing directory ")
-_ESCAPE: Final = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _ERROR: Final = re.compile(r"([^:]+):([0-9]{1,8})(?::[0-9]{1,8})?: ((?:fatal )?error: .*)")
 # Errors of linkers, CMake, Meson, make and shells, and of compilers in files outside the sources.
 _ANY_ERROR: Final = re.compile(
@@ -100,7 +99,7 @@ def _lines_with(pattern: re.Pattern[bytes], log: bytes) -> Iterator[tuple[int, s
         end = log.find(b"\n", mark.end())
         done = len(log) if end == -1 else end
         line = log[begin : min(done, begin + _LINE_BYTES)].decode(errors="replace")
-        yield begin, _ESCAPE.sub("", line)
+        yield begin, ESCAPE_SEQUENCE.sub("", line)
 
 
 def _follow(entered: list[str], way: str, directory: str) -> None:

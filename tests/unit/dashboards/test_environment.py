@@ -47,11 +47,19 @@ def test_facts_are_grouped_and_have_units() -> None:
 
 
 def test_stages_are_listed_in_the_order_in_which_they_run() -> None:
-    stored = {"new": 1.0, "confirm": 40.0, "measure": 5.0, "build base": 0.2, "build patch": 16.0}
+    stored = {
+        "new": 1.0,
+        "confirm": 40.0,
+        "second opinion": 3.0,
+        "measure": 5.0,
+        "build base": 0.2,
+        "build patch": 16.0,
+    }
     assert stages(stored) == (
         ("build base", 0.2),
         ("build patch", 16.0),
         ("measure", 5.0),
+        ("second opinion", 3.0),
         ("check the layout", 40.0),
         ("new", 1.0),
     )

@@ -19,6 +19,10 @@ def test_a_page_shows_a_log_without_colours_and_control_characters() -> None:
     assert as_text(b"\x1b[1;31merror:\x1b[0m\tno such file\r\n\x07next") == "error:\tno such file\nnext"
 
 
+def test_a_page_shows_a_link_of_a_terminal_as_its_text() -> None:
+    assert as_text(b"\x1b]8;;https://example.com\x1b\\key.cpp\x1b]8;;\x07:3") == "key.cpp:3"
+
+
 def test_the_tail_of_a_log_is_its_last_lines() -> None:
     log = b"".join(b"line %d\n" % number for number in range(100_000))
     chunks = [log[start : start + 4096] for start in range(0, len(log), 4096)]

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
-from service.domain.inference.reasons import RELINKED, Reason
+from service.domain.inference.reasons import NOT_BY_PAIRS, Reason
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
 from service.domain.wording.reasons import text_of
@@ -83,7 +83,7 @@ def comparison_of(row: RowMapping) -> Comparison:
     kinds = {reason["kind"] for reason in row["reasons"] or ()}
     is_open = row["verdict"] == Verdict.UNDECIDED and row["metric"] != INSTRUCTIONS.name
     reason = _reason(row["reasons"], row["reason"])
-    return from_row(Comparison, row, reason=reason, needs_pairs=is_open and not kinds & RELINKED)
+    return from_row(Comparison, row, reason=reason, needs_pairs=is_open and not kinds & NOT_BY_PAIRS)
 
 
 def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
