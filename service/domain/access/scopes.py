@@ -1,13 +1,20 @@
-"""Scopes of API tokens: ``read``, ``operate``, and ``report:PROJECT/JOB``."""
+"""Scopes of API tokens: ``read``, ``operate``, and ``report:PROJECT/JOB``.
+
+With several review servers, ``report:INSTANCE~PROJECT/JOB`` covers a project of one of them only. Gerrit
+allows no ``~`` in the name of a project.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import BadInput
-from service.domain.text import plain
+from service.domain.text import clean, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _FORMS: Final = "a scope is read, operate or report:PROJECT/JOB"
 _LONGEST: Final = 600
@@ -32,6 +39,11 @@ class Scope:
     def __str__(self) -> str:
         return f"{self.kind}:{self.project}/{self.job}" if self.kind is ScopeKind.REPORT else self.kind.value
 
+    def covers(self, instance: str, project: str, job: str) -> bool:
+        """Return whether this scope is for reports on a job of a project."""
+        name = f"{instance}~{project}" if "~" in self.project else project
+        return self.kind is ScopeKind.REPORT and (self.project, self.job) == (name, job)
+
 
 def parse_scope(text: str) -> Scope:
     """Parse a scope; a project's name may contain slashes, a job's name cannot.
@@ -43,6 +55,12 @@ def parse_scope(text: str) -> Scope:
     if not colon and kind in {ScopeKind.READ, ScopeKind.OPERATE}:
         return Scope(ScopeKind(kind))
     project, slash, job = rest.rpartition("/")
-    if kind == ScopeKind.REPORT and slash and project and job and len(text) <= _LONGEST:
+    is_name = bool(slash and project and job) and len(text) <= _LONGEST and clean(text) == text
+    if kind == ScopeKind.REPORT and is_name:
         return Scope(ScopeKind.REPORT, project, job)
     raise BadInput(f"{_FORMS}, not {plain(text, 100)!r}", "scope")
+
+
+def cover_report(scopes: Collection[Scope], instance: str, project: str, job: str) -> bool:
+    """Return whether one of the scopes is for reports on a job of a project."""
+    return any(scope.covers(instance, project, job) for scope in scopes)

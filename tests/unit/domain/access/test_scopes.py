@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.access.scopes import Scope, ScopeKind, parse_scope
+from service.domain.access.scopes import Scope, ScopeKind, cover_report, parse_scope
 from service.domain.errors import BadInput
 
 
@@ -22,3 +22,43 @@ def test_a_project_may_have_slashes() -> None:
 def test_anything_else_is_refused_with_the_allowed_forms(text: str) -> None:
     with pytest.raises(BadInput, match="a scope is read, operate or report:PROJECT/JOB"):
         parse_scope(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["report:kv/a\nb", "report:k\x00v/job", "report:kv/\u202ejob", "report:\ud800/j"]
+)
+def test_a_name_with_a_control_character_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="a scope is read, operate or report:PROJECT/JOB"):
+        parse_scope(text)
+
+
+@pytest.mark.parametrize(
+    ("scope", "project", "job"),
+    [
+        ("report:kv/linux", "kv", "linux"),
+        ("report:platform/kv/linux", "platform/kv", "linux"),
+        ("report:core~kv/linux", "kv", "linux"),
+    ],
+)
+def test_a_report_is_covered_by_the_scope_of_its_project_and_job(scope: str, project: str, job: str) -> None:
+    assert cover_report({parse_scope("read"), parse_scope(scope)}, "core", project, job)
+
+
+@pytest.mark.parametrize(
+    ("scope", "project", "job"),
+    [
+        ("report:kv/linux", "kv", "macos"),
+        ("report:kv/linux", "kv2", "linux"),
+        ("report:kv/linux", "KV", "linux"),
+        # The last slash ends the project: no part of a name may move over it.
+        ("report:platform/kv/linux", "platform", "kv/linux"),
+        ("report:platform/kv/linux", "kv", "linux"),
+        ("report:*/linux", "kv", "linux"),
+        ("report:other~kv/linux", "kv", "linux"),
+        ("report:core~kv/linux", "core~kv", "linux"),
+        ("read", "", ""),
+        ("operate", "", ""),
+    ],
+)
+def test_a_report_is_not_covered_by_any_other_scope(scope: str, project: str, job: str) -> None:
+    assert not cover_report({parse_scope("read"), parse_scope(scope)}, "core", project, job)

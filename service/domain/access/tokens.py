@@ -1,0 +1,73 @@
+"""API tokens: their text, the digest that is stored, their lifetimes, and the scopes that a role may give."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64encode
+from datetime import timedelta
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.access.caller import Role
+from service.domain.access.scopes import ScopeKind
+from service.domain.errors import BadInput, NotAllowed
+from service.domain.text import brief, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from service.domain.access.scopes import Scope
+
+SECRET_BYTES: Final = 32  # 256 random bits cannot be guessed, so a digest without salt suffices
+DEFAULT_DAYS: Final = 30
+MOST_DAYS: Final = 90  # a forgotten token ends within a quarter
+MOST_SCOPES: Final = 20
+LONGEST_NAME: Final = 100
+_PREFIX: Final = "bgt_"  # scanners for leaked secrets find tokens by it
+_TEXT: Final = re.compile(r"bgt_[A-Za-z0-9_-]{43}")
+_ROLES: Final[Mapping[ScopeKind, Role]] = MappingProxyType(
+    {
+        ScopeKind.READ: Role.READER,
+        ScopeKind.REPORT: Role.OPERATOR,  # a result of another CI may become a vote
+        ScopeKind.OPERATE: Role.OPERATOR,
+    }
+)
+
+
+def token_text(secret: bytes) -> str:
+    """Return the text of a token made of :data:`SECRET_BYTES` random bytes."""
+    if len(secret) != SECRET_BYTES:
+        raise ValueError(f"a token has {SECRET_BYTES} random bytes, not {len(secret)}")
+    return _PREFIX + urlsafe_b64encode(secret).rstrip(b"=").decode()
+
+
+def digest_of(text: str) -> bytes | None:
+    """Return the digest under which a token is stored; None if the text cannot be a token."""
+    return sha256(text.encode()).digest() if _TEXT.fullmatch(text) else None
+
+
+def lifetime_of(days: int) -> timedelta:
+    """Return the lifetime of a token; BadInput if it is out of range."""
+    if not 1 <= days <= MOST_DAYS:
+        raise BadInput(f"{days} is out of range; allowed is 1 to {MOST_DAYS}", "days")
+    return timedelta(days=days)
+
+
+def checked_name(name: str) -> str:
+    """Return the name of a token without outer blanks; BadInput if it cannot be shown in a list."""
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME or clean(name) != name:
+        raise BadInput(
+            f"{brief(name)} is no name; allowed are 1 to {LONGEST_NAME} characters on one line", "name"
+        )
+    return name
+
+
+def scopes_refusal(role: Role, scopes: Collection[Scope]) -> NotAllowed | None:
+    """Return the error for a person whose role may not give a token these scopes; None if it may."""
+    for scope in sorted(scopes):
+        needed = _ROLES[scope.kind]
+        if not role.includes(needed):
+            return NotAllowed(f"a token with the scope {scope} needs the role {needed}; yours is {role}")
+    return None
