@@ -41,12 +41,22 @@ class Sessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """An API token to create; ``email`` is that of the person who creates it, empty for a command."""
+    """An API token to create.
+
+    Args:
+        name: the purpose, in the words of its creator.
+        scopes: the rights of its holder.
+        lifetime: from now.
+        created_by: the creator as lists and the audit log name them.
+        subject: the identity provider's name for the person who creates it, empty for a command.
+        email: of that person if the provider verified it, else empty.
+    """
 
     name: str
     scopes: frozenset[Scope]
     lifetime: timedelta
     created_by: str
+    subject: str = ""
     email: str = ""
 
 
@@ -58,6 +68,7 @@ class Token:
     name: str
     scopes: frozenset[Scope]
     created_by: str
+    subject: str  # of the person who created it; empty if a command did
     created_at: datetime
     expires_at: datetime
     used_at: datetime | None  # to the minute
@@ -68,7 +79,7 @@ class Tokens(Protocol):
     """API tokens; the secret of a token is stored as its digest only."""
 
     def add(self, token: NewToken) -> tuple[int, str]:
-        """Store a token; return its id and its text, which nothing returns again."""
+        """Store a token and record it in the audit log; return its id and its text, never returned again."""
 
     def find(self, text: str) -> TokenHolder | None:
         """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""
@@ -77,7 +88,10 @@ class Tokens(Protocol):
         """Return all tokens, the newest first."""
 
     def revoke(self, token_id: int, by: str) -> bool:
-        """Revoke a token at once; return whether it was valid until now. ``by`` is who revokes it."""
+        """Revoke a token at once and record it in the audit log; return whether it was valid until now.
+
+        ``by`` is the actor in the audit log. A token that was not valid is neither changed nor recorded.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -309,3 +309,27 @@ outbox: Final = Table(
     Column("last_error", CleanText),
     Column("missing_since", _MOMENT),
 )
+
+token: Final = Table(
+    "token",
+    metadata,
+    _identity(),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    *_texts("name"),
+    Column("scopes", ARRAY(CleanText), nullable=False),
+    *_texts("created_by"),
+    *_optional_texts("subject", "email"),
+    _moment("created_at"),
+    Column("expires_at", _MOMENT, nullable=False),
+    *(Column(name, _MOMENT) for name in ("used_at", "revoked_at")),
+)
+
+report: Final = Table(
+    "report",
+    metadata,
+    Column("token_id", ForeignKey(token.c.id), primary_key=True),
+    Column("key", CleanText, primary_key=True),
+    Column("digest", LargeBinary, nullable=False),
+    Column("is_news", Boolean, nullable=False, server_default=text("false")),
+    _moment("received_at"),
+)

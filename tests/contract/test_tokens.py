@@ -1,0 +1,164 @@
+"""The contract of API tokens: in memory, and in PostgreSQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.adapters.postgres.access.tokens import PostgresTokens
+from service.domain.access.caller import TokenHolder
+from service.domain.access.scopes import parse_scope
+from service.domain.access.tokens import token_text
+from service.ports.access import NewToken
+from tests.support.memory.tokens import MemoryTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from service.ports.access import Tokens
+    from tests.support.postgres import Server
+
+SCOPES: Final = frozenset({parse_scope("read"), parse_scope("report:platform/kv/linux")})
+CI: Final = NewToken(
+    name="nightly",
+    scopes=SCOPES,
+    lifetime=timedelta(days=30),
+    created_by="alice@example.com",
+    subject="s-1",
+    email="alice@example.com",
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Tokens, and time that a test lets pass."""
+
+    tokens: Tokens
+    wait: Callable[[timedelta], None]
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.integration)])
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    if request.param == "memory":
+        memory = MemoryTokens()
+
+        def wait(time: timedelta) -> None:
+            memory.now += time
+
+        yield Site(memory, wait)
+        return
+    server: Server = request.getfixturevalue("server")
+    with server.database() as database:
+
+        def age(time: timedelta) -> None:
+            database.change(
+                "UPDATE token SET created_at = created_at - cast(:time AS interval),"
+                " expires_at = expires_at - cast(:time AS interval),"
+                " used_at = used_at - cast(:time AS interval)",
+                time=time,
+            )
+
+        yield Site(PostgresTokens(database.owner), age)
+
+
+@pytest.fixture
+def tokens(site: Site) -> Tokens:
+    return site.tokens
+
+
+class TestTokens:
+    def test_the_text_of_a_token_finds_its_holder(self, tokens: Tokens) -> None:
+        token_id, text = tokens.add(CI)
+        tokens.add(CI)
+
+        assert tokens.find(text) == TokenHolder(
+            token_id=token_id, name="nightly", scopes=SCOPES, email="alice@example.com"
+        )
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "bgt_", "Bearer x", token_text(bytes(32)), "\x00", "\ud800", "bgt_" + "ä" * 43, "x" * 100_000],
+    )
+    def test_any_other_text_finds_none(self, tokens: Tokens, text: str) -> None:
+        tokens.add(CI)
+        assert tokens.find(text) is None
+
+    def test_one_other_letter_or_a_blank_finds_none(self, tokens: Tokens) -> None:
+        _, text = tokens.add(CI)
+        # The last letter has two unused bits: another spelling of the same bytes is another text.
+        for other in (text[:-1], text + "A", text + "\n", " " + text, text.swapcase(), text[:-1] + "_"):
+            assert tokens.find(other) is None
+
+    def test_a_token_is_refused_from_the_moment_of_its_end(self, site: Site) -> None:
+        _, text = site.tokens.add(CI)
+        site.wait(CI.lifetime - timedelta(seconds=20))
+        assert site.tokens.find(text) is not None
+        site.wait(timedelta(seconds=20))
+        assert site.tokens.find(text) is None
+
+    def test_a_revoked_token_is_refused_at_once_and_the_others_stay(self, tokens: Tokens) -> None:
+        token_id, text = tokens.add(CI)
+        _, other = tokens.add(CI)
+        assert tokens.find(text) is not None
+
+        assert tokens.revoke(token_id, "bob")
+
+        assert tokens.find(text) is None
+        assert tokens.find(other) is not None
+        assert [token.revoked_at is None for token in tokens.list()] == [True, False]
+
+    def test_only_a_valid_token_can_be_revoked(self, site: Site) -> None:
+        revoked, _ = site.tokens.add(CI)
+        site.tokens.revoke(revoked, "bob")
+        expired, _ = site.tokens.add(CI)
+        site.wait(CI.lifetime)
+
+        for token_id in (revoked, expired, expired + 1, 0, -1):
+            assert not site.tokens.revoke(token_id, "bob")
+        assert site.tokens.list()[0].revoked_at is None
+
+    def test_tokens_are_listed_the_newest_first_without_their_text(self, tokens: Tokens) -> None:
+        first, text = tokens.add(CI)
+        second, _ = tokens.add(
+            NewToken(name="b", scopes=SCOPES, lifetime=timedelta(days=1), created_by="bob")
+        )
+
+        listed = tokens.list()
+
+        assert [(each.id, each.name, each.created_by, each.subject) for each in listed] == [
+            (second, "b", "bob", ""),
+            (first, "nightly", "alice@example.com", "s-1"),
+        ]
+        assert [each.expires_at - each.created_at for each in listed] == [timedelta(days=1), CI.lifetime]
+        assert {each.scopes for each in listed} == {SCOPES}
+        assert text not in repr(listed)
+
+    def test_the_last_use_is_noted_at_most_once_a_minute(self, site: Site) -> None:
+        _, text = site.tokens.add(CI)
+        assert site.tokens.list()[0].used_at is None
+        site.tokens.find(text)
+        first = site.tokens.list()[0].used_at
+        assert first is not None
+        site.tokens.find(text)
+        assert site.tokens.list()[0].used_at == first
+
+        site.wait(timedelta(minutes=1))
+        earlier = site.tokens.list()[0].used_at
+        site.tokens.find(text)
+
+        latest = site.tokens.list()[0].used_at
+        assert earlier is not None
+        assert latest is not None
+        assert latest - earlier >= timedelta(minutes=1)
+
+    def test_an_unknown_expired_or_revoked_token_has_no_use(self, site: Site) -> None:
+        revoked, text = site.tokens.add(CI)
+        site.tokens.revoke(revoked, "bob")
+        _, late = site.tokens.add(CI)
+        site.wait(CI.lifetime)
+
+        assert [site.tokens.find(each) for each in (text, late, token_text(bytes(32)))] == [None] * 3
+        assert [each.used_at for each in site.tokens.list()] == [None, None]
