@@ -238,6 +238,23 @@ class NewOverride:
 
 
 @dataclass(frozen=True, slots=True)
+class NewReport:
+    """A report that another CI sent with an API token. ``digest``: of its content."""
+
+    token_id: int
+    key: str
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SentReport:
+    """A report that was sent before: the digest of its content, and whether it changed something."""
+
+    digest: bytes
+    is_news: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hint:
     """A hint that waits in the outbox."""
 

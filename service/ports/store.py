@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         NewBuild,
         NewDecision,
         NewOverride,
+        NewReport,
         NewRun,
         ReviewComment,
         RunRecord,
+        SentReport,
         StoredComparison,
         StoredPair,
         StoredResult,
@@ -93,6 +95,19 @@ class ReviewComments(Protocol):
 
     def answer(self, comment_id: int, text: str) -> None:
         """Record that a message was handled, and the reply; it may be empty."""
+
+
+class Reports(Protocol):
+    """Reports that other CIs send with API tokens, each under a key that its sender chose."""
+
+    def claim_report(self, report: NewReport) -> SentReport | None:
+        """Store a report; return the one that its token sent before under its key, None if there is none.
+
+        Another transaction with the same token and key waits until this one ends.
+        """
+
+    def answer_report(self, report: NewReport, *, is_news: bool) -> None:
+        """Store the answer to a report."""
 
 
 class Runs(Protocol):
@@ -305,6 +320,7 @@ class Transaction(
     SyncCursors,
     Changes,
     ReviewComments,
+    Reports,
     Runs,
     RunHistory,
     Reruns,

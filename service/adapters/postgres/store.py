@@ -14,6 +14,7 @@ from service.adapters.postgres.transaction.builds import PostgresBuilds
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
 from service.adapters.postgres.transaction.intake import PostgresIntake
 from service.adapters.postgres.transaction.measurements import PostgresMeasurements
+from service.adapters.postgres.transaction.reports import PostgresReports
 from service.adapters.postgres.transaction.runs import PostgresRuns
 from service.ports.store import Store, Transaction
 
@@ -26,7 +27,13 @@ _TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :
 
 
 class PostgresTransaction(
-    PostgresIntake, PostgresRuns, PostgresBuilds, PostgresMeasurements, PostgresDecisions, Transaction
+    PostgresIntake,
+    PostgresReports,
+    PostgresRuns,
+    PostgresBuilds,
+    PostgresMeasurements,
+    PostgresDecisions,
+    Transaction,
 ):
     """A unit of work on one connection in one transaction."""
 

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
-from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.external import ExternalBuild, Notice, Report, Target
 from service.domain.decision.vote import Result
 from service.domain.identity import ChangeKey, RunKind
-from service.steps.intake.record_external_build import (
-    announce_external,
-    record_external_build,
-    withdraw_external,
-)
+from service.steps.intake.record_external_build import record_external_build
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_STARTED: Final = "STARTED"
-_WITHDRAWN: Final = "WITHDRAWN"
 
 
 @click.command()
@@ -32,7 +25,7 @@ _WITHDRAWN: Final = "WITHDRAWN"
 @click.option("--job", required=True, help="The external job, as benchgate.yaml names it.")
 @click.option("--number", required=True, type=click.IntRange(1), help="The build's number in the other CI.")
 @click.option("--url", required=True, help="The build's page in the other CI.")
-@click.option("--result", required=True, type=click.Choice((_STARTED, _WITHDRAWN, *Result)))
+@click.option("--result", required=True, type=click.Choice((*Notice, *Result)))
 @click.option("--merged", is_flag=True, help="The build is of the merged commit on its branch.")
 @click.option("--cause", "causes", multiple=True, help="A reason for the failure; repeatable.")
 def command(
@@ -55,12 +48,7 @@ def command(
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
     target = Target(ChangeKey(settings.instance, change), revision, kind)
-    build = ExternalBuild(job, number, url)
+    report = Report(target, ExternalBuild(job, number, url), result, causes)
     with closing(build_control(settings)) as plane:
-        if result == _STARTED:
-            is_news = announce_external(plane.store, target, build)
-        elif result == _WITHDRAWN:
-            is_news = withdraw_external(plane.store, target, job)
-        else:
-            is_news = record_external_build(plane.store, target, build, result, causes)
+        is_news = record_external_build(plane.store, report)
     click.echo("recorded" if is_news else "already recorded", err=True)

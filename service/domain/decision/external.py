@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -35,13 +36,24 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType(
 )
 
 
+class Notice(StrEnum):
+    """Words of a report that are no result: the build started, or will never start."""
+
+    STARTED = "STARTED"
+    WITHDRAWN = "WITHDRAWN"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of another CI's builds: a revision of a change, under review or merged."""
+    """The target of another CI's builds: a revision of a change, under review or merged.
+
+    ``project`` is the one that the change must belong to; None: any.
+    """
 
     change: ChangeKey
     revision: str
     kind: RunKind = RunKind.CHECK
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +77,16 @@ class ExternalBuild:
                 "characters without blanks",
                 "url",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report of another CI about a build: a :class:`Notice`, or its result with the causes of a failure."""
+
+    target: Target
+    build: ExternalBuild
+    result: str
+    causes: tuple[str, ...] = ()
 
 
 def outcome_of(result: str) -> Outcome:

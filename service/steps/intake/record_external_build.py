@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from service.domain.decision.external import causes_of, outcome_of
+from service.domain.decision.external import Notice, causes_of, outcome_of
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
@@ -16,64 +16,75 @@ from service.steps.deciding.analyse import finish
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from service.domain.decision.external import ExternalBuild, Target
-    from service.ports.records import BuildRecord, RunRecord
+    from service.domain.decision.external import ExternalBuild, Report
+    from service.ports.records import BuildRecord, NewReport, RunRecord
     from service.ports.store import RunHistory, Store, Transaction
 
 
-def announce_external(store: Store, target: Target, started: ExternalBuild) -> bool:
-    """Record that another CI started a build; return False if the report changes nothing.
+def record_external_build(store: Store, report: Report) -> bool:
+    """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
 
-    After a finished run this starts the next run, in which only that job runs again; in a running run, the
-    build replaces the job's previous build. A repeated report, or one of an older build, changes nothing.
+    After a finished run, a build that starts or ends begins the next run, in which only that job runs again;
+    in a running run, it replaces the job's previous build. A result needs no announcement before it.
 
     Raises:
-        BadInput: the job is not of kind ``external``.
+        BadInput: the result is unknown, or the job is not of kind ``external``.
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
     with store.transaction() as tx:
-        place = _place_of(tx, target, started.job)
-        if place is None or not _is_news(tx, place, started):
-            return False
-        _adopt(tx, place, started)
-        return True
+        return _record(tx, report)
 
 
-def record_external_build(
-    store: Store, target: Target, finished: ExternalBuild, result: str, causes: Sequence[str] = ()
-) -> bool:
-    """Record the result of another CI's build, also of one that was not announced.
-
-    Returns False if the report changes nothing.
+def record_once(store: Store, report: Report, sent: NewReport) -> bool:
+    """Record a report that was sent under a key; return the first answer if it is sent again.
 
     Raises:
-        BadInput: the result is unknown, or the job is not of kind ``external``.
-        NotFound, Transient: as in :func:`announce_external`.
-    """
-    end = BuildEnd(outcome_of(result), causes_of(causes))
-    with store.transaction() as tx:
-        place = _place_of(tx, target, finished.job)
-        if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
-            return False
-        finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), end)
-        return True
-
-
-def withdraw_external(store: Store, target: Target, job: str) -> bool:
-    """Record that another CI dropped a job before its start; return False if no build waits for it.
-
-    Raises:
-        BadInput, NotFound, Transient: as in :func:`announce_external`.
+        BadInput: as in :func:`record_external_build`, or the key was used for another report.
+        NotFound, Transient: as in :func:`record_external_build`. The report may be sent again under its key.
     """
     with store.transaction() as tx:
-        place = _place_of(tx, target, job)
-        if place is None or not place.awaits_any:
-            return False
-        finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
-        return True
+        first = tx.claim_report(sent)
+        if first is None:
+            is_news = _record(tx, report)
+            tx.answer_report(sent, is_news=is_news)
+            return is_news
+        if first.digest != sent.digest:
+            raise BadInput("this key was used for another report; send a new key", "Idempotency-Key")
+        return first.is_news
+
+
+def _record(tx: Transaction, report: Report) -> bool:
+    if report.result == Notice.STARTED:
+        return _announce(tx, report)
+    if report.result == Notice.WITHDRAWN:
+        return _withdraw(tx, report)
+    return _finish(tx, report)
+
+
+def _announce(tx: Transaction, report: Report) -> bool:
+    place = _place_of(tx, report)
+    if place is None or not _is_news(tx, place, report.build):
+        return False
+    _adopt(tx, place, report.build)
+    return True
+
+
+def _finish(tx: Transaction, report: Report) -> bool:
+    end = BuildEnd(outcome_of(report.result), causes_of(report.causes))
+    place, finished = _place_of(tx, report), report.build
+    if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
+        return False
+    finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), end)
+    return True
+
+
+def _withdraw(tx: Transaction, report: Report) -> bool:
+    place = _place_of(tx, report)
+    if place is None or not place.awaits_any:
+        return False
+    finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +104,12 @@ class _Place:
         return self.build.state is BuildState.RUNNING and self.build.external_number == reported.number
 
 
-def _place_of(tx: Transaction, target: Target, job: str) -> _Place | None:
+def _place_of(tx: Transaction, report: Report) -> _Place | None:
     """Find and lock the build of another CI's job; None if the run ended without a decision."""
+    target, job = report.target, report.build.job
     run = tx.newest_run(target.change, target.kind, target.revision)
-    if run is None:
+    # The same answer for a change of another project: the sender may not know whether it exists.
+    if run is None or target.project not in {None, run.project}:
         raise NotFound(f"there is no {target.kind} run of {target.revision} on change {target.change.number}")
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sqlalchemy import update
 
 from service.adapters.postgres import schema as t
+from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.domain.calibration.schedule import BranchKey, IdleJob
 from service.domain.decision.vote import Outcome
+from service.ports.access import NewToken
 from tests.integration.postgres.samples import worklist
 from tests.support.memory.store import MemoryStore
+from tests.support.memory.tokens import MemoryTokens
 from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 CONFIG: Final[Mapping[str, Any]] = {"kind": "benchmark"}
 IDLE_JOB: Final = IdleJob(
     BranchKey("perf", "review", "kv_engine", "master"), "cv-perf", CONFIG, since=None, pairs=0, sessions=0
+)
+_TOKEN: Final = NewToken(
+    name="ci", scopes=frozenset(), lifetime=timedelta(days=30), created_by="alice on perf-01"
 )
 _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "event": ("received_at",),
@@ -73,12 +80,16 @@ class StoreSite(Protocol):
     def beats(self) -> Mapping[str, str]:
         """The note of each part's last sign of life."""
 
+    def add_token(self) -> int:
+        """Create an API token; return its id."""
+
 
 class MemorySite:
     def __init__(self) -> None:
         self.store = self.upkeep = MemoryStore()
         self.wait, self.register = self.store.wait, self.store.register
         self.claim, self.complete = self.store.claim, self.store.complete
+        self._tokens = MemoryTokens()
 
     def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
         memory, sequence = self.store.memory, self._sequence(build_id)
@@ -99,6 +110,9 @@ class MemorySite:
 
     def beats(self) -> Mapping[str, str]:
         return self.store.memory.beats
+
+    def add_token(self) -> int:
+        return self._tokens.add(_TOKEN)[0]
 
 
 class PostgresSite:
@@ -158,3 +172,6 @@ class PostgresSite:
 
     def beats(self) -> Mapping[str, str]:
         return dict(self._database.rows("SELECT part, note FROM pulse"))
+
+    def add_token(self) -> int:
+        return PostgresTokens(self._database.owner).add(_TOKEN)[0]

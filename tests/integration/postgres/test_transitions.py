@@ -23,10 +23,10 @@ from service.domain.identity import ChangeKey, RunKind
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.steps.deciding.analyse import analyse, give_up
-from service.steps.intake.record_external_build import record_external_build
 from service.steps.upkeep.sweep import sweep
 from tests.integration.postgres.samples import claimed, worklist
 from tests.support.build_states import after_lost_lease, state_after
+from tests.support.external import record_external_build
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.store import MemoryQueue
 from tests.support.store_samples import BUILD, queue

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         NewDecision,
         ReviewComment,
         RunRecord,
+        SentReport,
         StoredComparison,
         StoredPair,
         StoredResult,
@@ -144,6 +145,7 @@ class Memory:
     recorded: dict[object, float] = field(default_factory=dict)
     answers: dict[int, str] = field(default_factory=dict)
     overrides: list[tuple[int, Override]] = field(default_factory=list)
+    reports: dict[tuple[int, str], SentReport] = field(default_factory=dict)  # by token and key
 
     @property
     def hints(self) -> list[tuple[Task, int]]:

@@ -14,6 +14,7 @@ from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, Memory
 from tests.support.memory.intake import (
     MemoryChanges,
     MemoryEvents,
+    MemoryReports,
     MemoryReviewComments,
     MemorySyncCursors,
 )
@@ -31,6 +32,7 @@ class MemoryTransaction(
     MemorySyncCursors,
     MemoryChanges,
     MemoryReviewComments,
+    MemoryReports,
     MemoryRuns,
     MemoryRunHistory,
     MemoryReruns,

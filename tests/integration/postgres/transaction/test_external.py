@@ -18,13 +18,13 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.wording.build_causes import NO_RESULT
 from service.steps.deciding.finish_run import finish_run
-from service.steps.intake.record_external_build import (
+from service.steps.upkeep.sweep import sweep
+from tests.integration.postgres.samples import worklist
+from tests.support.external import (
     announce_external,
     record_external_build,
     withdraw_external,
 )
-from service.steps.upkeep.sweep import sweep
-from tests.integration.postgres.samples import worklist
 from tests.support.memory.store import MemoryQueue
 from tests.support.store_samples import change, check_run, named, queue, start
 

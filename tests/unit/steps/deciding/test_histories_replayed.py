@@ -14,13 +14,13 @@ from service.domain.decision.states import RunState
 from service.domain.gerrit.change import ChangeStatus, PatchSet
 from service.domain.identity import RunKind
 from service.ports.queue import Task
-from service.steps.intake.record_external_build import (
+from tests.support.build_host import MemorySource
+from tests.support.changes import KEY, LINKS, Service, change_at
+from tests.support.external import (
     announce_external,
     record_external_build,
     withdraw_external,
 )
-from tests.support.build_host import MemorySource
-from tests.support.changes import KEY, LINKS, Service, change_at
 from tests.support.fakes import WRITTEN, FakeReviewServer
 from tests.support.histories import BOT, FOLDER, read_history, recorded_histories
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.external import ExternalBuild, Report, Target
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
-from service.steps.intake.record_external_build import (
+from service.ports.records import NewReport
+from service.steps.intake.record_external_build import record_once
+from service.steps.planning.plan_run import DEADLINE
+from service.steps.upkeep.sweep import sweep
+from tests.support.changes import KEY, Service, change_at, project
+from tests.support.external import (
     announce_external,
     record_external_build,
     withdraw_external,
 )
-from service.steps.planning.plan_run import DEADLINE
-from service.steps.upkeep.sweep import sweep
-from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN
 from tests.support.memory.store import MemoryQueue
 
@@ -341,3 +345,54 @@ class TestUnknownBuilds:
             end(service, "linux", 5, "REGRESSED")
 
         assert service.store.memory.builds[0].state is BuildState.RUNNING
+
+
+class TestAReportUnderAKey:
+    """A client that received no answer sends its report again."""
+
+    SENT = NewReport(1, "key-1", b"first")
+    LINUX = Report(TARGET, build("linux", 5), "SUCCESS")
+
+    def test_it_is_recorded_once_and_gets_the_same_answer_again(self, service: Service) -> None:
+        assert record_once(service.store, self.LINUX, self.SENT)
+        memory = service.store.memory
+        before = (list(memory.builds), list(memory.hints))
+
+        assert record_once(service.store, self.LINUX, self.SENT)
+
+        assert (list(memory.builds), list(memory.hints)) == before
+
+    def test_an_answer_that_it_changed_nothing_is_repeated_too(self, service: Service) -> None:
+        end(service, "linux", 5)
+        assert not record_once(service.store, self.LINUX, self.SENT)
+        assert not record_once(service.store, self.LINUX, self.SENT)
+
+    def test_a_key_of_another_report_is_refused_without_effect(self, service: Service) -> None:
+        record_once(service.store, self.LINUX, self.SENT)
+        other = Report(TARGET, build("macos", 7), "FAILURE")
+
+        with pytest.raises(BadInput, match="Idempotency-Key: this key was used for another report"):
+            record_once(service.store, other, NewReport(1, "key-1", b"other"))
+
+        assert service.store.memory.builds[1].state is BuildState.RUNNING
+
+    def test_a_report_that_failed_may_be_sent_again_under_its_key(self, service: Service) -> None:
+        early = Report(Target(ChangeKey("review", 4711), "later"), build("linux", 5), "SUCCESS")
+        with pytest.raises(NotFound):
+            record_once(service.store, early, self.SENT)
+
+        assert record_once(service.store, self.LINUX, self.SENT)
+
+    def test_a_change_of_another_project_is_not_found_like_one_that_does_not_exist(
+        self, service: Service
+    ) -> None:
+        answers = []
+        for target in (replace(TARGET, project="other"), Target(KEY, "nowhere", project="other")):
+            with pytest.raises(NotFound) as refused:
+                record_once(service.store, Report(target, build("linux", 5), "SUCCESS"), self.SENT)
+            answers.append(str(refused.value).replace(target.revision, "X"))
+
+        assert answers[0] == answers[1]
+        assert record_once(
+            service.store, replace(self.LINUX, target=replace(TARGET, project="kv")), self.SENT
+        )
