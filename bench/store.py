@@ -22,6 +22,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
+from service.domain.identity import ChangeAddress
 from tests.support.web import build_app
 
 if TYPE_CHECKING:
@@ -151,18 +152,18 @@ def _queries(
     reading: PostgresReading, filler: Filler, long: Sequence[int], wide: Sequence[int]
 ) -> list[Probe]:
     def change_page(k: int) -> None:
-        for build in reading.patch_set(_number(filler, k)).builds:
+        for build in reading.patch_set(ChangeAddress(_number(filler, k))).builds:
             reading.comparisons(build.id, build.created_at)
 
     def trend(series: Sequence[int], points: int) -> Callable[[int], object]:
         return lambda k: reading.trend(series[k * 7 % len(series)], points)
 
-    build = reading.patch_set(1).builds[0]
+    build = reading.patch_set(ChangeAddress(1)).builds[0]
     return [
         Probe("change page: patch set and 500 comparisons", change_page, PAGE_GOAL),
         Probe(
             "500 comparisons of a change's patch sets",
-            lambda k: reading.measured_patch_sets(_number(filler, k), 6),
+            lambda k: reading.measured_patch_sets(ChangeAddress(_number(filler, k)), 6),
             PAGE_GOAL,
         ),
         Probe("500 comparisons", lambda _: reading.comparisons(build.id, build.created_at), PAGE_GOAL),
@@ -231,7 +232,9 @@ def _check_trend_plan(engine: Engine) -> None:
 def _check_patch_sets_plan(engine: Engine, filler: Filler) -> None:
     """Patch sets side by side are read from the partitions of their builds, through the key."""
     number = _number(filler, 1)
-    scans = scans_of(engine, lambda: PostgresReading(engine).measured_patch_sets(number, 6), "comparison")
+    scans = scans_of(
+        engine, lambda: PostgresReading(engine).measured_patch_sets(ChangeAddress(number), 6), "comparison"
+    )
     allowed = indexes_under(engine, "comparison_pkey")
     strangers = {(scan.table, scan.index) for scan in scans if scan.was_run and scan.index not in allowed}
     tables = {scan.table for scan in scans if scan.was_run}

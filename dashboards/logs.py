@@ -34,18 +34,20 @@ JobName = Annotated[str, Path(max_length=100)]
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 
 
-def add_logs(router: APIRouter, reading: BuildReading, pages: Pages, stream_log: StreamLog) -> None:
+def add_logs(
+    router: APIRouter, reading_of: Callable[[Request], BuildReading], pages: Pages, stream_log: StreamLog
+) -> None:
     """Add the page of a build's log, and its text."""
 
-    def key_of(job: str, number: int) -> str:
-        key = reading.build(job, number).log
+    def key_of(request: Request, job: str, number: int) -> str:
+        key = reading_of(request).build(job, number).log
         if key is None:
             raise NotFound(f"the build {job}/{number} has no log")
         return key
 
     @router.get("/job/{job}/{number}/log")
-    def log(job: JobName, number: Number) -> HTMLResponse:
-        size, chunks = stream_log(key_of(job, number))
+    def log(request: Request, job: JobName, number: Number) -> HTMLResponse:
+        size, chunks = stream_log(key_of(request, job, number))
         return pages.render(
             "log.html", job=job, number=number, size=size, shown=min(size, PAGE_BYTES),
             text=as_text(_end(chunks, PAGE_BYTES)),
@@ -53,7 +55,7 @@ def add_logs(router: APIRouter, reading: BuildReading, pages: Pages, stream_log:
 
     @router.get("/job/{job}/{number}/log.txt")
     def log_text(job: JobName, number: Number, request: Request) -> Response:
-        key = key_of(job, number)
+        key = key_of(request, job, number)
         size, chunks = stream_log(key)
         start, end = _wanted(request, size, f'"{key}"')
         headers = {

@@ -18,12 +18,11 @@ from dashboards.rendering import Pages, problem_page
 from dashboards.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
-from service.domain.errors import BadInput, NotFound
+from service.domain.errors import Ambiguous, BadInput, NotFound
 from service.domain.gerrit.change import ChangeStatus
-from service.domain.identity import RunKind
+from service.domain.identity import ADDRESS, ChangeAddress, RunKind
 from service.domain.search import parse_words
 from service.ports.cursor import Cursor
-from service.steps.upkeep.check_health import HealthCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -33,11 +32,15 @@ if TYPE_CHECKING:
     from dashboards.patch_set_table import PatchSetTable
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run
+    from service.steps.upkeep.check_health import HealthCheck
+
+    ReadingOf = Callable[[Request], Reading]
 
 INLINE_STYLE_PATHS: Final = ("/trends",)  # Plotly sets styles on the elements that it draws
 _PAGE: Final = 50
 _MOST_STATUSES: Final = 500  # rows of one table that a person looks through
 _TAIL_LINES: Final = 80
+Address = Annotated[str, Path(pattern=ADDRESS)]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 Show = Annotated[str, Query(max_length=20)]
 Search = Annotated[str, Query(max_length=200)]
@@ -53,29 +56,30 @@ class ShownBuild:
 
 
 def create_pages(
-    reading: Reading,
+    reading_of: ReadingOf,
     *,
+    health: HealthCheck,
     stream_log: StreamLog,
-    health: HealthCheck | None = None,
     review_url: str = "",
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
     Args:
-        reading: the read ports behind the pages.
+        reading_of: returns the read ports that the caller of a request may use.
+        health: the check whose problems every page shows.
         stream_log: returns the size and the bytes of a log's artifact; may raise NotFound.
-        health: the check whose problems every page shows; None: a check of the reading's facts.
         review_url: the review server's address; empty: its pages are not linked.
     """
-    pages = Pages(health or HealthCheck(reading), review_url)
+    pages = Pages(health, review_url)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    _add_changes(router, reading, pages)
-    _add_builds(router, reading, pages, stream_log)
-    add_logs(router, reading, pages, stream_log)
-    add_trends(router, reading, pages)
+    _add_changes(router, reading_of, pages)
+    _add_builds(router, reading_of, pages, stream_log)
+    add_logs(router, reading_of, pages, stream_log)
+    add_trends(router, reading_of, pages)
 
     @router.get("/machines")
-    def machines() -> HTMLResponse:
+    def machines(request: Request) -> HTMLResponse:
+        reading = reading_of(request)
         voting_statuses = reading.voting_statuses(_MOST_STATUSES + 1)
         return pages.render(
             "machines.html",
@@ -101,10 +105,13 @@ def create_pages(
     return whole
 
 
-def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
+def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None:
     @router.get("/")
-    def changes(cursor: Annotated[str | None, Query(max_length=200)] = None) -> HTMLResponse:
-        newest_first = reading.changes(_PAGE + 1, None if cursor is None else Cursor.decode(cursor))
+    def changes(
+        request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None
+    ) -> HTMLResponse:
+        after = None if cursor is None else Cursor.decode(cursor)
+        newest_first = reading_of(request).changes(_PAGE + 1, after)
         shown = newest_first[:_PAGE]
         has_more = len(newest_first) > _PAGE
         return pages.render(
@@ -115,26 +122,31 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
             is_unfinished=any(change.run_state in UNFINISHED for change in shown),
         )
 
-    @router.get("/changes/{number}")
-    def change(number: Number, q: Search = "", show: Show = "") -> HTMLResponse:
-        return show_patch_set(number, None, q, show)
+    @router.get("/changes/{change}")
+    def newest_patch_set(request: Request, change: Address, q: Search = "", show: Show = "") -> HTMLResponse:
+        return show_patch_set(reading_of(request), (ChangeAddress.parse(change), None), q, show)
 
-    @router.get("/changes/{number}/{patch_set}")
-    def patch_set(number: Number, patch_set: Number, q: Search = "", show: Show = "") -> HTMLResponse:
-        return show_patch_set(number, patch_set, q, show)
+    @router.get("/changes/{change}/{patch_set}")
+    def patch_set(
+        request: Request, change: Address, patch_set: Number, q: Search = "", show: Show = ""
+    ) -> HTMLResponse:
+        return show_patch_set(reading_of(request), (ChangeAddress.parse(change), patch_set), q, show)
 
-    def show_patch_set(number: int, wanted: int | None, q: str, show: str) -> HTMLResponse:
-        detail = reading.patch_set(number, wanted)
+    def show_patch_set(
+        reading: Reading, wanted: tuple[ChangeAddress, int | None], q: str, show: str
+    ) -> HTMLResponse:
+        address, number = wanted
+        detail = reading.patch_set(address, number)
         run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
         decision = next(iter(detail.decisions), None)
-        patch_sets = reading.change(number).patch_sets
+        patch_sets = reading.change(address).patch_sets
         newest = detail.change.patch_set
         is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest
         return pages.render(
             "patch_set.html",
             detail=detail,
             patch_sets=patch_sets,
-            side_by_side=_side_by_side(reading, number, q) if len(patch_sets) > 1 else None,
+            side_by_side=_side_by_side(reading, address, q) if len(patch_sets) > 1 else None,
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
@@ -142,16 +154,10 @@ def _add_changes(router: APIRouter, reading: Reading, pages: Pages) -> None:
         )
 
 
-def _add_builds(router: APIRouter, reading: Reading, pages: Pages, stream_log: StreamLog) -> None:
-    def is_commented_on(run: Run) -> bool:
-        """Return whether comment commands on the run's change concern the run."""
-        if run.kind is not RunKind.CHECK or run.change is None:
-            return False
-        change = reading.change(run.change).change
-        return change.status is ChangeStatus.NEW and change.run_id == run.id
-
+def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_log: StreamLog) -> None:
     @router.get("/runs/{run_id}")
-    def run(run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
+    def run(request: Request, run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
+        reading = reading_of(request)
         detail = reading.run(run_id)
         decision = next(iter(detail.decisions), None)
         return pages.render(
@@ -160,28 +166,40 @@ def _add_builds(router: APIRouter, reading: Reading, pages: Pages, stream_log: S
             decisions=detail.decisions,
             decision=decision,
             sentence=verdict_sentence(detail.run, detail.builds, decision),
-            **_tables(reading, _waived(detail.builds), q, show, is_open=is_commented_on(detail.run)),
+            **_tables(
+                reading, _waived(detail.builds), q, show, is_open=_is_commented_on(reading, detail.run)
+            ),
         )
 
     @router.get("/job/{job}/{number}")
-    def build_without_slash(job: JobName, number: Number) -> Response:
-        build = reading.build(job, number).build
+    def build_without_slash(request: Request, job: JobName, number: Number) -> Response:
+        build = reading_of(request).build(job, number).build
         return RedirectResponse(f"/job/{build.job}/{build.number}/", status_code=308)
 
     @router.get("/job/{job}/{number}/")
-    def build(job: JobName, number: Number, q: Search = "", show: Show = "") -> HTMLResponse:
+    def build(
+        request: Request, job: JobName, number: Number, q: Search = "", show: Show = ""
+    ) -> HTMLResponse:
+        reading = reading_of(request)
         detail = reading.build(job, number)
+        is_open = any(_is_commented_on(reading, run) for run in detail.runs[:1])
         return pages.render(
             "build.html",
             detail=detail,
             tail=tail_of(stream_log, detail.log, _TAIL_LINES),
-            **_tables(
-                reading, [(detail.build, "")], q, show, is_open=any(map(is_commented_on, detail.runs[:1]))
-            ),
+            **_tables(reading, [(detail.build, "")], q, show, is_open=is_open),
         )
 
 
-def _side_by_side(reading: ChangeReading, change: int, q: str) -> PatchSetTable | None:
+def _is_commented_on(reading: ChangeReading, run: Run) -> bool:
+    """Return whether comment commands on the run's change concern the run."""
+    if run.kind is not RunKind.CHECK or run.change_address is None:
+        return False
+    change = reading.change(ChangeAddress.parse(run.change_address)).change
+    return change.status is ChangeStatus.NEW and change.run_id == run.id
+
+
+def _side_by_side(reading: ChangeReading, change: ChangeAddress, q: str) -> PatchSetTable | None:
     measured = reading.measured_patch_sets(change, patch_set_table.MOST_COLUMNS)
     return patch_set_table.lay_out(measured, parse_words(q))
 
@@ -222,6 +240,8 @@ class _PageRoute(APIRoute):
             except (NotFound, RequestValidationError, BadInput) as error:
                 is_invalid = isinstance(error, RequestValidationError)
                 reason = "There is no page at this address." if is_invalid else str(error)
-                return HTMLResponse(problem_page(404, reason), 404, {"Cache-Control": "no-cache"})
+                choices = error.choices if isinstance(error, Ambiguous) else ()
+                page = problem_page(404, reason, choices=choices)
+                return HTMLResponse(page, 404, {"Cache-Control": "no-cache"})
 
         return handle_for_people

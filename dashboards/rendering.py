@@ -27,7 +27,7 @@ from service.domain.text import plain, plain_lines
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from service.steps.upkeep.check_health import HealthCheck, HealthReport
 
@@ -70,8 +70,11 @@ class Pages:
         return self._report
 
 
-def problem_page(status: int, detail: str, request_id: str = "") -> str:
-    """Render a page about an error, with what the reader can do next; it needs no database."""
+def problem_page(status: int, detail: str, request_id: str = "", choices: Sequence[str] = ()) -> str:
+    """Render a page about an error, with what the reader can do next; it needs no database.
+
+    ``choices`` are the addresses of the changes that the reader may have meant.
+    """
     title = _TITLES.get(status, HTTPStatus(status).phrase)
     reason = detail if detail and detail != HTTPStatus(status).phrase else _REASONS.get(status, title)
     return (
@@ -83,6 +86,7 @@ def problem_page(status: int, detail: str, request_id: str = "") -> str:
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
             advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
             request_id=request_id,
+            choices=choices,
         )
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from dashboards.comparison_table import sign_of, word_of
 from dashboards.formatting import labelled_quantity, metric_label, middle_cut, moment, stamp
@@ -72,9 +73,9 @@ def escaped(text: str, limit: int = 160) -> str:
 
 def page_of(point: Point) -> str:
     """Return the page that a click on a point opens."""
-    if point.change is not None:
+    if point.change_address is not None:
         patch_set = f"/{point.patch_set}" if point.kind is RunKind.CHECK and point.patch_set else ""
-        return f"/changes/{point.change}{patch_set}"
+        return f"/changes/{quote(point.change_address)}{patch_set}"
     return f"/runs/{point.run_id}" if point.run_id is not None else f"/job/{point.job}/{point.number}/"
 
 
@@ -150,7 +151,7 @@ def _hover(point: Point, series: Series) -> str:
         filter(None, (word_of(point.verdict, series.metric), point.change_text, point.interval_text))
     )
     commit = "merged" if point.kind is RunKind.POST_SUBMIT else f"patch set {point.patch_set}"
-    change = "" if point.change is None else f"change {point.change}, "
+    change = "" if point.change is None else f"change {point.change_address}, "
     lines = [
         f"<b>{escaped(point.subject, 90) or escaped(point.revision[:12])}</b>",
         escaped(f"{point.author} · {change}{commit} · {point.revision[:10]}"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from dashboards.trend_figure import page_of, trend_figure
 from service.domain.search import parse_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import APIRouter
 
     from dashboards.rendering import Pages
@@ -22,15 +24,17 @@ SeriesId = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 Points = Annotated[int, Query(ge=1, le=2000)]
 
 
-def add_trends(router: APIRouter, reading: SeriesReading, pages: Pages) -> None:
+def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading], pages: Pages) -> None:
     """Add ``/trends`` and the figures that it draws."""
 
     @router.get("/trends")
     def trends(
+        request: Request,
         q: Annotated[str, Query(max_length=200)] = "",
         series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
         points: Points = _POINTS,
     ) -> HTMLResponse:
+        reading = reading_of(request)
         matching = reading.series(parse_words(q), _MOST_SERIES + 1)
         return pages.render(
             "trends.html",
@@ -43,7 +47,6 @@ def add_trends(router: APIRouter, reading: SeriesReading, pages: Pages) -> None:
         )
 
     @router.get("/trends/{series_id}/figure.json")
-    def figure(series_id: SeriesId, points: Points = _POINTS) -> JSONResponse:
-        return JSONResponse(
-            trend_figure(reading.trend(series_id, points)), headers={"Cache-Control": "no-cache"}
-        )
+    def figure(request: Request, series_id: SeriesId, points: Points = _POINTS) -> JSONResponse:
+        trend = reading_of(request).trend(series_id, points)
+        return JSONResponse(trend_figure(trend), headers={"Cache-Control": "no-cache"})

@@ -26,7 +26,9 @@ from service.wiring.control import build_control
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
+
+    from service.ports.reading import Reading
 
 
 def create_app() -> FastAPI:
@@ -45,13 +47,17 @@ def create_app() -> FastAPI:
         Patience.of_intervals(settings.reconcile_seconds, has_listener=bool(settings.gerrit_ssh_host)),
         {"queue": plane.queue.check, "git": lambda: git_url_problem(settings.git_url)},
     )
+
+    def reading_of(_: Request) -> Reading:
+        return plane.reading
+
     routers = [
         create_webhooks(secrets, receive, registry),
-        create_api(plane.reading),
-        create_gerrit_checks(plane.reading, plane.links, origin_of(settings.gerrit_url)),
+        create_api(reading_of),
+        create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(plane.reading, registry, health=health),
         create_pages(
-            plane.reading, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
+            reading_of, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
         ),
     ]
     app = assemble(

@@ -12,6 +12,7 @@
     │       └── Forbidden    its credentials are valid, but its account may not do this
     ├── Permanent            the same call will fail again
     │   ├── NotFound         the requested object does not exist (any more)
+    │   │   └── Ambiguous    several changes have the requested number; names their addresses
     │   └── Unfit            this host cannot do the work (no sandbox, too few CPUs)
     ├── CommandFailed        a program of the project under test failed; has the end of its log
     │   └── ProgramMissing   the build did not create a program
@@ -94,6 +95,19 @@ class Permanent(BenchgateError):
 
 class NotFound(Permanent):
     """The requested object does not exist."""
+
+
+class Ambiguous(NotFound):
+    """Changes of several review servers have the requested number.
+
+    Args:
+        number: of the changes.
+        choices: their addresses.
+    """
+
+    def __init__(self, number: int, choices: tuple[str, ...]) -> None:
+        super().__init__(f"several review servers have a change {number}: {', '.join(choices)}")
+        self.choices = choices
 
 
 class Unfit(Permanent):

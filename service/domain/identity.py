@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+# A number has no ~, so the last one separates it from the name, whatever characters a stored name has.
+ADDRESS: Final = r"^(?:[^\n]{1,100}~)?[1-9][0-9]{0,9}$"
 
 
 class Side(StrEnum):
@@ -32,6 +36,28 @@ class ChangeKey:
 
     instance: str
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAddress:
+    """The text that names a change in addresses: ``123``, or ``core~123`` with its review server's name.
+
+    ``instance`` is None if the text is a number alone, which several review servers may have.
+    """
+
+    number: int
+    instance: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ChangeAddress:
+        """Read an address, which must match :data:`ADDRESS`; raise ValueError if it does not."""
+        if re.fullmatch(ADDRESS, text) is None:
+            raise ValueError("an address is a change's number, or INSTANCE~NUMBER")
+        instance, separator, number = text.rpartition("~")
+        return cls(int(number), instance if separator else None)
+
+    def __str__(self) -> str:
+        return str(self.number) if self.instance is None else f"{self.instance}~{self.number}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.domain.identity import ChangeAddress
+
 if TYPE_CHECKING:
-    from service.domain.identity import BuildName
+    from service.domain.identity import BuildName, ChangeKey
 
 
 class Links:
-    """The addresses of the pages of changes, runs and builds."""
+    """The addresses of the pages of changes, runs and builds.
 
-    def __init__(self, base_url: str) -> None:
+    Args:
+        base_url: address of the pages.
+        has_several: Benchgate serves several review servers, which may have equal numbers of changes.
+    """
+
+    def __init__(self, base_url: str, *, has_several: bool = False) -> None:
         self._base = base_url.rstrip("/")
+        self._has_several = has_several
+
+    def change(self, key: ChangeKey) -> str:
+        """Make the address of a change's page."""
+        address = ChangeAddress(key.number, key.instance if self._has_several else None)
+        return f"{self._base}/changes/{address}"
 
     def run(self, run_id: int) -> str:
         """Make the address of a run's page."""
@@ -22,9 +35,9 @@ class Links:
         """Make the address of a decision on its run's page; it also marks Benchgate's message about it."""
         return f"{self.run(run_id)}#v{number}"
 
-    def reply(self, change: int, comment_id: int) -> str:
+    def reply(self, change: ChangeKey, comment_id: int) -> str:
         """Make the address of a comment on its change's page; it also marks Benchgate's reply to it."""
-        return f"{self._base}/changes/{change}#m{comment_id}"
+        return f"{self.change(change)}#m{comment_id}"
 
     def build(self, name: BuildName) -> str:
         """Make the address of a build's page."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.health import Condition
+    from service.domain.identity import ChangeAddress
     from service.domain.search import Words
     from service.ports.cursor import Cursor
     from service.ports.views import (
@@ -28,18 +29,23 @@ if TYPE_CHECKING:
 
 
 class ChangeReading(Protocol):
-    """Changes and their patch sets."""
+    """Changes and their patch sets.
+
+    Each method raises Ambiguous if the address is a number alone that changes of several servers have.
+    """
 
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
         """Return a page of changes, the most recently updated first."""
 
-    def change(self, number: int) -> ChangeWithPatchSets:
-        """Return a change; if several servers have that number, the one updated last."""
+    def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
+        """Return a change."""
 
-    def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
+    def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
         """Return a patch set of a change; None: its newest."""
 
-    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+    def measured_patch_sets(
+        self, change: ChangeAddress, limit: int, before: int | None = None
+    ) -> MeasuredPatchSets:
         """Return a change's newest patch sets that have comparisons; ``before`` ends the previous page."""
 
 

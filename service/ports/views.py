@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 _PAGES_ONLY: Final = {"exclude": True}
 _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
+_ADDRESS: Final = {
+    "description": "names the change in addresses: its number; `instance~number` if the service has several "
+    "review servers",
+    "examples": ["core~4711"],
+}
 _UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
 _BETTER: Final = {"description": "the direction in which the metric improves"}
 
@@ -38,6 +43,7 @@ class Change:
     id: int = field(metadata=_PAGES_ONLY)
     instance: str
     number: int
+    address: str = field(metadata=_ADDRESS)
     project: str
     branch: str
     subject: str
@@ -139,6 +145,7 @@ class Run:
     author: str
     reason: str
     change: int | None
+    change_address: str | None = field(metadata=_ADDRESS)
     patch_set: int | None
     created_at: datetime
     finished_at: datetime | None
@@ -342,6 +349,7 @@ class Point(Compared):
     subject: str
     author: str
     change: int | None
+    change_address: str | None = field(metadata=_ADDRESS)
     patch_set: int | None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 
 from service.domain.errors import BadInput, NotFound
+from service.domain.identity import ADDRESS, ChangeAddress
 from service.domain.search import parse_words
 from service.ports import views  # noqa: TC001 - FastAPI reads the annotations
 from service.ports.cursor import Cursor
@@ -15,58 +16,70 @@ from service.web.conditional import ConditionalRoute
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from service.ports.reading import Reading
 
+    ReadingOf = Callable[[Request], Reading]
+
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
+Address = Annotated[
+    str,
+    Path(pattern=ADDRESS, description="its number; `instance~number` if several review servers have it"),
+]
 Id = Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
 JobName = Annotated[str, Path(max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=200, description="items of a page")]
 CursorText = Annotated[str | None, Query(max_length=200, description="`next` of the previous page")]
 
 
-def create_api(reading: Reading) -> APIRouter:
-    """Create the routes below ``/api/v1``; all of them only read."""
+def create_api(reading_of: ReadingOf) -> APIRouter:
+    """Create the routes below ``/api/v1``; all of them only read.
+
+    Args:
+        reading_of: returns the read ports that the caller of a request may use.
+    """
     router = APIRouter(prefix="/api/v1", route_class=ConditionalRoute, responses=RESPONSES)
-    _add_changes(router, reading)
-    _add_builds(router, reading)
-    _add_series(router, reading)
-    _add_machines(router, reading)
+    _add_changes(router, reading_of)
+    _add_builds(router, reading_of)
+    _add_series(router, reading_of)
+    _add_machines(router, reading_of)
     return router
 
 
-def _add_changes(router: APIRouter, reading: Reading) -> None:
+def _add_changes(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/changes", operation_id="listChanges", tags=["changes"])
-    def list_changes(limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
+    def list_changes(request: Request, limit: Limit = 50, cursor: CursorText = None) -> schemas.Changes:
         """Changes with the vote on their newest patch set, the most recently updated first."""
         after = None if cursor is None else Cursor.decode(cursor)
-        changes = tuple(reading.changes(limit + 1, after))
+        changes = tuple(reading_of(request).changes(limit + 1, after))
         page, more = changes[:limit], len(changes) > limit
         end = Cursor(page[-1].updated_at, page[-1].id).encode() if more else None
         return schemas.Changes(items=page, next=end)
 
-    @router.get("/changes/{number}", operation_id="getChange", tags=["changes"])
-    def get_change(number: Number) -> views.ChangeWithPatchSets:
+    @router.get("/changes/{change}", operation_id="getChange", tags=["changes"])
+    def get_change(request: Request, change: Address) -> views.ChangeWithPatchSets:
         """A change with all its patch sets."""
-        return reading.change(number)
+        return reading_of(request).change(ChangeAddress.parse(change))
 
-    @router.get("/changes/{number}/patch-sets", operation_id="listMeasuredPatchSets", tags=["changes"])
+    @router.get("/changes/{change}/patch-sets", operation_id="listMeasuredPatchSets", tags=["changes"])
     def list_measured_patch_sets(
-        number: Number,
+        request: Request,
+        change: Address,
         limit: Annotated[int, Query(ge=1, le=20, description="patch sets of a page")] = 6,
         cursor: CursorText = None,
     ) -> schemas.MeasuredPatchSets:
         """The patch sets of a change that have comparisons, each against its own parent, newest first."""
         before = None if cursor is None else _last_id(cursor)
-        measured = reading.measured_patch_sets(number, limit, before)
+        measured = reading_of(request).measured_patch_sets(ChangeAddress.parse(change), limit, before)
         items = measured.patch_sets
         return schemas.MeasuredPatchSets(items=items, next=str(items[-1].number) if measured.older else None)
 
-    @router.get("/changes/{number}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
-    def get_patch_set(number: Number, patch_set: Number) -> schemas.PatchSetWithBuilds:
+    @router.get("/changes/{change}/patch-sets/{patch_set}", operation_id="getPatchSet", tags=["changes"])
+    def get_patch_set(request: Request, change: Address, patch_set: Number) -> schemas.PatchSetWithBuilds:
         """The vote on a patch set with its decisions and overrides, its builds and their comparisons."""
-        detail = reading.patch_set(number, patch_set)
+        reading = reading_of(request)
+        detail = reading.patch_set(ChangeAddress.parse(change), patch_set)
         return schemas.PatchSetWithBuilds(
             change=detail.change,
             patch_set=detail.patch_set,
@@ -84,21 +97,23 @@ def _add_changes(router: APIRouter, reading: Reading) -> None:
         )
 
 
-def _add_builds(router: APIRouter, reading: Reading) -> None:
+def _add_builds(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/runs/{run_id}", operation_id="getRun", tags=["builds"])
-    def get_run(run_id: Id) -> views.RunWithBuilds:
+    def get_run(request: Request, run_id: Id) -> views.RunWithBuilds:
         """A run with its builds and the decisions it led to."""
-        return reading.run(run_id)
+        return reading_of(request).run(run_id)
 
     @router.get("/builds/{job}/{number}", operation_id="getBuild", tags=["builds"])
-    def get_build(job: JobName, number: Number) -> schemas.BuildWithEnvironment:
+    def get_build(request: Request, job: JobName, number: Number) -> schemas.BuildWithEnvironment:
         """A build with its environment and comparisons."""
+        reading = reading_of(request)
         detail = reading.build(job, number)
         rows = reading.comparisons(detail.build.id, detail.build.created_at)
         return schemas.with_comparisons(schemas.BuildWithEnvironment, detail, rows)
 
     @router.get("/builds/{job}/{number}/samples", operation_id="getSamples", tags=["builds"])
     def get_samples(
+        request: Request,
         job: JobName,
         number: Number,
         series: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1)] = None,
@@ -107,6 +122,7 @@ def _add_builds(router: APIRouter, reading: Reading) -> None:
         metric: Annotated[str, Query(max_length=1000)] = "",
     ) -> views.Samples:
         """Every sample of one comparison, named by its series, or by suite, benchmark and metric."""
+        reading = reading_of(request)
         build = reading.build(job, number).build
         if series is None:
             rows = reading.comparisons(build.id, build.created_at)
@@ -114,33 +130,37 @@ def _add_builds(router: APIRouter, reading: Reading) -> None:
         return reading.samples(build.id, build.created_at, series)
 
 
-def _add_series(router: APIRouter, reading: Reading) -> None:
+def _add_series(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/series", operation_id="searchSeries", tags=["series"])
     def search_series(
+        request: Request,
         q: Annotated[str, Query(max_length=200, description="`words -not`")] = "",
         limit: Limit = 50,
         cursor: CursorText = None,
     ) -> schemas.SeriesPage:
         """Series whose names contain all words and none of those with a minus before them."""
-        series = tuple(reading.series(parse_words(q), limit + 1, _last_id(cursor)))
+        series = tuple(reading_of(request).series(parse_words(q), limit + 1, _last_id(cursor)))
         page, more = series[:limit], len(series) > limit
         return schemas.SeriesPage(items=page, next=str(page[-1].id) if more else None)
 
     @router.get("/series/{series_id}", operation_id="getSeries", tags=["series"])
     def get_series(
+        request: Request,
         series_id: Id,
         limit: Annotated[int, Query(ge=1, le=2000, description="newest points of each kind")] = 200,
     ) -> views.SeriesWithPoints:
         """The points of a series, oldest first: merged commits, and patch sets beside them."""
-        return reading.trend(series_id, limit)
+        return reading_of(request).trend(series_id, limit)
 
 
-def _add_machines(router: APIRouter, reading: Reading) -> None:
+def _add_machines(router: APIRouter, reading_of: ReadingOf) -> None:
     @router.get("/voting-statuses", operation_id="listVotingStatuses", tags=["machines"])
-    def list_voting_statuses(limit: Limit = 50, cursor: CursorText = None) -> schemas.VotingStatusPage:
+    def list_voting_statuses(
+        request: Request, limit: Limit = 50, cursor: CursorText = None
+    ) -> schemas.VotingStatusPage:
         """Each series on each machine: noise, false alarms, and whether it may vote."""
         begin = _last_id(cursor)
-        statuses = reading.voting_statuses(limit + 1, begin)
+        statuses = reading_of(request).voting_statuses(limit + 1, begin)
         end = str(begin + limit) if len(statuses) > limit else None
         page = {"items": statuses[:limit], "next": end}
         return schemas.VotingStatusPage.model_validate(page, from_attributes=True)

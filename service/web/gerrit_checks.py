@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import httpx
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.datastructures import Headers, MutableHeaders
 
 from service.domain.errors import BadInput, NotFound
-from service.domain.identity import RunKind
+from service.domain.identity import ChangeAddress, RunKind
 from service.web.conditional import ConditionalRoute
 from service.web.gerrit_runs import check_runs
 from service.web.gerrit_schemas import FetchResponse
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from starlette.types import Message, Receive, Scope, Send
 
@@ -28,28 +28,31 @@ _MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
 
-def create_gerrit_checks(reading: Reading, links: Links, origin: str) -> APIRouter:
+def create_gerrit_checks(reading_of: Callable[[Request], Reading], links: Links, origin: str) -> APIRouter:
     """Create the route that the plugin in Gerrit's pages requests.
 
     Args:
-        reading: the read port behind the answers.
+        reading_of: returns the read ports that the caller of a request may use.
         links: addresses of Benchgate's pages.
         origin: of Gerrit's pages, from :func:`origin_of`; empty: no page of another origin may read.
     """
     router = APIRouter(prefix="/api/v1/gerrit", route_class=_route_for(origin), responses=RESPONSES)
 
-    def read_rows(build: Build) -> Sequence[Comparison]:
-        return reading.comparisons(build.id, build.created_at)
-
     @router.get("/checks", operation_id="getGerritChecks", tags=["gerrit"], response_model_exclude_none=True)
     def get_checks(
+        request: Request,
         change: Number,
         patchset: Number,
         sha: Annotated[str, Query(pattern="^([0-9a-f]{40,64})?$", description="the commit, if known")] = "",
         repo: Annotated[str, Query(max_length=500, description="the project, if known")] = "",
     ) -> FetchResponse:
         """Every build of a patch set, as the `FetchResponse` of Gerrit's Checks API."""
-        detail = reading.patch_set(change, patchset)
+        reading = reading_of(request)
+
+        def read_rows(build: Build) -> Sequence[Comparison]:
+            return reading.comparisons(build.id, build.created_at)
+
+        detail = reading.patch_set(ChangeAddress(change), patchset)
         # A number alone may be another server's.
         if sha not in {"", detail.patch_set.revision} or repo not in {"", detail.change.project}:
             raise NotFound(f"change {change}, patch set {patchset} is a different one on this service")

@@ -29,7 +29,7 @@ from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.series import SeriesReadingContract
-from tests.contract.reading.site import CHANGE, PARENT
+from tests.contract.reading.site import ADDRESS, CHANGE, PARENT
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
     NOW,
@@ -74,7 +74,7 @@ class FakeSite:
         state: RunState = RunState.FINISHED,
         parent: str = PARENT,
     ) -> int:
-        detail = self.reading.patch_set(CHANGE, patch_set)
+        detail = self.reading.patch_set(ADDRESS, patch_set)
         run = run_view(detail.change, parent)
         run = replace(run, patch_set=patch_set, revision=detail.patch_set.revision, state=state, kind=kind)
         run = replace(run, id=len(self.reading.runs) + 1)

@@ -13,7 +13,7 @@ from service.cli.operating.replay import feed
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
 from service.domain.errors import NotFound
-from service.domain.identity import ChangeKey
+from service.domain.identity import ChangeAddress, ChangeKey
 from service.wiring.control import Control, build_control
 from tests.e2e.gerrit_server import gerrit
 from tests.support.tiny_project import TinyProject
@@ -74,7 +74,7 @@ class RunningSite:
 
     def build(self, number: int, patch_set: int = 1) -> Build | None:
         """The newest build of a patch set."""
-        builds = self.plane.reading.patch_set(number, patch_set).builds
+        builds = self.plane.reading.patch_set(ChangeAddress(number), patch_set).builds
         return builds[0] if builds else None
 
     def wait_for_phase(self, number: int, phase: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pytest
 
 from service.domain.decision.vote import Outcome
+from service.domain.identity import ChangeAddress
 from tests.e2e.conftest import RunningSite, started
 from tests.support.tiny_project import COMPILE, PROGRAM, TinyProject
 
@@ -241,7 +242,7 @@ def expect(site: RunningSite, name: str) -> None:
     """Wait for the end of a patch, which must have one of its votes and outcomes."""
     _, votes, outcomes = PATCHES[name]
     vote = site.wait_for_vote(NUMBERS[name])
-    builds = site.plane.reading.patch_set(NUMBERS[name], 1).builds
+    builds = site.plane.reading.patch_set(ChangeAddress(NUMBERS[name]), 1).builds
     (build,) = (each for each in builds if each.outcome is not Outcome.NOT_BUILT)
     assert build.outcome in outcomes, build.causes
     assert vote in votes

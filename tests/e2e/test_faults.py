@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import redis
 
+from service.domain.identity import ChangeAddress
 from tests.e2e.conftest import sleepers
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def test_a_new_patch_set_ends_the_build_of_the_old_one(running: RunningSite) -> 
     assert running.wait_for_vote(25) == 1
     assert not sleepers("27.1828")
     assert len(running.messages(25)) == 1
-    assert running.plane.reading.patch_set(25, 1).runs[0].state == "cancelled"
+    assert running.plane.reading.patch_set(ChangeAddress(25), 1).runs[0].state == "cancelled"
 
 
 @pytest.mark.parametrize("part", ["control", "schedule", "web", "valkey", "postgres"])

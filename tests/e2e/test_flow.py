@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.identity import ChangeAddress
 from tests.e2e.conftest import SECRET
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def test_the_same_event_again_changes_nothing(running: RunningSite) -> None:
     running.feed(running.project.propose(6, {"README.md": "a later event"}).event())
     running.wait_for_vote(6)
     assert len(running.messages(5)) == 1
-    assert len(running.plane.reading.patch_set(5, 1).runs) == 1
+    assert len(running.plane.reading.patch_set(ChangeAddress(5), 1).runs) == 1
 
 
 def test_a_webhook_is_enough(running: RunningSite) -> None:
@@ -97,7 +98,7 @@ def test_the_series_holds_the_merged_commit(running: RunningSite) -> None:
 
 
 def _finished(running: RunningSite, number: int, kind: str) -> bool:
-    runs = running.plane.reading.patch_set(number, 1).runs
+    runs = running.plane.reading.patch_set(ChangeAddress(number), 1).runs
     return any(run.kind == kind and run.finished_at is not None for run in runs)
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from service.cli.services.start_site import running_site
 from service.domain.errors import NotFound
+from service.domain.identity import ChangeAddress
 from tests.e2e.conftest import RunningSite, sleepers, start_settings
 from tests.support.tiny_project import PROJECT_FILE, TinyProject
 
@@ -241,6 +242,6 @@ def test_without_events_the_vote_comes_within_ninety_seconds(site: GerritSite) -
 
 def _has_run(site: GerritSite, number: int) -> bool:
     try:
-        return bool(site.plane.reading.patch_set(number, 1).builds)
+        return bool(site.plane.reading.patch_set(ChangeAddress(number), 1).builds)
     except NotFound:
         return False

@@ -14,7 +14,7 @@ from service.cli.services.child_processes import Site
 from service.config import ControlSettings
 from service.domain.decision.states import RunState
 from service.domain.errors import BadInput
-from service.domain.identity import RunKind
+from service.domain.identity import ChangeAddress, RunKind
 from service.domain.inference.verdict import Verdict
 from service.domain.search import parse_words
 from service.wiring.control import Control, build_control
@@ -61,7 +61,7 @@ def points(plane: Control, benchmark: str) -> list[Point]:
 
 def test_each_commit_is_a_finished_run_after_a_submit(plane: Control) -> None:
     for change in range(1, 61):
-        [run] = plane.reading.patch_set(change, 1).runs
+        [run] = plane.reading.patch_set(ChangeAddress(change), 1).runs
         assert (run.kind, run.state) == (RunKind.POST_SUBMIT, RunState.FINISHED)
 
 

@@ -57,11 +57,13 @@ def build_app(
 
     registry = CollectorRegistry()
     routers = [
-        create_api(reading),
-        create_gerrit_checks(reading, Links("https://bench.example.com"), GERRIT),
+        create_api(lambda _: reading),
+        create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
-        create_pages(reading, stream_log=stream_log, review_url=review_url),
+        create_pages(
+            lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
+        ),
     ]
     return assemble(
         routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
@@ -80,7 +82,7 @@ def build_pages(
     health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
     routers = [
         create_health(reading, registry, health=health),
-        create_pages(reading, stream_log=lambda _: (0, iter(())), health=health),
+        create_pages(lambda _: reading, stream_log=lambda _: (0, iter(())), health=health),
     ]
     return assemble(
         routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page

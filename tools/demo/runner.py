@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from service.domain.errors import Permanent
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.identity import ChangeAddress, ChangeKey, RunKind
 
 if TYPE_CHECKING:
     import threading
@@ -102,7 +102,7 @@ class Runner:
         return news
 
     def _is_branch_measured(self, change: int) -> bool:
-        runs = self._reading.patch_set(change, 1).runs
+        runs = self._reading.patch_set(ChangeAddress(change), 1).runs
         return any(run.kind == RunKind.POST_SUBMIT and run.finished_at is not None for run in runs)
 
     def _wait(self, is_there: Callable[[], bool], what: str) -> None:

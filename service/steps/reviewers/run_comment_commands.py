@@ -101,7 +101,7 @@ def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links,
     tx.answer(comment.id, text)
     if text:
         lines = "\n".join(map(literal, text.split("\n")))  # they quote the comment and the project file
-        message = f"{lines}\n\n{links.reply(comment.change.number, comment.id)}"
+        message = f"{lines}\n\n{links.reply(comment.change, comment.id)}"
         tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))
 
 

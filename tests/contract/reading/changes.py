@@ -8,11 +8,11 @@ import pytest
 
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
-from service.domain.errors import NotFound
-from service.domain.identity import RunKind
+from service.domain.errors import Ambiguous, NotFound
+from service.domain.identity import ChangeAddress, RunKind
 from service.domain.inference.verdict import Verdict
 from service.ports.cursor import Cursor
-from tests.contract.reading.site import CHANGE, OTHER_PARENT, PARENT, measure
+from tests.contract.reading.site import ADDRESS, CHANGE, OTHER_PARENT, PARENT, measure
 
 if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
@@ -48,13 +48,13 @@ class ChangeReadingContract:
     def test_a_change_shows_what_failed_three_times_with_error_and_next_try(self, site: ReadingSite) -> None:
         site.add_change()
         site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
-        (problem,) = site.reading.patch_set(CHANGE).problems
+        (problem,) = site.reading.patch_set(ADDRESS).problems
         assert problem == "Planning change 7 failed 3 times: no route. Next try at 12:00:00 UTC."
 
     def test_a_change_shows_nothing_that_failed_twice(self, site: ReadingSite) -> None:
         site.add_change()
         site.fail_to_plan(site.add_run(state=RunState.PLANNING), 2)
-        assert site.reading.patch_set(CHANGE).problems == ()
+        assert site.reading.patch_set(ADDRESS).problems == ()
 
     def test_an_unfinished_build_is_counted(self, site: ReadingSite) -> None:
         site.add_change()
@@ -73,7 +73,7 @@ class ChangeReadingContract:
         site.add_build(run, benchmarks=("BM_c",), verdict=Verdict.UNDECIDED)
         site.add_build(run, benchmarks=("BM_d",))
         assert [change.undecided for change in site.reading.changes(5)] == [3]
-        assert [patch_set.undecided for patch_set in site.reading.change(CHANGE).patch_sets] == [1, 3]
+        assert [patch_set.undecided for patch_set in site.reading.change(ADDRESS).patch_sets] == [1, 3]
         assert [build.undecided for build in site.reading.run(run).builds] == [2, 1, 0]
 
     def test_a_run_after_the_merge_does_not_change_the_vote(self, site: ReadingSite) -> None:
@@ -81,8 +81,8 @@ class ChangeReadingContract:
         site.decide(site.add_run(), 1)
         site.decide(site.add_run(kind=RunKind.POST_SUBMIT), None)
         assert [change.vote for change in site.reading.changes(5)] == [1]
-        assert [patch_set.vote for patch_set in site.reading.change(CHANGE).patch_sets] == [1]
-        assert site.reading.patch_set(CHANGE).patch_set.vote == 1
+        assert [patch_set.vote for patch_set in site.reading.change(ADDRESS).patch_sets] == [1]
+        assert site.reading.patch_set(ADDRESS).patch_set.vote == 1
 
     def test_changes_have_pages_even_if_times_are_equal(self, site: ReadingSite) -> None:
         for number, minutes in ((1, 5), (2, 5), (3, 5), (4, 9), (5, 1)):
@@ -96,16 +96,45 @@ class ChangeReadingContract:
 
     def test_a_change_has_its_patch_sets_oldest_first(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=3)
-        found = site.reading.change(CHANGE)
+        found = site.reading.change(ADDRESS)
         assert found.change.patch_set == 3
         assert [patch_set.number for patch_set in found.patch_sets] == [1, 2, 3]
         assert found.patch_sets[-1].revision == found.change.revision
 
-    def test_of_two_servers_changes_the_one_updated_last_is_shown(self, site: ReadingSite) -> None:
-        site.add_change(minutes=1, instance="new")
-        site.add_change(minutes=0, instance="old", patch_sets=2)
-        assert site.reading.change(CHANGE).change.instance == "new"
-        assert site.reading.patch_set(CHANGE).change.instance == "new"
+    def test_one_servers_changes_have_their_number_as_address(self, site: ReadingSite) -> None:
+        site.add_change(instance="core")
+        run = site.add_run()
+        for address in (ADDRESS, ChangeAddress(CHANGE, "core")):
+            assert site.reading.change(address).change.address == "7"
+        assert site.reading.run(run).run.change_address == "7"
+        with pytest.raises(NotFound):
+            site.reading.change(ChangeAddress(CHANGE, "edge"))
+
+    def test_two_servers_changes_have_addresses_with_the_server(self, site: ReadingSite) -> None:
+        site.add_change(instance="core", patch_sets=2)
+        run = site.add_run(2)
+        site.add_change(8, instance="edge")
+        assert {change.address for change in site.reading.changes(9)} == {"core~7", "edge~8"}
+        assert site.reading.run(run).run.change_address == "core~7"
+        assert [run.change_address for run in site.reading.patch_set(ADDRESS).runs] == ["core~7"]
+        assert site.reading.change(ChangeAddress(8)).change.instance == "edge"
+
+    def test_a_number_that_two_servers_have_is_ambiguous(self, site: ReadingSite) -> None:
+        site.add_change(minutes=1, instance="edge")
+        site.add_change(minutes=0, instance="core", patch_sets=2)
+        for ask in (
+            lambda: site.reading.change(ADDRESS),
+            lambda: site.reading.patch_set(ADDRESS),
+            lambda: site.reading.measured_patch_sets(ADDRESS, 9),
+        ):
+            with pytest.raises(Ambiguous, match="have a change 7: core~7, edge~7") as caught:
+                ask()
+            assert caught.value.choices == ("core~7", "edge~7")
+        for instance, patch_set in (("core", 2), ("edge", 1)):
+            address = ChangeAddress(CHANGE, instance)
+            assert site.reading.change(address).change.instance == instance
+            assert site.reading.patch_set(address).patch_set.number == patch_set
+            assert site.reading.measured_patch_sets(address, 9).older == 0
 
     def test_a_patch_set_has_decisions_runs_and_the_builds_of_its_newest_check(
         self, site: ReadingSite
@@ -117,7 +146,7 @@ class ChangeReadingContract:
         third = site.add_run(1, kind=RunKind.POST_SUBMIT)
         site.decide(first, -1)
         site.decide(second, 1)
-        found = site.reading.patch_set(CHANGE, 1)
+        found = site.reading.patch_set(ADDRESS, 1)
         assert [build.causes for build in found.builds] == [("new",)]
         assert [(decision.run_id, decision.vote) for decision in found.decisions] == [
             (second, 1),
@@ -129,31 +158,31 @@ class ChangeReadingContract:
 
     def test_the_newest_patch_set_is_the_default(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=2)
-        assert site.reading.patch_set(CHANGE).patch_set.number == 2
+        assert site.reading.patch_set(ADDRESS).patch_set.number == 2
 
     def test_a_change_or_patch_set_that_does_not_exist_is_not_found(self, site: ReadingSite) -> None:
         site.add_change()
         for number in (CHANGE + 1, 1 << 40):
             with pytest.raises(NotFound):
-                site.reading.change(number)
+                site.reading.change(ChangeAddress(number))
             with pytest.raises(NotFound):
-                site.reading.patch_set(number)
+                site.reading.patch_set(ChangeAddress(number))
             with pytest.raises(NotFound):
-                site.reading.patch_set(CHANGE, number)
+                site.reading.patch_set(ADDRESS, number)
             with pytest.raises(NotFound):
-                site.reading.measured_patch_sets(number, 9)
+                site.reading.measured_patch_sets(ChangeAddress(number), 9)
 
 
 class MeasuredPatchSetsContract:
     def numbers(self, site: ReadingSite, limit: int = 9, before: int | None = None) -> tuple[list[int], int]:
-        found = site.reading.measured_patch_sets(CHANGE, limit, before)
+        found = site.reading.measured_patch_sets(ADDRESS, limit, before)
         return [patch_set.number for patch_set in found.patch_sets], found.older
 
     def test_patch_sets_come_newest_first_with_their_own_parent(self, site: ReadingSite) -> None:
         site.add_change(patch_sets=2)
         measure(site, 1, "BM_b", "BM_a")
         measure(site, 2, "BM_b", parent=OTHER_PARENT)
-        newer, older = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        newer, older = site.reading.measured_patch_sets(ADDRESS, 9).patch_sets
         assert (newer.number, newer.parent, older.number, older.parent) == (2, OTHER_PARENT, 1, PARENT)
         assert [[row.benchmark for row in build.comparisons] for build in older.builds] == [["BM_b", "BM_a"]]
         assert newer.builds[0].number != older.builds[0].number
@@ -162,8 +191,8 @@ class MeasuredPatchSetsContract:
     def test_a_comparison_is_the_one_that_its_build_shows(self, site: ReadingSite) -> None:
         site.add_change()
         measure(site, 1, "BM_a")
-        (measured,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
-        (shown,) = site.reading.patch_set(CHANGE, 1).builds
+        (measured,) = site.reading.measured_patch_sets(ADDRESS, 9).patch_sets
+        (shown,) = site.reading.patch_set(ADDRESS, 1).builds
         assert (measured.builds[0].job, measured.builds[0].number) == (shown.job, shown.number)
         rows = site.reading.comparisons(shown.id, shown.created_at)
         assert list(measured.builds[0].comparisons) == list(rows)
@@ -187,10 +216,10 @@ class MeasuredPatchSetsContract:
         site.add_change()
         measure(site, 1, "BM_old")
         measure(site, 1)
-        (found,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        (found,) = site.reading.measured_patch_sets(ADDRESS, 9).patch_sets
         assert [row.benchmark for row in found.builds[0].comparisons] == ["BM_old"]
         measure(site, 1, "BM_new")
-        (found,) = site.reading.measured_patch_sets(CHANGE, 9).patch_sets
+        (found,) = site.reading.measured_patch_sets(ADDRESS, 9).patch_sets
         assert [row.benchmark for row in found.builds[0].comparisons] == ["BM_new"]
 
     def test_a_run_after_the_merge_is_left_out(self, site: ReadingSite) -> None:

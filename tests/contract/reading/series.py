@@ -9,7 +9,7 @@ import pytest
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind
 from service.domain.search import parse_words
-from tests.contract.reading.site import CHANGE, measure
+from tests.contract.reading.site import ADDRESS, CHANGE, measure
 
 if TYPE_CHECKING:
     from tests.contract.reading.site import ReadingSite
@@ -57,7 +57,7 @@ class SeriesReadingContract:
         ]
         assert [point.kind for point in found.points] == [RunKind.CHECK] * 3 + [RunKind.POST_SUBMIT] * 3
         assert [point.run_id for point in found.points] == [checked] * 3 + [merged] * 3
-        (revision,) = {site.reading.change(CHANGE).change.revision}
+        (revision,) = {site.reading.change(ADDRESS).change.revision}
         assert {(point.change, point.patch_set, point.revision) for point in found.points} == {
             (CHANGE, 1, revision)
         }

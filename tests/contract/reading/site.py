@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
-from service.domain.identity import RunKind
+from service.domain.identity import ChangeAddress, RunKind
 from service.domain.inference.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.ports.reading import Reading
 
 CHANGE: Final = 7
+ADDRESS: Final = ChangeAddress(CHANGE)
 PARENT, OTHER_PARENT = "a" * 40, "b" * 40
 
 

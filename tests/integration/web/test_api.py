@@ -185,9 +185,9 @@ def test_the_document_names_every_operation() -> None:
     operations = {path: methods["get"]["operationId"] for path, methods in document["paths"].items()}
     assert operations == {
         "/api/v1/changes": "listChanges",
-        "/api/v1/changes/{number}": "getChange",
-        "/api/v1/changes/{number}/patch-sets": "listMeasuredPatchSets",
-        "/api/v1/changes/{number}/patch-sets/{patch_set}": "getPatchSet",
+        "/api/v1/changes/{change}": "getChange",
+        "/api/v1/changes/{change}/patch-sets": "listMeasuredPatchSets",
+        "/api/v1/changes/{change}/patch-sets/{patch_set}": "getPatchSet",
         "/api/v1/runs/{run_id}": "getRun",
         "/api/v1/builds/{job}/{number}": "getBuild",
         "/api/v1/builds/{job}/{number}/samples": "getSamples",

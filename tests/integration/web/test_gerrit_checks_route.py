@@ -21,7 +21,7 @@ PATH = "/api/v1/gerrit/checks"
 
 def app_of(reading: FakeReading, origin: str = ORIGIN) -> FastAPI:
     links = Links("https://perf.example")
-    return assemble([create_gerrit_checks(reading, links, origin)], version="0.1.0")
+    return assemble([create_gerrit_checks(lambda _: reading, links, origin)], version="0.1.0")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from dashboards.pages import create_pages
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.inference.verdict import Verdict
+from service.steps.upkeep.check_health import HealthCheck
 from service.web.application import assemble
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
@@ -288,7 +289,9 @@ def test_only_the_wanted_part_of_a_log_is_read() -> None:
             taken.append(1 << 20)
             yield b"x" * (1 << 20)
 
-    pages = create_pages(sample_project(), stream_log=lambda _: (64 << 20, chunks()))
+    reading = sample_project()
+    health = HealthCheck(reading)
+    pages = create_pages(lambda _: reading, health=health, stream_log=lambda _: (64 << 20, chunks()))
     app = assemble([pages], version="0.1.0")
     answer = call(app, "HEAD", f"{LOG}.txt")
     assert (answer.headers["content-length"], taken) == (str(64 << 20), [])

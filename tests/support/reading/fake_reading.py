@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Result
-from service.domain.errors import NotFound, Transient
+from service.domain.errors import Ambiguous, NotFound, Transient
 from service.domain.health import PoolQueue
-from service.domain.identity import RunKind
+from service.domain.identity import ChangeAddress, RunKind
 from service.domain.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
@@ -80,28 +80,40 @@ class FakeReading(Reading):
         return [self._patch_sets_of(row)[-1].change for row in page]
 
     @override
-    def change(self, number: int) -> ChangeWithPatchSets:
-        details = self._patch_sets_of(self._row_of(number))
+    def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
+        details = self._patch_sets_of(self._row_of(address))
         return ChangeWithPatchSets(details[-1].change, tuple(detail.patch_set for detail in details))
 
     @override
-    def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
+    def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
         details = self._patch_sets_of(self._row_of(change))
         wanted = details[-1].patch_set.number if number is None else number
         matching = (detail for detail in details if detail.patch_set.number == wanted)
         return _only(matching, f"change {change} has no patch set {number}")
 
     @override
-    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
-        numbers = [detail.patch_set.number for detail in self._patch_sets_of(self._row_of(change))]
-        candidates = (self._measured(change, n) for n in reversed(numbers) if before is None or n < before)
+    def measured_patch_sets(
+        self, change: ChangeAddress, limit: int, before: int | None = None
+    ) -> MeasuredPatchSets:
+        row = self._row_of(change)
+        numbers = [detail.patch_set.number for detail in self._patch_sets_of(row)]
+        candidates = (self._measured(row, n) for n in reversed(numbers) if before is None or n < before)
         measured = [patch_set for patch_set in candidates if patch_set is not None]
         return MeasuredPatchSets(tuple(measured[:limit]), len(measured[limit:]))
 
-    def _row_of(self, number: int) -> Change:
-        rows = [row for row in self.change_rows if row.number == number]
-        newest_first = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
-        return _only(iter(newest_first), f"there is no change {number}")
+    def _row_of(self, address: ChangeAddress) -> Change:
+        rows = [
+            row
+            for row in self.change_rows
+            if row.number == address.number and address.instance in {None, row.instance}
+        ]
+        if len(rows) > 1:
+            raise Ambiguous(address.number, tuple(sorted(f"{row.instance}~{row.number}" for row in rows)))
+        return _only(iter(rows), f"there is no change {address}")
+
+    def _address(self, number: int, instance: str | None) -> str:
+        has_several = len({row.instance for row in self.change_rows}) > 1
+        return str(ChangeAddress(number, instance if has_several else None))
 
     def _patch_sets_of(self, row: Change) -> Sequence[PatchSetDetail]:
         stored = [detail for detail in self.patch_set_rows if detail.change.id == row.id]
@@ -112,6 +124,7 @@ class FakeReading(Reading):
         worst = min(newest.builds, key=_place, default=None)
         change = replace(
             row,
+            address=self._address(row.number, row.instance),
             patch_set=newest.patch_set.number,
             revision=newest.patch_set.revision,
             vote=newest.patch_set.vote,
@@ -126,7 +139,7 @@ class FakeReading(Reading):
         return [replace(detail, change=change) for detail in details]
 
     def _with_runs(self, stored: PatchSetDetail) -> PatchSetDetail:
-        runs = self._runs_of(stored.change.number, stored.patch_set.number)
+        runs = self._runs_of(stored.change, stored.patch_set.number)
         decisions = tuple(decision for run in runs for decision in run.decisions)
         check = _newest_check(tuple(run.run for run in runs))
         counting = (d for run in runs if run.run.kind is RunKind.CHECK for d in run.decisions)
@@ -148,19 +161,27 @@ class FakeReading(Reading):
             ),
         )
 
-    def _runs_of(self, change: int, patch_set: int) -> Sequence[RunWithBuilds]:
+    def _runs_of(self, change: Change, patch_set: int) -> Sequence[RunWithBuilds]:
         every = map(self._counted, self.runs)
-        its = (each for each in every if (each.run.change, each.run.patch_set) == (change, patch_set))
+        place = self._address(change.number, change.instance), patch_set
+        its = (each for each in every if (each.run.change_address, each.run.patch_set) == place)
         return sorted(its, key=lambda each: each.run.id, reverse=True)
 
     def _counted(self, run: RunWithBuilds) -> RunWithBuilds:
         builds = (replace(build, undecided=self._undecided(build)) for build in run.builds)
-        return replace(run, builds=tuple(builds))
+        return replace(run, run=self._addressed(run.run), builds=tuple(builds))
+
+    def _addressed(self, run: Run) -> Run:
+        """Return a stored run, whose address always has an instance, with the one that pages show."""
+        if run.change_address is None:
+            return run
+        stored = ChangeAddress.parse(run.change_address)
+        return replace(run, change_address=self._address(stored.number, stored.instance))
 
     def _undecided(self, build: Build) -> int:
         return sum(row.verdict is Verdict.UNDECIDED for row in self.rows.get(build.id, ()))
 
-    def _measured(self, change: int, number: int) -> MeasuredPatchSet | None:
+    def _measured(self, change: Change, number: int) -> MeasuredPatchSet | None:
         for run in self._runs_of(change, number):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
@@ -182,7 +203,8 @@ class FakeReading(Reading):
     def build(self, job: str, number: int) -> BuildDetail:
         matching = (each for each in self.builds if (each.build.job, each.build.number) == (job, number))
         detail = _only(matching, f"there is no build {job}/{number}")
-        return replace(detail, build=replace(detail.build, undecided=self._undecided(detail.build)))
+        build = replace(detail.build, undecided=self._undecided(detail.build))
+        return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:

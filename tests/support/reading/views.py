@@ -134,6 +134,7 @@ def change_view(number: int, subject: str, **more: object) -> Change:
         id=number,
         instance="gerrit",
         number=number,
+        address=str(number),
         project="kv_engine",
         branch="master",
         subject=subject,
@@ -183,6 +184,7 @@ def run_view(change: Change, parent: str) -> Run:
         author=change.owner,
         reason="",
         change=change.number,
+        change_address=f"{change.instance}~{change.number}",
         patch_set=change.patch_set,
         created_at=NOW - timedelta(minutes=31),
         finished_at=NOW - timedelta(minutes=19) if change.run_state is RunState.FINISHED else None,
@@ -225,6 +227,8 @@ def trend_point(index: int, value: float, **more: object) -> Point:
         subject=f"MB-{60000 + index}: Keep the pool's threads warm",
         author="Dana Meyer",
         change=500 + index,
+        change_address=str(500 + index),
         patch_set=2,
     )
-    return replace(point, **more)  # type: ignore[arg-type]
+    point = replace(point, **more)  # type: ignore[arg-type]
+    return replace(point, change_address=None if point.change is None else str(point.change))

@@ -8,11 +8,12 @@ from dashboards.sentences import delivery, override_text, verdict_sentence, wors
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Result
+from service.domain.identity import ChangeAddress
 from service.ports.records import ReviewState
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.reading.views import build_view, override_view
 
-FOUND = sample_project().patch_set(REGRESSION)
+FOUND = sample_project().patch_set(ChangeAddress(REGRESSION))
 RUN = FOUND.runs[0]
 
 

@@ -110,8 +110,8 @@ def test_a_point_leads_to_its_change_else_to_its_run_or_build() -> None:
     point = trend_point(7, 1.0)
     assert page_of(point) == "/changes/507"
     assert page_of(replace(point, kind=RunKind.CHECK)) == "/changes/507/2"
-    assert page_of(replace(point, change=None)) == "/runs/1007"
-    assert page_of(replace(point, change=None, run_id=None)) == "/job/kv-engine-cv-perf/107/"
+    assert page_of(replace(point, change_address=None)) == "/runs/1007"
+    assert page_of(replace(point, change_address=None, run_id=None)) == "/job/kv-engine-cv-perf/107/"
 
 
 def test_escaped_text_is_short_and_reads_as_it_was() -> None:

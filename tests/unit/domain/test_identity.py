@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.identity import BuildName, ChangeKey, SeriesKey, digest_of
+from service.domain.identity import BuildName, ChangeAddress, ChangeKey, SeriesKey, digest_of
 
 SERIES = SeriesKey("gerrit", "kv", "master", "perf", "cv-perf", "executor", "BM_a/8", "cpu_time")
 
@@ -17,6 +17,35 @@ def test_a_build_is_written_as_job_and_number() -> None:
 
 def test_changes_of_two_servers_are_two_changes() -> None:
     assert ChangeKey("a", 1) != ChangeKey("b", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("123", ChangeAddress(123)),
+        ("core~123", ChangeAddress(123, "core")),
+        ("Gerrit at home~1", ChangeAddress(1, "Gerrit at home")),
+        ("a~b~7", ChangeAddress(7, "a~b")),
+        ("9999999999", ChangeAddress(9_999_999_999)),
+    ],
+)
+def test_an_address_is_a_number_or_a_review_server_and_a_number(text: str, address: ChangeAddress) -> None:
+    assert ChangeAddress.parse(text) == address
+    assert str(address) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "x", "-1", "1 ", "~1", "core~", "core~0", "core~x", "12345678901", "1\n", "a\nb~1", "١"]
+)
+def test_any_other_text_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match="INSTANCE~NUMBER"):
+        ChangeAddress.parse(text)
+
+
+@given(st.text(st.characters(exclude_characters="\n"), min_size=1, max_size=100), st.integers(1, 1 << 31))
+def test_every_address_is_read_as_it_is_written(instance: str, number: int) -> None:
+    for address in (ChangeAddress(number, instance), ChangeAddress(number)):
+        assert ChangeAddress.parse(str(address)) == address
 
 
 @pytest.mark.parametrize("name", [each.name for each in fields(SeriesKey)])

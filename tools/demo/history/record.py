@@ -25,6 +25,7 @@ from service.cli import run
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.preconditions import make_home
 from service.config import ControlSettings
+from service.domain.identity import ChangeAddress
 from service.domain.project.plan import plan_builds
 from service.domain.project.project_file import parse_project_file
 from service.steps.machine.execute import execute_build
@@ -198,7 +199,7 @@ def _measure(
         programs.remember(claimed)
 
     submit(plane, worklist, change_merged(commit, int(time.time())), work)
-    [merged] = plane.reading.patch_set(change, 1).runs
+    [merged] = plane.reading.patch_set(ChangeAddress(change), 1).runs
     with plane.store.transaction() as tx:
         builds = [each for each in tx.builds_of(merged.id) if each.execution is not None]
     return [_recorded(plane, change, build) for build in builds if build.job not in earlier]

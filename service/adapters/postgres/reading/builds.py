@@ -10,7 +10,7 @@ from typing_extensions import override
 from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import comparisons_of, samples_of
 from service.adapters.postgres.reading.decisions import decisions_of, waivers_among
-from service.adapters.postgres.reading.lookup_keys import number_key, text_key
+from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key, text_key
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
@@ -41,13 +41,14 @@ _BUILD_COLUMNS: Final = """
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
     coalesce(b.spec -> 'permissions', '[]') AS permissions, b.spec -> 'config' AS configuration
 """
-_RUNS: Final = """
+_RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
-           r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change, p.number AS patch_set
+           r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change,
+           {ADDRESS} AS change_address, p.number AS patch_set
     FROM run AS r
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
     LEFT JOIN change AS c ON c.id = p.change_id
-"""
+"""  # noqa: S608 - put together from constants
 _RUN: Final = text(f"{_RUNS} WHERE r.id = :run_id")
 _RUNS_OF_BUILD: Final = text(f"""
 {_RUNS} WHERE r.id IN (SELECT run_id FROM run_build WHERE build_id = :build_id) ORDER BY r.id DESC LIMIT 20

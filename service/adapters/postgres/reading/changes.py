@@ -12,7 +12,7 @@ from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patc
 from service.adapters.postgres.reading.comparisons import measured_patch_sets
 from service.adapters.postgres.reading.decisions import decisions_of, override_views
 from service.adapters.postgres.reading.failing_steps import failing_steps
-from service.adapters.postgres.reading.lookup_keys import number_key
+from service.adapters.postgres.reading.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
+    from service.domain.identity import ChangeAddress
     from service.ports.cursor import Cursor
     from service.ports.views import MeasuredPatchSets
 
@@ -55,7 +56,8 @@ def _changes(chosen: str) -> TextClause:
     # Every lateral part is one look into an index for one of the few changes of the page.
     return text(f"""
 WITH chosen AS (SELECT * FROM change {chosen})
-SELECT c.id, c.instance, c.number, c.project, c.branch, c.subject, c.owner, c.status, c.updated_at,
+SELECT c.id, c.instance, c.number, {ADDRESS} AS address,
+       c.project, c.branch, c.subject, c.owner, c.status, c.updated_at,
        p.number AS patch_set, p.revision, d.vote, coalesce(d.header, '') AS header,
        r.id AS run_id, r.state AS run_state,
        coalesce(b.builds, 0) AS builds, coalesce(b.finished, 0) AS finished_builds,
@@ -86,7 +88,7 @@ _NEWEST: Final = _changes("ORDER BY updated_at DESC, id DESC LIMIT :limit")
 _OLDER: Final = _changes(
     "WHERE (updated_at, id) < (:updated_at, :id) ORDER BY updated_at DESC, id DESC LIMIT :limit"
 )
-_ONE: Final = _changes("WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1")
+_ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
        d.vote, coalesce(d.header, '') AS header, coalesce(u.undecided, 0) AS undecided
@@ -112,14 +114,14 @@ class PostgresChanges(Snapshots, ChangeReading):
             return [from_row(Change, row) for row in rows]
 
     @override
-    def change(self, number: int) -> ChangeWithPatchSets:
+    def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
         with self._begin() as connection:
-            change = _change(connection, number)
+            change = _change(connection, address)
             rows = _patch_sets(connection, change)
             return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
 
     @override
-    def patch_set(self, change: int, number: int | None = None) -> PatchSetDetail:
+    def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
         with self._begin() as connection:
             shown = _change(connection, change)
             wanted = shown.patch_set if number is None else number
@@ -142,16 +144,18 @@ class PostgresChanges(Snapshots, ChangeReading):
             )
 
     @override
-    def measured_patch_sets(self, change: int, limit: int, before: int | None = None) -> MeasuredPatchSets:
+    def measured_patch_sets(
+        self, change: ChangeAddress, limit: int, before: int | None = None
+    ) -> MeasuredPatchSets:
         end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
         with self._begin() as connection:
-            return measured_patch_sets(connection, number_key(change), limit, end)
+            return measured_patch_sets(connection, change, limit, end)
 
 
-def _change(connection: Connection, number: int) -> Change:
-    row = connection.execute(_ONE, {"number": number_key(number)}).mappings().first()
+def _change(connection: Connection, address: ChangeAddress) -> Change:
+    row = connection.execute(_ONE, address_keys(address)).mappings().first()
     if row is None:
-        raise NotFound(f"there is no change {number}")
+        raise without_change(connection, address)
     return from_row(Change, row)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.reading.lookup_keys import ID_AT_ADDRESS, address_keys, without_change
 from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.domain.inference.reasons import NOT_BY_PAIRS, Reason
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
+    from service.domain.identity import ChangeAddress
 # The columns of a comparison k of the series s, wherever one is read.
 COMPARED: Final = "k.verdict, k.pairs, k.ratio, k.low, k.high, k.base, k.patch"
 COMPARISON: Final = (
@@ -43,7 +45,7 @@ WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = 
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
 _MEASURED: Final = text(f"""
 WITH chosen AS (
-    SELECT id FROM change WHERE number = :number ORDER BY updated_at DESC, id DESC LIMIT 1
+    {ID_AT_ADDRESS}
 ), measured AS MATERIALIZED (
     SELECT p.number, p.revision, r.id AS run_id, r.parent, r.parent_tree, count(*) OVER () AS total
     FROM chosen
@@ -110,12 +112,14 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
     return from_row(Samples, rows[0], base=sides.get(0, ()), patch=sides.get(1, ()))
 
 
-def measured_patch_sets(connection: Connection, change: int, limit: int, before: int) -> MeasuredPatchSets:
+def measured_patch_sets(
+    connection: Connection, change: ChangeAddress, limit: int, before: int
+) -> MeasuredPatchSets:
     """Return the newest patch sets below ``before`` that have comparisons, newest first."""
-    keys = {"number": change, "limit": limit, "before": before}
+    keys = {**address_keys(change), "limit": limit, "before": before}
     rows = connection.execute(_MEASURED, keys).mappings().all()
     if not rows:
-        raise NotFound(f"there is no change {change}")
+        raise without_change(connection, change)
     measured = [row for row in rows if row["total"] is not None]
     patch_sets = tuple(_patch_set(tuple(group)) for _, group in groupby(measured, key=itemgetter("number")))
     return MeasuredPatchSets(patch_sets, older=measured[0]["total"] - len(patch_sets) if measured else 0)

@@ -2,8 +2,45 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text as sql
+
 from service.adapters.postgres.storable import LARGEST_INTEGER
-from service.domain.errors import NotFound
+from service.domain.errors import Ambiguous, NotFound
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from service.domain.identity import ChangeAddress
+
+# The address of the change c; null if there is none. Each review server has a row from its first contact on.
+ADDRESS: Final = """
+    CASE WHEN (SELECT count(*) FROM server) > 1 THEN c.instance || '~' || c.number
+    ELSE cast(c.number AS text) END
+"""
+_AT_ADDRESS: Final = """
+    number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance)
+"""
+# The id of the only change at an address, whose values are address_keys.
+ID_AT_ADDRESS: Final = f"""
+    SELECT min(id) AS id FROM change WHERE {_AT_ADDRESS} HAVING count(*) = 1
+"""  # noqa: S608 - put together from constants
+_CHOICES: Final = sql(f"""
+SELECT instance || '~' || number AS address FROM change WHERE {_AT_ADDRESS} ORDER BY instance
+""")  # noqa: S608 - put together from constants
+
+
+def address_keys(address: ChangeAddress) -> dict[str, Any]:
+    """Return the values by which a query finds the change at an address."""
+    instance = None if address.instance is None else text_key(address.instance)
+    return {"number": number_key(address.number), "instance": instance}
+
+
+def without_change(connection: Connection, address: ChangeAddress) -> NotFound:
+    """Return the error for an address at which there is not exactly one change."""
+    choices = connection.execute(_CHOICES, address_keys(address)).scalars().all()
+    return Ambiguous(address.number, tuple(choices)) if choices else NotFound(f"there is no change {address}")
 
 
 def number_key(number: int, largest: int = LARGEST_INTEGER) -> int:

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import COMPARED
-from service.adapters.postgres.reading.lookup_keys import number_key
+from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.errors import NotFound
@@ -43,7 +43,7 @@ SELECT {COMPARED}, CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kin
        r.id AS run_id, coalesce(r.revision, '') AS revision,
        coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(r.author, ''), p.author, '') AS author,
-       c.number AS change, p.number AS patch_set
+       c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set
 FROM (
     (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 1
      ORDER BY measured_at DESC LIMIT :limit)

@@ -23,7 +23,7 @@ from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
 from tests.contract.reading.series import SeriesReadingContract
-from tests.contract.reading.site import CHANGE, PARENT, measure
+from tests.contract.reading.site import ADDRESS, CHANGE, PARENT, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +45,9 @@ class PostgresSite:
     def add_change(
         self, number: int = CHANGE, *, minutes: int = 0, patch_sets: int = 1, instance: str = "gerrit"
     ) -> None:
+        self.database.change(
+            "INSERT INTO server VALUES (:instance, now(), now()) ON CONFLICT DO NOTHING", instance=instance
+        )
         change: int = self.database.value(
             """INSERT INTO change (instance, number, project, branch, change_id, subject, owner, status,
                                    is_wip, is_private, updated_at)
@@ -222,7 +225,7 @@ def test_patch_sets_side_by_side_are_one_query(site: PostgresSite) -> None:
         measure(site, number, "BM_a", "BM_b")
     sent: list[str] = []
     event.listen(site.database.owner, "before_cursor_execute", lambda *args: sent.append(args[2]))
-    site.reading.measured_patch_sets(CHANGE, 9)
+    site.reading.measured_patch_sets(ADDRESS, 9)
     assert len(sent) == 1
 
 
@@ -231,7 +234,7 @@ def test_each_build_is_read_from_the_partition_of_its_month(site: PostgresSite) 
     site.add_change(patch_sets=2)
     for number in (1, 2):
         measure(site, number, *(f"BM_{k}" for k in range(20)))
-    scans = scans_of(site.database.owner, lambda: site.reading.measured_patch_sets(CHANGE, 9), "comparison")
+    scans = scans_of(site.database.owner, lambda: site.reading.measured_patch_sets(ADDRESS, 9), "comparison")
     assert {scan.table for scan in scans if scan.was_run} == {"comparison_2026_11"}
 
 
@@ -325,7 +328,7 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
         Step.RECONCILE: None,
     }
     assert (failing[Step.RECONCILE].next_at, failing[Step.RECONCILE].is_dead) == (None, False)
-    problems = site.reading.patch_set(CHANGE).problems
+    problems = site.reading.patch_set(ADDRESS).problems
     assert len(problems) == len(failing) - 1
     assert problems[0].startswith("Posting on change 7 failed 4 times: 502. Next try at ")
 

@@ -14,7 +14,7 @@ from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Review
-from service.domain.identity import BuildName
+from service.domain.identity import BuildName, ChangeAddress
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 
@@ -105,7 +105,7 @@ def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSit
     run, flaky, _ = stage.fail("flaky", "other")
     stage.override(OVERRIDE, flaky)
 
-    found = stage.reading.patch_set(7, 1)
+    found = stage.reading.patch_set(ChangeAddress(7), 1)
 
     [override] = found.overrides
     assert (override.kind, override.who, override.reason, override.bug, override.filter) == (
@@ -127,7 +127,7 @@ def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSit
 
 def test_a_patch_set_may_have_no_overrides(stage: ReviewSite) -> None:
     run, *_ = stage.fail("flaky")
-    assert stage.reading.patch_set(7, 1).overrides == ()
+    assert stage.reading.patch_set(ChangeAddress(7), 1).overrides == ()
     assert stage.waives(run) == {"flaky": ""}
 
 
@@ -136,7 +136,7 @@ def test_overrides_come_newest_first_with_the_revoked_ones(stage: ReviewSite) ->
     for override in (OVERRIDE, UNDO, replace(OVERRIDE, person="Sam Okafor")):
         stage.override(override, flaky)
 
-    found = stage.reading.patch_set(7, 1).overrides
+    found = stage.reading.patch_set(ChangeAddress(7), 1).overrides
 
     assert [(each.kind, each.who, each.is_active) for each in found] == [
         ("override", "Sam Okafor", True),
@@ -153,7 +153,7 @@ def test_a_revoked_override_waives_no_build(stage: ReviewSite) -> None:
     stage.override(UNDO)
 
     assert stage.waives(run) == {"flaky": ""}
-    assert [each.waives for each in stage.reading.patch_set(7, 1).overrides] == [(), ()]
+    assert [each.waives for each in stage.reading.patch_set(ChangeAddress(7), 1).overrides] == [(), ()]
 
 
 def test_an_override_waives_the_builds_that_had_failed_and_no_later_one(stage: ReviewSite) -> None:
@@ -162,7 +162,7 @@ def test_an_override_waives_the_builds_that_had_failed_and_no_later_one(stage: R
     second, _ = stage.fail("flaky")
 
     assert (stage.waives(first)["flaky"], stage.waives(second)["flaky"]) == (OVERRIDDEN, "")
-    found = stage.reading.patch_set(7, 1)
+    found = stage.reading.patch_set(ChangeAddress(7), 1)
     assert [build.waived_by for build in found.builds] == [""]
     assert found.overrides[0].waives == (BuildName("flaky", 1),)
 
@@ -177,7 +177,7 @@ def test_an_accept_waives_a_build_if_all_its_slower_benchmarks_are_accepted(
     stage.override(ACCEPT)
 
     sentence = "HTB/* accepted by Dana Meyer: safer locks"
-    [override] = stage.reading.patch_set(7, 1).overrides
+    [override] = stage.reading.patch_set(ChangeAddress(7), 1).overrides
     assert (override.filter, override.sentence) == ("HTB/*", sentence)
     assert stage.waives(run) == {"perf": sentence if waived_by else ""}
     assert override.waives == ((BuildName("perf", 1),) if waived_by else ())
@@ -191,7 +191,7 @@ def test_trust_and_a_persons_vote_waive_nothing_and_cannot_be_revoked(
     stage.override(replace(OVERRIDE, kind=kind), flaky)
     stage.override(UNDO)
 
-    _, override = stage.reading.patch_set(7, 1).overrides
+    _, override = stage.reading.patch_set(ChangeAddress(7), 1).overrides
     assert (override.kind, override.is_active, override.waives) == (kind, True, ())
     assert stage.waives(run) == {"flaky": ""}
 
@@ -201,7 +201,7 @@ def test_an_override_does_not_carry_over_to_another_patch_set(stage: ReviewSite)
     stage.override(OVERRIDE, flaky)
     run, _ = stage.fail("flaky", patch_set=2)
 
-    assert stage.reading.patch_set(7, 2).overrides == ()
+    assert stage.reading.patch_set(ChangeAddress(7), 2).overrides == ()
     assert stage.waives(run) == {"flaky": ""}
 
 
@@ -222,20 +222,20 @@ def test_builds_that_are_not_finished_are_not_judged(stage: ReviewSite) -> None:
         tx.add_build(run, 0, named("slow"))
 
     assert stage.waives(run) == {"slow": ""}
-    assert [build.waived_by for build in stage.reading.patch_set(7, 1).builds] == [""]
+    assert [build.waived_by for build in stage.reading.patch_set(ChangeAddress(7), 1).builds] == [""]
 
 
 def test_more_builds_overrides_and_runs_take_no_more_queries(stage: ReviewSite, database: Database) -> None:
     run, flaky = stage.fail("a")
     stage.override(OVERRIDE, flaky)
     with statements(database) as few:
-        stage.reading.patch_set(7, 1)
+        stage.reading.patch_set(ChangeAddress(7), 1)
         stage.reading.run(run)
     for _ in range(3):
         run, *builds = stage.fail("a", "b", "c", "d")
         stage.override(OVERRIDE, *builds)
     with statements(database) as many:
-        stage.reading.patch_set(7, 1)
+        stage.reading.patch_set(ChangeAddress(7), 1)
         stage.reading.run(run)
 
     assert len(many) == len(few)
@@ -244,7 +244,7 @@ def test_more_builds_overrides_and_runs_take_no_more_queries(stage: ReviewSite, 
 def test_a_run_has_the_label_that_it_votes_on(stage: ReviewSite) -> None:
     run, _ = stage.fail("a")
     assert stage.reading.run(run).run.label == "Performance"
-    assert [each.label for each in stage.reading.patch_set(7, 1).runs] == ["Performance"]
+    assert [each.label for each in stage.reading.patch_set(ChangeAddress(7), 1).runs] == ["Performance"]
     assert [each.label for each in stage.reading.build("a", 1).runs] == ["Performance"]
 
 
@@ -269,7 +269,10 @@ class TestReviewNotes:
         [due] = upkeep.due_reviews()
         upkeep.settle_review(due.outbox_id, ReviewState.SENT, "label not granted: Performance")
 
-        for [decision] in (stage.reading.run(run_id).decisions, stage.reading.patch_set(7, 1).decisions):
+        for [decision] in (
+            stage.reading.run(run_id).decisions,
+            stage.reading.patch_set(ChangeAddress(7), 1).decisions,
+        ):
             assert (decision.review_state, decision.review_note) == ("sent", "label not granted: Performance")
 
     def test_a_decision_without_a_problem_has_no_note(
