@@ -5,14 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from service.domain.gerrit.change import Change, Posted, PostedMessage, Review
+    from service.domain.gerrit.change import Account, Change, Posted, PostedMessage, Review
     from service.domain.identity import ChangeKey
 
 
-class ReviewServer(Protocol):
+class Permissions(Protocol):
+    """What accounts may do and see on the review server, asked at each call. Raises Transient, Permanent."""
+
+    def is_member(self, account: str, group: str) -> bool:
+        """Return whether an account is in a group now; raises Permanent if the group cannot be read."""
+
+    def account_of(self, email: str) -> Account | None:
+        """Return the only active account with this preferred e-mail address; None if there is no such one."""
+
+    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+        """Return which of these changes an account may see (None: a reader who does not sign in).
+
+        A change that Benchgate's own account cannot see is not among them.
+        """
+
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        """Return whether an account (None: as above) may read a branch and has at least one change there."""
+
+
+class ReviewServer(Permissions, Protocol):
     """Gerrit or the console review server. Raises Transient, Permanent, NotFound."""
 
     @property
@@ -51,6 +70,3 @@ class ReviewServer(Protocol):
             Forbidden: Benchgate's account may not cast this vote; nothing was posted.
             Transient: no response; the review may have been posted or not.
         """
-
-    def is_member(self, account: str, group: str) -> bool:
-        """Return whether an account is in a group now; raises Permanent if the group cannot be read."""

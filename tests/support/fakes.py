@@ -10,9 +10,9 @@ from service.domain.errors import NotFound, Permanent
 from service.domain.gerrit.change import Person, Posted, PostedMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from service.domain.gerrit.change import Change, Review
+    from service.domain.gerrit.change import Account, Change, Review
     from service.domain.identity import ChangeKey
 
 WRITTEN = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -23,7 +23,8 @@ class FakeReviewServer:
     """A review server whose changes a test puts in; ``revisions`` remembers outdated patch sets too.
 
     ``votes`` are by label and account; people are shown by their ``names``; comments on ``unshown`` files are
-    not taken.
+    not taken. ``accounts`` are by address; a change with ``viewers`` is visible to these accounts only, and
+    ``asked`` has the questions about visible changes.
     """
 
     instance: str = "gerrit"
@@ -36,6 +37,9 @@ class FakeReviewServer:
     votes: dict[ChangeKey, dict[str, dict[str, int]]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     unshown: set[str] = field(default_factory=set)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    viewers: dict[int, set[str]] = field(default_factory=dict)
+    asked: list[tuple[str | None, frozenset[int]]] = field(default_factory=list)
 
     def put(self, change: Change) -> None:
         if change.key in self.changes and self.changes[change.key].current != change.current:
@@ -63,6 +67,24 @@ class FakeReviewServer:
 
     def is_member(self, account: str, group: str) -> bool:
         return (account, group) in self.members
+
+    def account_of(self, email: str) -> Account | None:
+        return self.accounts.get(email)
+
+    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+        self.asked.append((account, frozenset(numbers)))
+        stored = {key.number for key in self.changes if key.number in numbers}
+        return frozenset(number for number in stored if self._shows(number, account))
+
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        return any(
+            self._shows(key.number, account)
+            for key, change in self.changes.items()
+            if (change.project, change.branch) == (project, branch)
+        )
+
+    def _shows(self, number: int, account: str | None) -> bool:
+        return number not in self.viewers or account in self.viewers[number]
 
     def say(self, key: ChangeKey, account: str, text: str, patch_set: int = 1) -> PostedMessage:
         """Somebody writes a message."""

@@ -11,21 +11,23 @@ from typing_extensions import override
 
 from service.adapters.console.events import after_event, user
 from service.adapters.console.state import ConsoleState, load, save
+from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.errors import BadEvent, NotFound, Permanent
-from service.domain.gerrit.change import Change, ChangeStatus, Posted, PostedMessage
+from service.domain.gerrit.change import Account, Change, ChangeStatus, Posted, PostedMessage
 from service.domain.gerrit.events import ABOUT_CHANGES, document_from, event_from
 from service.domain.identity import ChangeKey
 from service.ports.reviewing import ReviewServer
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from service.adapters.console.state import StoredChange
     from service.domain.gerrit.change import Review
 
 LABELS: Final[Mapping[str, range]] = MappingProxyType({"Verified": range(-1, 2), "Code-Review": range(-2, 3)})
+_LOCAL_ACCOUNT: Final = "local"
 MESSAGE_BYTES: Final = 16 << 10  # Gerrit's default change.commentSizeLimit
 
 
@@ -107,6 +109,24 @@ class ConsoleReview(ReviewServer):
     def is_member(self, account: str, group: str) -> bool:
         """Return True for every account: only the user of this machine can write the file."""
         return bool(account)
+
+    @override
+    def account_of(self, email: str) -> Account | None:
+        """Return the account of the user of this machine; nobody else has one, whatever their address is."""
+        return Account(_LOCAL_ACCOUNT, _LOCAL_ACCOUNT) if email == LOCAL_EMAIL else None
+
+    @override
+    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+        """Return all changes that exist: this server hides none from anybody."""
+        wanted = sorted(set(numbers))
+        with self._state.connected() as connection:
+            stored = {number: load(connection, number) for number in wanted}
+        return frozenset(number for number, each in stored.items() if each and not each.is_deleted)
+
+    @override
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        """Return True for every branch."""
+        return True
 
     @override
     def post(self, review: Review) -> Posted:

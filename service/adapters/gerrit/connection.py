@@ -87,7 +87,8 @@ class Connection:
 
     Args:
         url: Gerrit's address, including its path if it has one.
-        credentials: those of Benchgate's account.
+        credentials: those of Benchgate's account; None: the requests are those of a reader who does not sign
+            in.
         timeouts: limits on waiting.
         transport: a replacement of the network.
 
@@ -98,12 +99,14 @@ class Connection:
     def __init__(
         self,
         url: str,
-        credentials: Password | Bearer,
+        credentials: Password | Bearer | None,
         timeouts: Timeouts = PATIENT,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._root = f"{_checked(url)}/a/"
-        self._authorization = credentials.authorization()
+        self._root = f"{_checked(url)}/{'a/' if credentials else ''}"
+        self._headers = {"Accept": "application/json"}
+        if credentials is not None:
+            self._headers["Authorization"] = credentials.authorization()
         self._timeouts = timeouts
         self._transport = transport
         self._open: tuple[int, httpx.Client] | None = None  # with the ID of the process that opened it
@@ -144,7 +147,7 @@ class Connection:
         if opened is None or opened[0] != os.getpid():
             # An inherited client is not closed: its connections belong to the parent process.
             client = httpx.Client(
-                headers={"Authorization": self._authorization, "Accept": "application/json"},
+                headers=self._headers,
                 timeout=httpx.Timeout(wait.silence, connect=wait.connect),
                 transport=self._transport,
                 follow_redirects=False,

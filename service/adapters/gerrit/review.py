@@ -24,6 +24,7 @@ from service.adapters.gerrit.reading import (
     messages_from,
     replies_from,
 )
+from service.adapters.gerrit.visibility import UNQUOTABLE, account_of, can_read, visible_changes
 from service.adapters.gerrit_fields import is_revision
 from service.domain.errors import Forbidden, NotFound, Permanent, Transient
 from service.domain.gerrit.change import Posted
@@ -32,13 +33,13 @@ from service.domain.text import plain
 from service.ports.reviewing import ReviewServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
     import httpx
 
     from service.adapters.gerrit.connection import Bearer, Password, Timeouts
-    from service.domain.gerrit.change import Change, PostedMessage, Review
+    from service.domain.gerrit.change import Account, Change, PostedMessage, Review
     from service.domain.identity import ChangeKey
 
 _LOG = structlog.get_logger(__name__)
@@ -49,7 +50,6 @@ _SHOWN: Final = tuple(
 _PAGE: Final = 100
 # On a line of its own, above the author's words and the text of plug-ins.
 _COMMENTED: Final = re.compile(r"^\([0-9]+ comments?\)$", re.MULTILINE)
-_UNQUOTABLE: Final = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 class GerritReview(ReviewServer):
@@ -82,6 +82,7 @@ class GerritReview(ReviewServer):
     ) -> None:
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
+        self._anonymous = Connection(url, None, timeouts, transport)
         self._projects = frozenset(projects)
         self._scope = _scope(projects)
 
@@ -171,9 +172,25 @@ class GerritReview(ReviewServer):
         except (Permanent, Forbidden) as error:
             raise Permanent(f"group {plain(group)} cannot be read: {error}") from error
 
+    @override
+    def account_of(self, email: str) -> Account | None:
+        return account_of(self._connection, email)
+
+    @override
+    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+        return visible_changes(self._asking_for(account), account, numbers)
+
+    @override
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        return can_read(self._asking_for(account), account, project, branch)
+
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
+        self._anonymous.close()
+
+    def _asking_for(self, account: str | None) -> Connection:
+        return self._anonymous if account is None else self._connection
 
     def _path(self, key: ChangeKey) -> str:
         if key.instance != self._instance:
@@ -246,7 +263,7 @@ def _condition(moment: datetime | None) -> str:
 
 
 def _scope(projects: Sequence[str]) -> str:
-    if any(not project or _UNQUOTABLE.search(project) for project in projects):
+    if any(not project or UNQUOTABLE.search(project) for project in projects):
         # Only newer servers support an escape inside quotes.
         raise ValueError(
             "a Gerrit project name is empty, or contains a quote, backslash or control character"

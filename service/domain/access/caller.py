@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from service.domain.access.scopes import Scope
+
+
+LOCAL_EMAIL: Final = "local"  # of the user of this machine; no provider's address lacks the "@"
 
 
 class Role(StrEnum):

@@ -48,6 +48,14 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """An account on the review server, and the name that the server shows for it."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class PatchSet:
     """One patch set of a change. ``parents`` are commit IDs, first parent first.
 

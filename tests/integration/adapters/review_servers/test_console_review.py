@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from service.adapters.console.review import ConsoleReview
+from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.errors import BadEvent, NotFound, Permanent
-from service.domain.gerrit.change import ChangeStatus, Review
+from service.domain.gerrit.change import Account, ChangeStatus, Review
 from service.domain.identity import ChangeKey
 
 pytestmark = pytest.mark.integration
@@ -269,3 +270,9 @@ def test_changes_since_lists_later_updates(state: Path) -> None:
     replay(review, "stream-change-abandoned")
     assert [change.key for change in review.changes_since(clock[0])] == [TWO]
     assert {change.key for change in review.changes_since(NOW)} == {ONE, TWO}
+
+
+def test_only_the_user_of_this_machine_has_an_account(review: ConsoleReview) -> None:
+    """Every account may override here, so that a person of an identity provider must not have one."""
+    assert review.account_of(LOCAL_EMAIL) == Account("local", "local")
+    assert review.account_of("bob@example.com") is None
