@@ -15,6 +15,7 @@ from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import handle_event
 from service.steps.intake.reconcile import reconcile
+from service.steps.intake.record_visibility import record_all
 from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.reviewers.deliver import deliver_reviews
@@ -40,8 +41,13 @@ def control() -> Control:
 
 
 def _reconcile(plane: Control, entity: int) -> bool:
-    """Reconcile updated changes, with ID 1 also all open changes; return whether no other process does."""
+    """Reconcile updated changes, with ID 1 also all open changes; return whether no other process does.
+
+    With ID 1, also ask what the review server shows without sign-in: rights change without an event.
+    """
     queued = reconcile(plane.store, plane.server, is_full=entity == 1, lookback=plane.lookback)
+    if entity == 1:
+        record_all(plane.store, plane.server)
     if queued is not None:
         plane.upkeep.beat("reconcile", f"{queued} changes")
     return queued is not None

@@ -1,6 +1,11 @@
-"""Store what the review server shows to anonymous readers."""
+"""Store what the review server shows to readers who do not sign in.
+
+Nothing is public until the server was asked, also nothing that was stored before.
+"""
 
 from __future__ import annotations
+
+from alembic import op
 
 revision = "20261122_2230"
 down_revision = "20261122_2220"
@@ -9,8 +14,19 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    op.execute("""
+        ALTER TABLE change ADD COLUMN is_public boolean NOT NULL DEFAULT false;
+        CREATE TABLE public_branch (
+            instance text NOT NULL,
+            project text NOT NULL,
+            branch text NOT NULL,
+            PRIMARY KEY (instance, project, branch)
+        );
+    """)
 
 
 def downgrade() -> None:
-    pass
+    op.execute("""
+        DROP TABLE public_branch;
+        ALTER TABLE change DROP COLUMN is_public;
+    """)

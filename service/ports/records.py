@@ -22,11 +22,15 @@ from service.ports.queue import Task
 
 @dataclass(frozen=True, slots=True)
 class ChangeRecord:
-    """A stored change and its current patch set. ``is_current`` is False if a newer state was stored."""
+    """A stored change and its current patch set. ``is_current`` is False if a newer state was stored.
+
+    ``is_public``: the review server showed it to a reader who does not sign in.
+    """
 
     change_id: int
     patch_set_id: int
     is_current: bool
+    is_public: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,32 @@ class Changes(Protocol):
         """Return the changes of a server that are open as last stored, by number."""
 
 
+class Visibility(Protocol):
+    """What the review server shows to readers who do not sign in, as it last answered; at first nothing.
+
+    A change is public no longer if it turns private, moves to another branch, or is not shown to Benchgate
+    itself.
+    """
+
+    def hide_change(self, change_id: int) -> None:
+        """Record that the server does not show a change to Benchgate: it is deleted, or private."""
+
+    def record_visible(self, instance: str, asked: Collection[int], visible: Collection[int]) -> None:
+        """Record which of the changes that Benchgate asked about are public, and so are their branches.
+
+        A change that is stored as private stays hidden: the answer is older than its new state.
+        """
+
+    def hidden_changes(self, instance: str, after: int, limit: int) -> Sequence[int]:
+        """Return changes on public branches that are neither private nor public, by number."""
+
+    def branches(self, instance: str) -> Sequence[tuple[str, str]]:
+        """Return project and branch of all stored changes."""
+
+    def record_branch(self, instance: str, project: str, branch: str, *, is_public: bool) -> None:
+        """Record whether a branch is public; if it is not, nor are its changes."""
+
+
 class ReviewComments(Protocol):
     """Messages on changes that may hold commands; each is answered once."""
 
@@ -319,6 +345,7 @@ class Transaction(
     Events,
     SyncCursors,
     Changes,
+    Visibility,
     ReviewComments,
     Reports,
     Runs,

@@ -52,12 +52,12 @@ def test_a_person_is_linked_by_their_exact_address(server: GerritReview, gerrit:
 
 def test_an_inactive_account_is_linked_to_nobody(server: GerritReview, gerrit: GerritServer) -> None:
     email = gerrit.description["accounts"]["mallory"]["email"]
-    assert server.account_of(email) is not None
-    gerrit.rest("admin", "DELETE", "/accounts/mallory/active")
+    account = account_of(server, gerrit, "mallory")
+    gerrit.rest("admin", "DELETE", f"/accounts/{account}/active")
     try:
         assert server.account_of(email) is None
     finally:
-        gerrit.rest("admin", "PUT", "/accounts/mallory/active")
+        gerrit.rest("admin", "PUT", f"/accounts/{account}/active")
 
 
 def test_a_public_change_turns_private(server: GerritReview, gerrit: GerritServer) -> None:

@@ -88,8 +88,15 @@ change: Final = Table(
     Column("number", Integer, nullable=False),
     Column("is_wip", Boolean, nullable=False),
     Column("is_private", Boolean, nullable=False),
+    Column("is_public", Boolean, nullable=False, server_default=text("false")),
     Column("updated_at", _MOMENT, nullable=False),
     UniqueConstraint("instance", "number"),
+)
+
+public_branch: Final = Table(
+    "public_branch",
+    metadata,
+    *(Column(name, CleanText, primary_key=True) for name in ("instance", "project", "branch")),
 )
 
 patch_set: Final = Table(

@@ -16,6 +16,7 @@ from service.adapters.postgres.transaction.intake import PostgresIntake
 from service.adapters.postgres.transaction.measurements import PostgresMeasurements
 from service.adapters.postgres.transaction.reports import PostgresReports
 from service.adapters.postgres.transaction.runs import PostgresRuns
+from service.adapters.postgres.transaction.visibility import PostgresVisibility
 from service.ports.store import Store, Transaction
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _TRY_LOCK = text("SELECT pg_try_advisory_lock(hashtextextended('benchgate ' || :
 class PostgresTransaction(
     PostgresIntake,
     PostgresReports,
+    PostgresVisibility,
     PostgresRuns,
     PostgresBuilds,
     PostgresMeasurements,

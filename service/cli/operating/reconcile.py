@@ -9,6 +9,7 @@ import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.steps.intake.reconcile import reconcile
+from service.steps.intake.record_visibility import record_all
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
 @click.command()
 @home_option
 def command(home: Path) -> None:
-    """Compare every open change on the review server with the stored runs, and start missing runs."""
+    """Compare every open change on the review server with the stored runs, and start missing runs.
+
+    Also asks which branches and changes the review server shows without sign-in.
+    """
     with closing(build_control(settings_of_running_site(home))) as plane:
         queued = reconcile(plane.store, plane.server, is_full=True)
+        record_all(plane.store, plane.server)
     message = "another check is running" if queued is None else f"{queued} changes queued for a check"
     click.echo(message, err=True)

@@ -10,6 +10,7 @@ from service.domain.gerrit.change import Change, ChangeStatus
 from service.domain.identity import RunKind
 from service.domain.wording.refusals import CHANGE_GONE, moved
 from service.steps.intake.record_comments import record_comments
+from service.steps.intake.record_visibility import record_change
 from service.steps.intake.recover_vote import recover_vote
 from service.steps.planning.new_run import check_of, run_of, start_run
 
@@ -34,7 +35,8 @@ def handle_event(store: Store, server: ReviewServer, event_id: int) -> bool:
 def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
     """Start and cancel runs to match the current state of the change; a second call changes nothing.
 
-    If the server does not show the change (deleted, or hidden from Benchgate's account), its runs end.
+    If the server does not show the change (deleted, or hidden from Benchgate's account), its runs end, and
+    no reader sees it any more.
     """
     try:
         change = server.change(key)
@@ -49,6 +51,8 @@ def look_at_change(store: Store, server: ReviewServer, key: ChangeKey) -> None:
         if record.is_current:
             _update_runs(tx, change, record)
             record_comments(tx, change, record, messages, account)
+    if record.is_current and not (record.is_public or change.is_private):
+        record_change(store, server, key.number)
     recover_vote(store, server, record.patch_set_id, change, messages)
 
 
@@ -57,6 +61,7 @@ def _end_runs(store: Store, key: ChangeKey) -> None:
         change_id = tx.stored_change(key)
         if change_id is not None:
             tx.cancel_runs(change_id, keep_patch_set=None, reason=CHANGE_GONE)
+            tx.hide_change(change_id)
 
 
 def _update_runs(tx: Transaction, change: Change, record: ChangeRecord) -> None:

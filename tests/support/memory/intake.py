@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
 from service.ports.records import ChangeRecord, ReviewComment, SentReport, SyncCursor
-from service.ports.store import Changes, Events, Reports, ReviewComments, SyncCursors
+from service.ports.store import Changes, Events, Reports, ReviewComments, SyncCursors, Visibility
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from service.domain.gerrit.change import Change, PostedMessage
@@ -73,13 +73,16 @@ class MemoryChanges(InMemory, Changes):
         if (change.updated, change.current.number) < (stored.updated, max(known, default=0)):
             return ChangeRecord(change_id, known[max(known)], is_current=False)
         self._m.changes[change.key] = change
+        if change.is_private or (change.project, change.branch) != (stored.project, stored.branch):
+            self._m.public.discard(change.key)
         current = change.current
         if current.number not in known:
             self._m.patch_sets.append(
                 StoredPatchSet(change_id, current.number, current.revision, current.ref, current.kind)
             )
             known[current.number] = len(self._m.patch_sets)
-        return ChangeRecord(change_id, known[current.number], is_current=True)
+        is_public = change.key in self._m.public
+        return ChangeRecord(change_id, known[current.number], is_current=True, is_public=is_public)
 
     def stored_change(self, key: ChangeKey) -> int | None:
         return self._m.change_ids.index(key) + 1 if key in self._m.changes else None
@@ -94,6 +97,46 @@ class MemoryChanges(InMemory, Changes):
     def open_changes(self, instance: str) -> Sequence[ChangeKey]:
         found = [key for key, each in self._m.changes.items() if each.status is ChangeStatus.NEW]
         return sorted((key for key in found if key.instance == instance), key=lambda key: key.number)
+
+
+class MemoryVisibility(InMemory, Visibility):
+    def hide_change(self, change_id: int) -> None:
+        key = self._m.change_ids[change_id - 1]
+        self._m.changes[key] = replace(self._m.changes[key], is_private=True)
+        self._m.public.discard(key)
+
+    def record_visible(self, instance: str, asked: Collection[int], visible: Collection[int]) -> None:
+        for key in (ChangeKey(instance, number) for number in asked):
+            self._m.public.discard(key)
+            change = self._m.changes.get(key)
+            if change is not None and key.number in visible and not change.is_private:
+                self._m.public.add(key)
+                self._m.public_branches.add((instance, change.project, change.branch))
+
+    def hidden_changes(self, instance: str, after: int, limit: int) -> Sequence[int]:
+        found = [
+            key.number
+            for key, change in self._m.changes.items()
+            if key.instance == instance
+            and key.number > after
+            and (instance, change.project, change.branch) in self._m.public_branches
+            and not change.is_private
+            and key not in self._m.public
+        ]
+        return sorted(found)[:limit]
+
+    def branches(self, instance: str) -> Sequence[tuple[str, str]]:
+        changes = [change for key, change in self._m.changes.items() if key.instance == instance]
+        return sorted({(change.project, change.branch) for change in changes})
+
+    def record_branch(self, instance: str, project: str, branch: str, *, is_public: bool) -> None:
+        if is_public:
+            self._m.public_branches.add((instance, project, branch))
+            return
+        self._m.public_branches.discard((instance, project, branch))
+        for key, change in self._m.changes.items():
+            if (key.instance, change.project, change.branch) == (instance, project, branch):
+                self._m.public.discard(key)
 
 
 class MemoryReviewComments(InMemory, ReviewComments):

@@ -115,6 +115,8 @@ class Memory:
     events: list[StoredEvent] = field(default_factory=list)
     changes: dict[ChangeKey, Change] = field(default_factory=dict)
     change_ids: list[ChangeKey] = field(default_factory=list)
+    public: set[ChangeKey] = field(default_factory=set)
+    public_branches: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project, branch
     patch_sets: list[StoredPatchSet] = field(default_factory=list)
     runs: list[RunRecord] = field(default_factory=list)
     created: dict[int, float] = field(default_factory=dict)  # by run

@@ -17,6 +17,7 @@ from tests.support.memory.intake import (
     MemoryReports,
     MemoryReviewComments,
     MemorySyncCursors,
+    MemoryVisibility,
 )
 from tests.support.memory.runs import MemoryReruns, MemoryRunHistory, MemoryRuns
 from tests.support.memory.upkeep import MemoryUpkeep
@@ -31,6 +32,7 @@ class MemoryTransaction(
     MemoryEvents,
     MemorySyncCursors,
     MemoryChanges,
+    MemoryVisibility,
     MemoryReviewComments,
     MemoryReports,
     MemoryRuns,

@@ -124,8 +124,16 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
         ).one()
         if (change.updated, change.current.number) < (stored.updated_at, newest.number):
             return ChangeRecord(stored.id, newest.id, is_current=False)
-        self._execute(update(t.change).where(t.change.c.id == stored.id).values(**_columns(change)))
-        return ChangeRecord(stored.id, self._patch_set(stored.id, change), is_current=True)
+        stays = (t.change.c.project == change.project) & (t.change.c.branch == change.branch)
+        is_public = t.change.c.is_public & stays & (not change.is_private)
+        changed = update(t.change).where(t.change.c.id == stored.id)
+        changed = changed.values(**_columns(change), is_public=is_public).returning(t.change.c.is_public)
+        return ChangeRecord(
+            stored.id,
+            patch_set_id=self._patch_set(stored.id, change),
+            is_current=True,
+            is_public=bool(self._execute(changed).scalar_one()),
+        )
 
     def _patch_set(self, change_id: int, change: Change) -> int:
         """Return the current patch set of a locked change; a patch set that is stored never changes."""

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.errors import Transient
+from service.domain.identity import ChangeKey
+from service.steps.intake.look_at_change import look_at_change
+from service.steps.intake.record_visibility import BATCH, record_all
+from tests.support.changes import KEY, Service, change_at
+from tests.support.fakes import FakeReviewServer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class SilentServer(FakeReviewServer):
+    """A server that does not say what it shows without sign-in."""
+
+    def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
+        raise Transient("Gerrit answers 502")
+
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        raise Transient("Gerrit answers 502")
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+def numbers(service: Service) -> set[int]:
+    return {key.number for key in service.store.memory.public}
+
+
+def test_a_change_that_everybody_sees_is_public_at_once(service: Service) -> None:
+    service.see(change_at(1))
+    assert numbers(service) == {7}
+    assert service.server.asked == [(None, {7})]
+
+
+def test_a_public_change_is_asked_about_once(service: Service) -> None:
+    service.see(change_at(1))
+    service.see(change_at(2))
+    assert len(service.server.asked) == 1
+
+
+def test_a_change_that_only_its_people_see_is_not_public(service: Service) -> None:
+    service.server.viewers[7] = {"alice"}
+    service.see(change_at(1))
+    assert numbers(service) == set()
+
+
+def test_a_private_change_is_not_asked_about(service: Service) -> None:
+    service.see(change_at(1))
+    service.see(change_at(1, minutes=1, is_private=True))
+    assert numbers(service) == set()
+    assert len(service.server.asked) == 1
+
+
+def test_a_change_that_benchgate_no_longer_sees_is_hidden(service: Service) -> None:
+    service.see(change_at(1))
+    del service.server.changes[KEY]
+    look_at_change(service.store, service.server, KEY)
+    assert numbers(service) == set()
+
+
+def test_a_server_that_does_not_answer_delays_no_run() -> None:
+    service = Service(server=SilentServer())
+    service.see(change_at(1))
+    assert len(service.runs()) == 1
+    record_all(service.store, service.server)
+    assert numbers(service) == set()
+
+
+def test_a_server_that_does_not_answer_leaves_public_what_was(service: Service) -> None:
+    service.see(change_at(1))
+    record_all(service.store, SilentServer())
+    assert numbers(service) == {7}
+
+
+def test_a_project_that_is_closed_disappears_and_returns(service: Service) -> None:
+    service.see(change_at(1))
+    service.see(change_at(1, key=ChangeKey("gerrit", 8), branch="stable"))
+    service.server.viewers[7] = {"alice"}
+    record_all(service.store, service.server)
+    assert numbers(service) == {8}
+    service.server.viewers.clear()
+    record_all(service.store, service.server)
+    assert numbers(service) == {7, 8}
+
+
+def test_changes_that_were_stored_before_are_asked_about_in_batches(service: Service) -> None:
+    """An upgraded database knows no answer."""
+    service.server.viewers = {number: {"alice"} for number in (3, 4)}
+    for number in range(1, 2 * BATCH + 2):
+        service.see(change_at(1, key=ChangeKey("gerrit", number)))
+    service.store.memory.public.clear()
+    service.store.memory.public_branches.clear()
+    service.server.asked.clear()
+    record_all(service.store, service.server)
+    assert numbers(service) == set(range(1, 2 * BATCH + 2)) - {3, 4}
+    assert [len(asked) for _, asked in service.server.asked] == [BATCH, BATCH, 1]
