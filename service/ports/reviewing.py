@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Permissions(Protocol):
-    """What accounts may do and see on the review server, asked at each call. Raises Transient, Permanent."""
+    """Rights of accounts on the review server, asked at each call. Raises Transient, Permanent."""
 
     def is_member(self, account: str, group: str) -> bool:
         """Return whether an account is in a group now; raises Permanent if the group cannot be read."""

@@ -82,7 +82,7 @@ class Changes(Protocol):
 
 
 class Visibility(Protocol):
-    """What the review server shows to readers who do not sign in, as it last answered; at first nothing.
+    """Changes and branches that readers see without sign-in, as the server last answered; at first none.
 
     A change is public no longer if it turns private, moves to another branch, or is not shown to Benchgate
     itself.

@@ -34,7 +34,31 @@ class ReviewSite(Protocol):
     def delete(self, number: int) -> None: ...
 
 
-class ReviewServerContract:
+class PermissionsContract:
+    """The tests of the rights that accounts have; a subclass defines the fixture ``stage``."""
+
+    def test_every_reader_sees_the_changes_that_nothing_hides(self, stage: ReviewSite) -> None:
+        for number in (7, 8):
+            stage.upload(number, 1, str(number) * 40)
+        assert stage.server.visible(None, {7, 8, 9}) == {7, 8}
+        assert stage.server.visible(None, {8}) == {8}
+        assert stage.server.visible(None, ()) == frozenset()
+
+    def test_a_deleted_change_is_visible_to_nobody(self, stage: ReviewSite) -> None:
+        stage.upload(7, 1, FIRST)
+        stage.delete(7)
+        assert stage.server.visible(None, {7}) == frozenset()
+
+    def test_every_reader_can_read_a_branch_that_nothing_closes(self, stage: ReviewSite) -> None:
+        stage.upload(7, 1, FIRST)
+        assert stage.server.can_read(None, "kv_engine", "master")
+
+    @pytest.mark.parametrize("email", ["", "nobody@example.com", '"', "a@b\\"])
+    def test_nobody_has_an_unknown_address(self, stage: ReviewSite, email: str) -> None:
+        assert stage.server.account_of(email) is None
+
+
+class ReviewServerContract(PermissionsContract):
     """The tests of the contract; a subclass defines the fixture ``stage``."""
 
     def key(self, stage: ReviewSite, number: int = 7) -> ChangeKey:
@@ -162,23 +186,3 @@ class ReviewServerContract:
         stage.merge(7, FIRST)
         with pytest.raises(Permanent):
             stage.server.post(Review(self.key(stage), FIRST, "late", {"Verified": -1}))
-
-    def test_every_reader_sees_the_changes_that_nothing_hides(self, stage: ReviewSite) -> None:
-        for number in (7, 8):
-            stage.upload(number, 1, str(number) * 40)
-        assert stage.server.visible(None, {7, 8, 9}) == {7, 8}
-        assert stage.server.visible(None, {8}) == {8}
-        assert stage.server.visible(None, ()) == frozenset()
-
-    def test_a_deleted_change_is_visible_to_nobody(self, stage: ReviewSite) -> None:
-        stage.upload(7, 1, FIRST)
-        stage.delete(7)
-        assert stage.server.visible(None, {7}) == frozenset()
-
-    def test_every_reader_can_read_a_branch_that_nothing_closes(self, stage: ReviewSite) -> None:
-        stage.upload(7, 1, FIRST)
-        assert stage.server.can_read(None, "kv_engine", "master")
-
-    @pytest.mark.parametrize("email", ["", "nobody@example.com", '"', "a@b\\"])
-    def test_nobody_has_an_unknown_address(self, stage: ReviewSite, email: str) -> None:
-        assert stage.server.account_of(email) is None

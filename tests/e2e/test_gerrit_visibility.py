@@ -36,7 +36,7 @@ def account_of(server: GerritReview, gerrit: GerritServer, user: str) -> str:
 
 
 def seen(server: GerritReview, gerrit: GerritServer, number: int) -> set[str]:
-    """Who sees a change, among two people and the readers without an account."""
+    """Return who sees a change: two people, and "" for readers without an account."""
     people = {"": None, **{user: account_of(server, gerrit, user) for user in ("alice", "mallory")}}
     return {user for user, account in people.items() if server.visible(account, {number, 99999}) == {number}}
 

@@ -37,7 +37,7 @@ def numbers(service: Service) -> set[int]:
 def test_a_change_that_everybody_sees_is_public_at_once(service: Service) -> None:
     service.see(change_at(1))
     assert numbers(service) == {7}
-    assert service.server.asked == [(None, {7})]
+    assert service.server.asked == [(None, frozenset({7}))]
 
 
 def test_a_public_change_is_asked_about_once(service: Service) -> None:
