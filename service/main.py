@@ -14,8 +14,12 @@ from service.config import ControlSettings
 from service.domain.health import Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
+from service.rights import RIGHTS
 from service.steps.intake.receive_event import receive_events
 from service.steps.upkeep.check_health import HealthCheck
+from service.web.access.address import Address
+from service.web.access.authenticate import Access
+from service.web.access.rate_limits import RateLimits
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
@@ -62,6 +66,14 @@ def create_app() -> FastAPI:
     ]
     app = assemble(
         routers,
+        access=Access(
+            rights=RIGHTS,
+            is_public=True,
+            address=Address(settings.base_url),
+            find_session=plane.sessions.find,
+            find_token=lambda _: None,
+            limits=RateLimits(),
+        ),
         version=version("benchgate"),
         inline_style_paths=INLINE_STYLE_PATHS,
         problem_page=problem_page,

@@ -1,6 +1,11 @@
-"""Create the sessions of people who signed in."""
+"""Create the sessions of people who signed in.
+
+A service of the previous version does not know them.
+"""
 
 from __future__ import annotations
+
+from alembic import op
 
 revision = "20261122_2220"
 down_revision = "20261122_2210"
@@ -9,8 +14,19 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    op.execute("""
+    CREATE TABLE session (
+        digest    bytea PRIMARY KEY,
+        subject   text NOT NULL,
+        name      text NOT NULL,
+        email     text NOT NULL,
+        role      text NOT NULL,
+        opened_at timestamptz NOT NULL DEFAULT now(),
+        seen_at   timestamptz NOT NULL DEFAULT now()
+    );
+    CREATE INDEX session_of_subject ON session (subject);
+    """)
 
 
 def downgrade() -> None:
-    pass
+    op.execute("DROP TABLE session")

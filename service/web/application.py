@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
+from fastapi.responses import JSONResponse
 from starlette.middleware.gzip import GZipMiddleware
 
+from service.web.access.rights import authorize
 from service.web.guard import Guard
 from service.web.problems import install_problems
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
+    from service.web.access.authenticate import Access
     from service.web.problems import ProblemPage
 
 _FEWEST_BYTES: Final = 1024  # less fits into one packet anyway
@@ -23,14 +26,16 @@ _FEWEST_BYTES: Final = 1024  # less fits into one packet anyway
 def assemble(
     routers: Sequence[APIRouter],
     *,
+    access: Access,
     version: str,
     inline_style_paths: Collection[str] = (),
     problem_page: ProblemPage | None = None,
 ) -> FastAPI:
-    """Create an application with these routes, security headers, and a problem for every error.
+    """Create an application with these routes, the check of rights, security headers, and problems.
 
     Args:
         routers: from the factories of this package and of the pages.
+        access: the rights that the routes ask for, and the stores that know the callers.
         version: shown in the OpenAPI document.
         inline_style_paths: pages whose chart library sets styles on elements.
         problem_page: renders the page that browsers get for an error; None: they get a problem too.
@@ -39,14 +44,21 @@ def assemble(
         title="Benchgate",
         summary="Performance CI for C++ projects that are reviewed on Gerrit.",
         version=version,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,  # FastAPI's own route would not ask for a right
         # FastAPI's own pages load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Depends(authorize)],
     )
+    app.state.access = access
     for router in routers:
         app.include_router(router)
+
+    @app.get("/api/v1/openapi.json", include_in_schema=False)
+    def openapi() -> JSONResponse:
+        return JSONResponse(app.openapi())
+
     install_problems(app, problem_page)
     # Inside the guard, so that the header lines of HEAD are those of the compressed GET.
     app.add_middleware(GZipMiddleware, minimum_size=_FEWEST_BYTES, compresslevel=5)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from service.web.problems import unhandled
+from service.web.access.authenticate import add_headers
+from service.web.problems import answered, unhandled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -30,11 +32,14 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_MOST_BYTES: Final = 64 << 10  # of a body: FastAPI reads it before it asks who sent it
+_OWN_LIMIT: Final = "/webhooks/"  # the route reads events itself, up to a limit of its own
+_TOO_LARGE: Final = f"the body of a request has at most {_MOST_BYTES >> 10} KiB"
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Guard:
-    """ASGI middleware. It answers HEAD as GET, without the body.
+    """ASGI middleware. It limits bodies, and answers HEAD as GET, without the body.
 
     Args:
         app: the application.
@@ -65,6 +70,7 @@ class Guard:
                 given = MutableHeaders(scope=message)
                 for name, value in headers.items():
                     given.setdefault(name, value)
+                add_headers(scope, given)
             elif is_head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
@@ -72,7 +78,10 @@ class Guard:
         try:
             # A copy, because the server must still see HEAD: it then expects no body.
             inner = {**scope, "method": "GET"} if is_head else scope
-            await self._app(inner, receive, send_guarded)
+            if _announces_too_much(scope):
+                await answered(Request(scope), 413, _TOO_LARGE)(scope, receive, send_guarded)
+            else:
+                await self._app(inner, _limited(scope, receive), send_guarded)
         except ClientDisconnect:
             # Without the path, which may hold a secret.
             _LOG.warning("request.aborted", request_id=request_id, method=scope["method"])
@@ -90,3 +99,26 @@ class Guard:
             "Content-Security-Policy": _POLICY.format(style=style),
             "X-Request-Id": request_id,
         }
+
+
+def _announces_too_much(scope: Scope) -> bool:
+    announced = Headers(scope=scope).get("content-length", "")
+    is_limited = not scope["path"].startswith(_OWN_LIMIT)
+    return is_limited and announced.isdigit() and int(announced[:20]) > _MOST_BYTES
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """Return a source of the body that fails as soon as the body proves too large."""
+    if scope["path"].startswith(_OWN_LIMIT):
+        return receive
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > _MOST_BYTES:
+            raise HTTPException(413, _TOO_LARGE)
+        return message
+
+    return receive_limited

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from service.domain.errors import BadInput, BenchgateError, NotFound, Transient
+from service.domain.errors import BadInput, BenchgateError, NotAllowed, NotFound, TooMany, Transient
 from service.domain.text import plain
 from service.web.schemas import Problem
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     ProblemPage = Callable[[int, str, str], str]  # of a status, a sentence and a request's id
 
 MEDIA_TYPE = "application/problem+json"
+SIGN_IN = "/sign-in"
 _MOST_ERRORS = 20
 _FAILED = "the service failed to handle this request"
 # In the OpenAPI document of every operation with parameters.
@@ -29,7 +32,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         "description": HTTPStatus(status).phrase,
         "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
     }
-    for status in (400, 404, 422, 500, 503)
+    for status in (400, 401, 403, 404, 422, 500, 503)
 }
 
 
@@ -74,10 +77,11 @@ def request_id_of(request: Request) -> str:
 
 def unhandled(request: Request) -> Response:
     """Answer a request that nothing else could answer."""
-    return _answer(request, 500, _FAILED)
+    return answered(request, 500, _FAILED)
 
 
-def _answer(request: Request, status: int, detail: str, **more: Any) -> Response:  # noqa: ANN401
+def answered(request: Request, status: int, detail: str, **more: Any) -> Response:  # noqa: ANN401 - those of problem
+    """Answer a request with a page for a browser outside the API, with a problem for everybody else."""
     page: ProblemPage | None = request.app.state.problem_page
     if page is not None and _is_browser(request):
         text = page(status, plain(detail, 500), request_id_of(request))
@@ -93,7 +97,7 @@ def _is_browser(request: Request) -> bool:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - the handler is registered for it
-    return _answer(request, error.status_code, str(error.detail), headers=error.headers)
+    return answered(request, error.status_code, str(error.detail), headers=error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -102,14 +106,29 @@ async def _invalid(request: Request, error: Exception) -> Response:
         plain(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
         for fault in error.errors()[:_MOST_ERRORS]
     ]
-    return _answer(request, 422, "the request is not valid", errors=errors)
+    return answered(request, 422, "the request is not valid", errors=errors)
 
 
 async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, NotFound):
-        return _answer(request, 404, str(error))
+        return answered(request, 404, str(error))
+    if isinstance(error, NotAllowed):
+        return _forbidden(request, error)
+    if isinstance(error, TooMany):
+        return answered(request, 429, str(error), headers={"Retry-After": str(math.ceil(error.retry_after))})
     if isinstance(error, BadInput):
-        return _answer(request, 400, str(error))
+        return answered(request, 400, str(error))
     if isinstance(error, Transient):
-        return _answer(request, 503, str(error), headers={"Retry-After": "5"})
-    return _answer(request, 500, _FAILED)
+        return answered(request, 503, str(error), headers={"Retry-After": "5"})
+    return answered(request, 500, _FAILED)
+
+
+def _forbidden(request: Request, error: NotAllowed) -> Response:
+    if not error.may_sign_in:
+        return answered(request, 403, str(error))
+    has_token = "authorization" in request.headers
+    if request.method == "GET" and _is_browser(request) and not has_token:
+        query = f"?{request.url.query}" if request.url.query else ""
+        wanted = quote(f"{request.url.path}{query}", safe="")
+        return RedirectResponse(f"{SIGN_IN}?return={wanted}", 303, {"Cache-Control": "no-store"})
+    return answered(request, 401, str(error), headers={"WWW-Authenticate": 'Bearer realm="benchgate"'})

@@ -13,6 +13,7 @@ from service.adapters.gerrit.connection import Bearer, Password
 from service.adapters.gerrit.review import GerritReview
 from service.adapters.gerrit.stream import GerritStream
 from service.adapters.git.mirror import GitSource
+from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
@@ -50,6 +51,7 @@ class Control:
     artifacts: Artifacts
     links: Links
     listener: OutboxListener
+    sessions: PostgresSessions
     engine: Engine
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
@@ -93,6 +95,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         artifacts=DirectoryArtifacts(settings.artifacts_path),
         links=Links(settings.base_url),
         listener=OutboxListener(settings.database_url),
+        sessions=PostgresSessions(engine),
         engine=engine,
         lookback=timedelta(days=settings.first_contact_days),
     )

@@ -27,14 +27,16 @@ from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
+from tests.support.access import Callers
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from fastapi import FastAPI
+    from fastapi import APIRouter, FastAPI
 
     from service.ports.reading import Reading
+    from service.web.access.authenticate import Access
 
 GERRIT = "https://review.example.com"
 SECRETS = ("first-secret-of-the-hook", "second-secret-of-the-hook")
@@ -47,6 +49,7 @@ def build_app(
     secrets: Sequence[str] = SECRETS,
     logs: Mapping[str, bytes] | None = None,
     review_url: str = "",
+    access: Access | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -65,9 +68,7 @@ def build_app(
             lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
         ),
     ]
-    return assemble(
-        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
-    )
+    return _assemble(routers, access)
 
 
 def build_pages(
@@ -84,9 +85,7 @@ def build_pages(
         create_health(reading, registry, health=health),
         create_pages(lambda _: reading, stream_log=lambda _: (0, iter(())), health=health),
     ]
-    return assemble(
-        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
-    )
+    return _assemble(routers)
 
 
 def build_webhooks(
@@ -95,8 +94,16 @@ def build_webhooks(
     """Build the webhook and the health routes alone, as quickly."""
     registry = CollectorRegistry()
     routers = [create_webhooks(secrets, receive, registry), create_health(FakeReading(), registry)]
+    return _assemble(routers)
+
+
+def _assemble(routers: Sequence[APIRouter], access: Access | None = None) -> FastAPI:
     return assemble(
-        routers, version="0.1.0", inline_style_paths=INLINE_STYLE_PATHS, problem_page=problem_page
+        routers,
+        access=access or Callers().access(),
+        version="0.1.0",
+        inline_style_paths=INLINE_STYLE_PATHS,
+        problem_page=problem_page,
     )
 
 

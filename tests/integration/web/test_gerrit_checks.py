@@ -15,6 +15,7 @@ from service.domain.project.job_kinds import JobKind
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
+from tests.support.access import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
 from tests.support.reading.views import build_view, change_view, comparison
@@ -34,7 +35,8 @@ OVERRIDDEN_BY = "overridden by Dana Meyer: known noise (MB-1)"
 
 
 def app_of(reading: FakeReading) -> FastAPI:
-    return assemble([create_gerrit_checks(lambda _: reading, LINKS, "")], version="0.1.0")
+    routers = [create_gerrit_checks(lambda _: reading, LINKS, "")]
+    return assemble(routers, access=Callers().access(), version="0.1.0")
 
 
 def checks(reading: FakeReading, change: int = 1, patchset: int = 1) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -8,6 +8,7 @@ from service.domain.errors import BadInput
 from service.domain.links import Links
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
+from tests.support.access import Callers
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.web import call
@@ -21,7 +22,8 @@ PATH = "/api/v1/gerrit/checks"
 
 def app_of(reading: FakeReading, origin: str = ORIGIN) -> FastAPI:
     links = Links("https://perf.example")
-    return assemble([create_gerrit_checks(lambda _: reading, links, origin)], version="0.1.0")
+    routers = [create_gerrit_checks(lambda _: reading, links, origin)]
+    return assemble(routers, access=Callers().access(), version="0.1.0")
 
 
 @pytest.mark.parametrize(

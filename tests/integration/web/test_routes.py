@@ -15,6 +15,7 @@ from service.domain.errors import Transient
 from service.domain.inference.verdict import Verdict
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.application import assemble
+from tests.support.access import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import build_view, change_view, comparison
@@ -292,7 +293,7 @@ def test_only_the_wanted_part_of_a_log_is_read() -> None:
     reading = sample_project()
     health = HealthCheck(reading)
     pages = create_pages(lambda _: reading, health=health, stream_log=lambda _: (64 << 20, chunks()))
-    app = assemble([pages], version="0.1.0")
+    app = assemble([pages], access=Callers().access(), version="0.1.0")
     answer = call(app, "HEAD", f"{LOG}.txt")
     assert (answer.headers["content-length"], taken) == (str(64 << 20), [])
     part = call(app, "GET", f"{LOG}.txt", headers={"Range": "bytes=2000000-2000999"})

@@ -1,0 +1,92 @@
+"""Sessions in the table ``session``, by the clock of the database."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import bindparam, text
+from typing_extensions import override
+
+from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.storable import CleanText
+from service.domain.access.caller import Person, Role
+from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION
+from service.ports.access import NewSession, Sessions
+
+if TYPE_CHECKING:
+    from sqlalchemy import TextClause
+
+_SECRET_BYTES: Final = 32  # nobody guesses 256 random bits, so a quick digest protects them
+_LIMITS: Final = {"longest": LONGEST_SESSION, "idle": LONGEST_IDLE}
+_IS_OVER: Final = "(opened_at <= now() - :longest OR seen_at <= now() - :idle)"
+
+
+def _with_texts(statement: str, *names: str) -> TextClause:
+    return text(statement).bindparams(*(bindparam(name, type_=CleanText) for name in names))
+
+
+_REMOVE_EXPIRED: Final = text(f"DELETE FROM session WHERE {_IS_OVER}")  # noqa: S608 - the condition above
+_OPEN: Final = _with_texts(
+    "INSERT INTO session (digest, subject, name, email, role)"
+    " VALUES (:digest, :subject, :name, :email, :role)",
+    "subject",
+    "name",
+    "email",
+)
+_FIND: Final = text(
+    "SELECT subject, name, email, role, seen_at < now() - :precision AS is_seen_earlier"  # noqa: S608 - ditto
+    f" FROM session WHERE digest = :digest AND NOT {_IS_OVER}"
+)
+_SEE: Final = text("UPDATE session SET seen_at = now() WHERE digest = :digest")
+_CLOSE: Final = text("DELETE FROM session WHERE digest = :digest")
+_CLOSE_ALL: Final = _with_texts(
+    "WITH closed AS (DELETE FROM session WHERE subject = :subject RETURNING opened_at, seen_at)"  # noqa: S608
+    f" SELECT count(*) FROM closed WHERE NOT {_IS_OVER}",
+    "subject",
+)
+
+
+class PostgresSessions(ShortTransactions, Sessions):
+    """Sessions of people; opening one removes those that have expired."""
+
+    @override
+    def open(self, session: NewSession) -> str:
+        secret = secrets.token_urlsafe(_SECRET_BYTES)
+        with self._begin() as connection:
+            connection.execute(_REMOVE_EXPIRED, _LIMITS)
+            values = {
+                "subject": session.subject,
+                "name": session.name,
+                "email": session.email,
+                "role": session.role,
+            }
+            connection.execute(_OPEN, {"digest": _digest(secret), **values})
+        return secret
+
+    @override
+    def find(self, secret: str) -> Person | None:
+        digest = _digest(secret)
+        with self._begin() as connection:
+            values = {"digest": digest, "precision": SEEN_PRECISION, **_LIMITS}
+            row = connection.execute(_FIND, values).one_or_none()
+            if row is None:
+                return None
+            if row.is_seen_earlier:
+                connection.execute(_SEE, {"digest": digest})
+        return Person(
+            subject=row.subject, name=row.name, email=row.email, role=Role(row.role), session=digest
+        )
+
+    @override
+    def close(self, session: bytes) -> None:
+        self._do(_CLOSE, digest=session)
+
+    @override
+    def close_all(self, subject: str) -> int:
+        return int(self._all(_CLOSE_ALL, subject=subject, **_LIMITS)[0][0])
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="replace")).digest()

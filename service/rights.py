@@ -1,0 +1,45 @@
+"""The right that each route of the web application asks of its caller; a route without an entry is closed."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.access.needs import Need
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
+    {
+        ("GET", "/healthz"): Need.NOTHING,
+        ("GET", "/readyz"): Need.NOTHING,  # load balancers have no credentials
+        ("GET", "/static/{name}"): Need.NOTHING,  # the page for signing in needs them
+        ("POST", "/webhooks/gerrit/{secret}"): Need.NOTHING,  # the path holds a secret of its own
+        ("GET", "/metrics"): Need.READ,
+        ("GET", "/api/v1/openapi.json"): Need.READ,
+        ("GET", "/api/v1/changes"): Need.READ,
+        ("GET", "/api/v1/changes/{number}"): Need.READ,
+        ("GET", "/api/v1/changes/{number}/patch-sets"): Need.READ,
+        ("GET", "/api/v1/changes/{number}/patch-sets/{patch_set}"): Need.READ,
+        ("GET", "/api/v1/runs/{run_id}"): Need.READ,
+        ("GET", "/api/v1/builds/{job}/{number}"): Need.READ,
+        ("GET", "/api/v1/builds/{job}/{number}/samples"): Need.READ,
+        ("GET", "/api/v1/series"): Need.READ,
+        ("GET", "/api/v1/series/{series_id}"): Need.READ,
+        ("GET", "/api/v1/voting-statuses"): Need.READ,
+        ("GET", "/api/v1/gerrit/checks"): Need.READ,
+        ("GET", "/"): Need.READ,
+        ("GET", "/changes/{number}"): Need.READ,
+        ("GET", "/changes/{number}/{patch_set}"): Need.READ,
+        ("GET", "/runs/{run_id}"): Need.READ,
+        ("GET", "/job/{job}/{number}"): Need.READ,
+        ("GET", "/job/{job}/{number}/"): Need.READ,
+        ("GET", "/job/{job}/{number}/log"): Need.READ,
+        ("GET", "/job/{job}/{number}/log.txt"): Need.READ,
+        ("GET", "/trends"): Need.READ,
+        ("GET", "/trends/{series_id}/figure.json"): Need.READ,
+        ("GET", "/machines"): Need.READ,
+        ("GET", "/docs"): Need.READ,
+    }
+)

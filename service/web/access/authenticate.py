@@ -1,0 +1,114 @@
+"""The caller of a request: by a session's cookie or an API token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+
+from service.domain.access.caller import Anonymous
+from service.domain.errors import BadInput, NotAllowed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+    from typing import Any
+
+    from fastapi import Request
+    from starlette.datastructures import MutableHeaders
+
+    from service.domain.access.caller import Caller, Person, TokenHolder
+    from service.domain.access.needs import Need
+    from service.web.access.address import Address
+    from service.web.access.rate_limits import RateLimits
+
+_CALLER: Final = "caller"
+_ENDED: Final = "ended_cookie"
+_BAD_TOKEN: Final = (
+    "the API token is not valid: it expired, was revoked or never existed; "
+    "make a new one with `benchgate token create`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The rules and stores by which the application decides who may do what.
+
+    Args:
+        rights: the need of each route, by method and path template; a route without one is closed.
+        is_public: reading needs no sign-in.
+        address: at which browsers reach the application.
+        find_session: returns the person of a session's secret; called in a thread.
+        find_token: returns the holder of an API token; called in a thread.
+        limits: how many requests a caller may send.
+    """
+
+    rights: Mapping[tuple[str, str], Need]
+    is_public: bool
+    address: Address
+    find_session: Callable[[str], Person | None]
+    find_token: Callable[[str], TokenHolder | None]
+    limits: RateLimits
+
+
+async def caller_of(request: Request) -> Caller:
+    """Authenticate the caller of a request, once; without credentials, this costs neither thread nor query.
+
+    Raises:
+        BadInput: there are two kinds of credentials.
+        NotAllowed: there is an API token, and it is not valid.
+        Transient: the database cannot be used now.
+    """
+    state = _state(request)
+    if _CALLER not in state:
+        state[_CALLER] = await _authenticate(request)
+    caller: Caller = state[_CALLER]
+    return caller
+
+
+def known_caller(request: Request) -> Caller:
+    """Return the caller whom the check of rights has authenticated; for code in threads."""
+    caller: Caller = _state(request)[_CALLER]
+    return caller
+
+
+def leave_anonymous(request: Request) -> None:
+    """Treat the caller as anonymous, whatever the credentials are: the route is the same for everybody."""
+    _state(request)[_CALLER] = Anonymous()
+
+
+def add_headers(scope: MutableMapping[str, Any], headers: MutableHeaders) -> None:
+    """Keep shared caches from storing an answer for one caller; remove the cookie of a session that ended."""
+    is_known = not isinstance(scope["state"].get(_CALLER, Anonymous()), Anonymous)
+    if scope["state"].get(_ENDED):
+        headers.append("Set-Cookie", scope["state"][_ENDED])
+    if is_known and "no-store" not in headers.get("Cache-Control", ""):
+        headers.add_vary_header("Cookie")
+        headers["Cache-Control"] = "private, no-cache"
+
+
+async def _authenticate(request: Request) -> Caller:
+    access: Access = request.app.state.access
+    secret = request.cookies.get(access.address.session_cookie)
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    # A proxy before Benchgate may use other schemes, which mean nothing here.
+    is_bearer = scheme.lower() == "bearer"
+    if is_bearer and secret is not None:
+        raise BadInput("the request has a session's cookie and an API token; send one of them", "credentials")
+    if is_bearer:
+        holder = await run_in_threadpool(access.find_token, token.strip())
+        if holder is None:
+            raise NotAllowed(_BAD_TOKEN, may_sign_in=True)
+        return holder
+    if secret is None:
+        return Anonymous()
+    person = await run_in_threadpool(access.find_session, secret)
+    if person is None:
+        _state(request)[_ENDED] = access.address.cookie(access.address.session_cookie, "", 0)
+        return Anonymous()
+    return person
+
+
+def _state(request: Request) -> dict[str, Any]:
+    state: dict[str, Any] = request.scope.setdefault("state", {})
+    return state

@@ -1,0 +1,49 @@
+"""Tickets of forms: each shows that a page of the session offered one action, and serves once."""
+
+from __future__ import annotations
+
+import binascii
+import hmac
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from service.domain.access.caller import Person
+
+_NONCE_BYTES: Final = 16
+_PURPOSE: Final = b"benchgate form"  # the session's digest must not sign anything else by the same bytes
+
+
+def ticket_for(person: Person, action: str) -> str:
+    """Make a ticket for a form; each is another one, so that compressed pages reveal nothing about it.
+
+    Args:
+        person: whom the page is for.
+        action: the method, path and target of the form, as ``check_ticket`` gets them.
+    """
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return urlsafe_b64encode(nonce + _sign(person, action, nonce)).decode("ascii")
+
+
+def check_ticket(person: Person, action: str, ticket: str) -> bytes:
+    """Check the ticket of a form, and return its key: refuse an action whose key is already stored.
+
+    Raises:
+        NotAllowed: no page offered this action to this session.
+    """
+    try:
+        decoded = urlsafe_b64decode(ticket)
+    except (binascii.Error, ValueError):
+        decoded = b""
+    nonce, signature = decoded[:_NONCE_BYTES], decoded[_NONCE_BYTES:]
+    if not hmac.compare_digest(signature, _sign(person, action, nonce)):
+        raise NotAllowed("this form is not of your session or of this page; reload the page and try again")
+    return nonce
+
+
+def _sign(person: Person, action: str, nonce: bytes) -> bytes:
+    key = hmac.digest(person.session, _PURPOSE, "sha256")
+    return hmac.digest(key, nonce + action.encode(), "sha256")

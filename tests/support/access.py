@@ -1,0 +1,56 @@
+"""Callers of the web application in tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from service.ports.access import NewSession
+from service.rights import RIGHTS
+from service.web.access.address import Address
+from service.web.access.authenticate import Access
+from service.web.access.rate_limits import RateLimits
+from tests.support.memory.sessions import MemorySessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.access.caller import Role, TokenHolder
+    from service.domain.access.needs import Need
+
+BASE_URL = "https://bench.example.com"
+
+
+@dataclass
+class Callers:
+    """The callers that an application knows: sessions in memory, and tokens by their text."""
+
+    sessions: MemorySessions = field(default_factory=MemorySessions)
+    tokens: dict[str, TokenHolder] = field(default_factory=dict)
+
+    def access(
+        self,
+        *,
+        is_public: bool = True,
+        base_url: str = BASE_URL,
+        rights: Mapping[tuple[str, str], Need] = RIGHTS,
+    ) -> Access:
+        """The access rules of an application for these callers."""
+        return Access(
+            rights=rights,
+            is_public=is_public,
+            address=Address(base_url),
+            find_session=self.sessions.find,
+            find_token=self.tokens.get,
+            limits=RateLimits(),
+        )
+
+    def sign_in(self, role: Role, subject: str = "al") -> str:
+        """Open a session of a person; return its secret."""
+        return self.sessions.open(
+            NewSession(subject=subject, name=subject.title(), email=f"{subject}@example.com", role=role)
+        )
+
+    def as_person(self, role: Role, subject: str = "al") -> Mapping[str, str]:
+        """Return the headers that a browser sends from a page of Benchgate, signed in as a person."""
+        return {"Cookie": f"__Host-benchgate={self.sign_in(role, subject)}", "Origin": BASE_URL}
