@@ -51,7 +51,7 @@ class MemorySite:
 
     def uses(self) -> int:
         seen = {digest: self.sessions.seen_at(digest) for digest in self.sessions.stored}
-        moved = sum(self._seen.get(digest, moment) != moment for digest, moment in seen.items())
+        moved = sum(self._seen.get(digest) != moment for digest, moment in seen.items())
         self._seen = seen
         return moved
 
@@ -72,8 +72,8 @@ class PostgresSite:
         return int(self._database.value("SELECT count(*) FROM session"))
 
     def uses(self) -> int:
-        versions = dict(self._database.rows("SELECT digest, xmin::text FROM session"))
-        moved = sum(self._versions.get(digest, now) != now for digest, now in versions.items())
+        versions: dict[bytes, str] = dict(self._database.rows("SELECT digest, xmin::text FROM session"))
+        moved = sum(self._versions.get(digest) != version for digest, version in versions.items())
         self._versions = versions
         return moved
 
