@@ -27,13 +27,14 @@ from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
-from tests.support.access import Callers
+from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fastapi import APIRouter, FastAPI
+    from starlette.routing import BaseRoute
 
     from service.ports.reading import Reading
     from service.web.access.authenticate import Access
@@ -105,6 +106,19 @@ def _assemble(routers: Sequence[APIRouter], access: Access | None = None) -> Fas
         inline_style_paths=INLINE_STYLE_PATHS,
         problem_page=problem_page,
     )
+
+
+def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """The methods and path templates of all routes, also of those that other routers include."""
+    for route in routes:
+        inner = getattr(route, "original_router", None) or getattr(route, "app", None)
+        methods = getattr(route, "methods", None)
+        if methods is not None:
+            yield from ((method, route.path) for method in methods)  # type: ignore[attr-defined]
+        elif inner is not None:
+            yield from routes_of(inner.routes)
+        else:
+            raise AssertionError(f"a route of an unknown kind: {route!r}")
 
 
 def call(app: FastAPI, method: str, path: str, **more: object) -> httpx.Response:

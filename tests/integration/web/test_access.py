@@ -15,12 +15,13 @@ from service.domain.access.needs import Need
 from service.domain.access.scopes import Scope, ScopeKind
 from service.domain.errors import TooMany
 from service.rights import RIGHTS
+from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.problems import MEDIA_TYPE
-from tests.support.access import BASE_URL, Callers
+from tests.support.access.callers import BASE_URL, Callers
 from tests.support.reading.sample_project import sample_project
-from tests.support.web import SECRETS, build_app, call
+from tests.support.web import SECRETS, build_app, call, routes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,9 @@ class Site:
             self.acted.append("forgotten")
 
         access = self.callers.access(is_public=is_public, rights=_RIGHTS)
-        pages = create_pages(sample_project(), stream_log=lambda _: (0, iter(())))
+        reading = sample_project()
+        health = HealthCheck(reading)
+        pages = create_pages(lambda _: reading, health=health, stream_log=lambda _: (0, iter(())))
         self.app: FastAPI = assemble([router, pages], access=access, version="0.1.0", problem_page=_page)
 
     def person(self, role: Role = Role.REVIEWER, subject: str = "al") -> Mapping[str, str]:
@@ -296,3 +299,9 @@ def test_nothing_that_needs_no_right_asks_for_a_session(site: Site) -> None:
     found = site.callers.sessions.found
     assert call(site.app, "GET", stylesheet, headers=site.person()).status_code == 200
     assert site.callers.sessions.found == found
+
+
+def test_every_route_has_a_right_and_every_right_a_route() -> None:
+    found = list(routes_of(build_app(sample_project()).routes))
+    assert len(found) == len(set(found))
+    assert set(found) == set(RIGHTS)

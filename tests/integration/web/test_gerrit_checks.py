@@ -15,7 +15,7 @@ from service.domain.project.job_kinds import JobKind
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
-from tests.support.access import Callers
+from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project
 from tests.support.reading.views import build_view, change_view, comparison

@@ -8,7 +8,7 @@ from service.domain.errors import BadInput
 from service.domain.links import Links
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
-from tests.support.access import Callers
+from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import REGRESSION, sample_project
 from tests.support.web import call

@@ -15,16 +15,14 @@ from service.domain.errors import Transient
 from service.domain.inference.verdict import Verdict
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.application import assemble
-from tests.support.access import Callers
+from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import sample_project
 from tests.support.reading.views import build_view, change_view, comparison
-from tests.support.web import GERRIT, SECRETS, build_app, call, serving
+from tests.support.web import GERRIT, SECRETS, build_app, call, routes_of, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from starlette.routing import BaseRoute
+    from collections.abc import Iterator, Sequence
 
     from service.ports.cursor import Cursor
     from service.ports.views import Change
@@ -37,20 +35,8 @@ PAGES = (
 )  # fmt: skip
 
 
-def walk(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
-    for route in routes:
-        inner = getattr(route, "original_router", None) or getattr(route, "app", None)
-        methods = getattr(route, "methods", None)
-        if methods is not None:
-            yield from ((method, route.path) for method in methods)  # type: ignore[attr-defined]
-        elif inner is not None:
-            yield from walk(inner.routes)
-        else:
-            raise AssertionError(f"a route of an unknown kind: {route!r}")
-
-
 def test_only_the_webhook_changes_anything() -> None:
-    found = list(walk(APP.routes))
+    found = list(routes_of(APP.routes))
     assert len(found) > 20
     changing = {(method, path) for method, path in found if method not in {"GET", "HEAD"}}
     assert changing == {("POST", "/webhooks/gerrit/{secret}")}
