@@ -85,7 +85,7 @@ def database() -> Iterator[Engine]:
     server = EmbeddedPostgres(directory)
     try:
         server.start(durable=True)
-        migrate(server.owner_url)
+        migrate(server.owner_url, server.administrator_url)
         engine = make_engine(server.owner_url)
         try:
             yield engine

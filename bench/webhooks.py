@@ -56,7 +56,7 @@ def web_part() -> Iterator[int]:
     server = EmbeddedPostgres(home / "postgres")
     try:
         server.start(durable=True)
-        migrate(server.owner_url)
+        migrate(server.owner_url, server.administrator_url)
         with _serving(home, server.owner_url) as port:
             yield port
     finally:

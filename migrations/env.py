@@ -22,17 +22,19 @@ def _url() -> str:
 
 def _run() -> None:
     engine = make_engine(_url(), pool_size=1)
-    with engine.connect() as connection:
-        context.configure(connection=connection, transaction_per_migration=False)
-        with context.begin_transaction():
-            # Wait for another migration without a limit.
-            connection.execute(text("SET LOCAL lock_timeout = 0"))
-            connection.execute(text("SET LOCAL statement_timeout = '15min'"))
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-            # Wait for a table only for a short time, because all other sessions queue behind this one.
-            connection.execute(text("SET LOCAL lock_timeout = '5s'"))
-            context.run_migrations()
-    engine.dispose()
+    try:
+        with engine.connect() as connection:
+            context.configure(connection=connection, transaction_per_migration=False)
+            with context.begin_transaction():
+                # Wait for another migration without a limit.
+                connection.execute(text("SET LOCAL lock_timeout = 0"))
+                connection.execute(text("SET LOCAL statement_timeout = '15min'"))
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+                # Wait for a table only for a short time, because all other sessions queue behind this one.
+                connection.execute(text("SET LOCAL lock_timeout = '5s'"))
+                context.run_migrations()
+    finally:
+        engine.dispose()
 
 
 if context.is_offline_mode():

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
 
+    from service.domain.access.audit import AuditEntry, AuditKind
     from service.domain.access.caller import Person, Role, TokenHolder
     from service.domain.access.scopes import Scope
 
@@ -92,6 +93,21 @@ class Tokens(Protocol):
 
         ``by`` is the actor in the audit log. A token that was not valid is neither changed nor recorded.
         """
+
+
+class AuditLog(Protocol):
+    """The audit log, to be read; :class:`service.ports.store.Audit` appends to it."""
+
+    def entries(self, after: int, limit: int, kind: AuditKind | None = None) -> Sequence[AuditEntry]:
+        """Return up to ``limit`` entries with an id above ``after``, oldest first; of one kind or of all."""
+
+    def newest(
+        self, limit: int, kind: AuditKind | None = None, before: int | None = None
+    ) -> Sequence[AuditEntry]:
+        """Return up to ``limit`` entries with an id below ``before``, newest first; of one kind or of all."""
+
+    def protection_faults(self) -> Sequence[str]:
+        """Return a sentence for each protection that the stored log lacks; empty if it has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

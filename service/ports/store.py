@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from service.domain.access.audit import AuditKind
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec
     from service.domain.calibration.evidence import History, Session
@@ -296,11 +297,21 @@ class Evidence(Protocol):
         """Return the sessions of series on a machine; a series without one is left out."""
 
 
+class Audit(Protocol):
+    """The audit log, to which entries are only ever added."""
+
+    def record_act(self, kind: AuditKind, actor: str, subject: str, details: Mapping[str, str]) -> None:
+        """Append a :class:`service.domain.access.audit.AuditEntry` when the transaction is committed.
+
+        Appending is the last that a transaction does, because all others that append wait for its end.
+        """
+
+
 class Overrides(Protocol):
     """The log of what people decided about patch sets; entries are only ever added."""
 
     def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
-        """Append an entry; return its id."""
+        """Append an entry, and record it in the audit log; return its id. NotFound without the patch set."""
 
     def overrides(self, patch_set_id: int) -> Sequence[Override]:
         """Return all entries of a patch set, oldest first, also those that were revoked."""
@@ -355,6 +366,7 @@ class Transaction(
     Pairs,
     Results,
     Evidence,
+    Audit,
     Overrides,
     Decisions,
     Outbox,

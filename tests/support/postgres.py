@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import make_url, text
 
 from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.postgres.access.protection import protect_audit
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 
@@ -31,6 +32,7 @@ class Database:
 
     owner_url: str
     machine_url: str
+    administrator_url: str
     owner: Engine
     machine: Engine
 
@@ -48,13 +50,24 @@ class Database:
         with self.owner.begin() as connection:
             connection.execute(text(statement), values)
 
+    def administer(self, *statements: str) -> None:
+        """Do what only a superuser may, in one transaction."""
+        administrator = make_engine(self.administrator_url)
+        try:
+            with administrator.begin() as connection:
+                for statement in statements:
+                    connection.execute(text(statement))
+        finally:
+            administrator.dispose()
+
 
 class Server:
     """A running server that forgets everything with this process."""
 
-    def __init__(self, owner_url: str, machine_url: str) -> None:
+    def __init__(self, owner_url: str, machine_url: str, administrator_url: str) -> None:
         self._owner_url = owner_url
         self._machine_url = machine_url
+        self._administrator_url = administrator_url
         self._admin = make_engine(owner_url).execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self) -> None:
@@ -64,18 +77,21 @@ class Server:
     def make_template(self) -> None:
         """Migrate the database that the others are copies of."""
         self._command(f"CREATE DATABASE {_TEMPLATE}")
-        migrate(_with_database(self._owner_url, _TEMPLATE))
+        migrate(_with_database(self._owner_url, _TEMPLATE), self._administrator_url)
 
     @contextmanager
     def database(self, *, migrated: bool = True) -> Iterator[Database]:
-        """A new database; dropped afterwards."""
+        """A new database, with an audit log also before it is migrated; dropped afterwards."""
         name = f"test_{next(_serial)}"
         self._command(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if migrated else 'template0'}")
         owner_url = _with_database(self._owner_url, name)
         machine_url = _with_database(self._machine_url, name)
+        administrator_url = _with_database(self._administrator_url, name)
+        if not migrated:
+            protect_audit(administrator_url)
         owner, machine = make_engine(owner_url), make_engine(machine_url)
         try:
-            yield Database(owner_url, machine_url, owner, machine)
+            yield Database(owner_url, machine_url, administrator_url, owner, machine)
         finally:
             owner.dispose()
             machine.dispose()
@@ -93,7 +109,7 @@ def running_server() -> Iterator[Server]:
     embedded = EmbeddedPostgres(directory)
     try:
         embedded.start(durable=False)
-        server = Server(embedded.owner_url, embedded.machine_url)
+        server = Server(embedded.owner_url, embedded.machine_url, embedded.administrator_url)
         try:
             server.make_template()
             yield server

@@ -64,6 +64,11 @@ class EmbeddedPostgres(EmbeddedServer):
         return self._url(OWNER)
 
     @property
+    def administrator_url(self) -> str:
+        """The address with the superuser, for what the owner must not be able to undo; has a password."""
+        return self._url(ADMINISTRATOR)
+
+    @property
     def machine_url(self) -> str:
         """The address with the role ``benchgate_machine`` and its rights; has a password."""
         return self._url(MACHINE)

@@ -8,21 +8,34 @@ from typing import Final
 from alembic import command
 from alembic.config import Config
 from psycopg import sql
+from sqlalchemy import make_url
 
+from service.adapters.postgres.access.protection import protect_audit
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
 
 NEWEST: Final = "head"
 
 
-def migrate(url: str) -> None:
+def migrate(url: str, administrator_url: str = "") -> None:
     """Upgrade a database; do nothing if its schema is the newest.
 
     Any number of processes may call this at once: the first one works, the others wait for it.
 
+    Args:
+        url: the database, with the role that owns it.
+        administrator_url: the same server with a role that may create roles; it protects the audit log first.
+
     Raises:
+        Permanent: the audit log is not there yet, and neither role may create it.
         Transient: the database cannot be reached, or a transaction holds a table; nothing was changed.
     """
+    if administrator_url:
+        protect_audit(
+            make_url(administrator_url)
+            .set(database=make_url(url).database)
+            .render_as_string(hide_password=False)
+        )
     with translated():
         command.upgrade(configured(url), NEWEST)
 

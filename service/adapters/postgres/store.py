@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres.access.audit import log_appended
 from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.transaction.builds import PostgresBuilds
@@ -60,7 +61,10 @@ class PostgresStore(Store):
                 too long. If it is raised at the very end, the work may have been stored nevertheless.
         """
         with translated(), self._engine.begin() as connection:
-            yield PostgresTransaction(connection)
+            transaction = PostgresTransaction(connection)
+            yield transaction
+            appended = transaction.append_recorded()
+        log_appended(appended)
 
     @contextmanager
     @override

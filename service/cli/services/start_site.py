@@ -62,15 +62,16 @@ def running_site(
         stack.callback(postgres.release)
         stack.callback(valkey.release)
         supervisor = stack.enter_context(Supervisor(report))
-        database, machine_database = _given_database()
+        database, machine_database, administrator = _given_database()
         if not database:
             supervisor.start(postgres.prepare(logs))
             database, machine_database = postgres.owner_url, postgres.machine_url
+            administrator = postgres.administrator_url
         broker = ControlSettings().redis_url
         if not broker:
             supervisor.start(valkey.prepare(logs))
             broker = valkey.broker_url
-        _prepare(database, home, instance)
+        _prepare(database, administrator, home, instance)
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -90,15 +91,18 @@ def running_site(
         yield site, supervisor
 
 
-def _prepare(database: str, home: Path, instance: str) -> None:
+def _prepare(database: str, administrator: str, home: Path, instance: str) -> None:
     """Migrate the database, and make the instance that of both, unless the database has another one."""
-    migrate(database)
+    migrate(database, administrator)
     require_instance(database, instance)
     keep_instance(home, instance)
 
 
-def _given_database() -> tuple[str, str]:
-    """Return the addresses of an external database for both planes, empty if there is none."""
+def _given_database() -> tuple[str, str, str]:
+    """Return the addresses of an external database for both planes, empty if there is none.
+
+    The third is that of an administrator, which such a database has only for `benchgate migrate`.
+    """
     database, machine_database = ControlSettings().database_url, MachineSettings().machine_database_url
     if database and not machine_database:
         raise BadInput(
@@ -106,7 +110,7 @@ def _given_database() -> tuple[str, str]:
             "the role benchgate_machine (ALTER ROLE benchgate_machine LOGIN PASSWORD '...')",
             "settings",
         )
-    return database, machine_database
+    return database, machine_database, ""
 
 
 def _free_port() -> int:

@@ -11,6 +11,7 @@ from tests.contract.store.sites import MemorySite, PostgresSite
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from service.ports.access import AuditLog
     from service.ports.store import Store
     from service.ports.upkeep import Upkeep
     from tests.contract.store.sites import StoreSite
@@ -35,3 +36,8 @@ def store(site: StoreSite) -> Store:
 @pytest.fixture
 def upkeep(site: StoreSite) -> Upkeep:
     return site.upkeep
+
+
+@pytest.fixture
+def audit_log(site: StoreSite) -> AuditLog:
+    return site.audit_log

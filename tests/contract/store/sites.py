@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from sqlalchemy import update
 
 from service.adapters.postgres import schema as t
+from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
@@ -15,6 +16,7 @@ from service.domain.calibration.schedule import BranchKey, IdleJob
 from service.domain.decision.vote import Outcome
 from service.ports.access import NewToken
 from tests.integration.postgres.samples import worklist
+from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.store import MemoryStore
 from tests.support.memory.tokens import MemoryTokens
 from tests.support.store_samples import named, queue
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.adapters.postgres.machine.worklist import ClaimedBuild
+    from service.ports.access import AuditLog
     from service.ports.records import StoredPair
     from service.ports.store import Store
     from service.ports.upkeep import Upkeep
@@ -56,6 +59,9 @@ class StoreSite(Protocol):
     @property
     def upkeep(self) -> Upkeep: ...
 
+    @property
+    def audit_log(self) -> AuditLog: ...
+
     def wait(self, seconds: float) -> None:
         """Let time pass."""
 
@@ -87,6 +93,7 @@ class StoreSite(Protocol):
 class MemorySite:
     def __init__(self) -> None:
         self.store = self.upkeep = MemoryStore()
+        self.audit_log = MemoryAuditLog(self.store.memory)
         self.wait, self.register = self.store.wait, self.store.register
         self.claim, self.complete = self.store.claim, self.store.complete
         self._tokens = MemoryTokens()
@@ -119,6 +126,7 @@ class PostgresSite:
     def __init__(self, database: Database) -> None:
         self.store = PostgresStore(database.owner)
         self.upkeep = PostgresUpkeep(database.owner)
+        self.audit_log = PostgresAuditLog(database.owner)
         self._database = database
         self._claimed: dict[int, ClaimedBuild] = {}
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.overrides import Override
 from service.domain.wording.delivery import WITHOUT_COMMENTS
+from service.ports.audited import KINDS, details_of, subject_of
 from service.ports.records import Hint, ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
+from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import InMemory, StoredReview, row
 
 if TYPE_CHECKING:
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
 _UNPOSTED: Final = {ReviewState.SUPERSEDED, ReviewState.DEAD}
 
 
-class MemoryOverrides(InMemory, Overrides):
+class MemoryOverrides(MemoryAudit, Overrides):
     def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+        patch_set = row(self._m.patch_sets, patch_set_id, "patch set")
+        change = self._m.change_ids[patch_set.change_id - 1]
+        subject = subject_of(change, patch_set.number)
+        self.record_act(KINDS[entry.kind], entry.account, subject, details_of(entry, patch_set.revision))
         number = len(self._m.overrides) + 1
         made = Override(
             id=number,
             kind=entry.kind,
-            revision=self._m.patch_sets[patch_set_id - 1].revision,
+            revision=patch_set.revision,
             filter=entry.pattern,
             bug=entry.bug,
             reason=entry.reason,

@@ -12,6 +12,7 @@ from service.ports.records import ReviewState
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.access.audit import AuditEntry
     from service.domain.calibration.evidence import Session
     from service.domain.calibration.schedule import IdleJob
     from service.domain.decision.overrides import Override
@@ -148,6 +149,7 @@ class Memory:
     answers: dict[int, str] = field(default_factory=dict)
     overrides: list[tuple[int, Override]] = field(default_factory=list)
     reports: dict[tuple[int, str], SentReport] = field(default_factory=dict)  # by token and key
+    audit: list[AuditEntry] = field(default_factory=list)
 
     @property
     def hints(self) -> list[tuple[Task, int]]:

@@ -137,7 +137,7 @@ def _control_plane(home: Path, lines: StatusLines) -> Iterator[tuple[Control, st
     postgres = EmbeddedPostgres(home / "postgres")
     with Supervisor(lines) as supervisor:
         supervisor.start(postgres.prepare(home / "log", durable=False))
-        migrate(postgres.owner_url)
+        migrate(postgres.owner_url, postgres.administrator_url)
         settings = ControlSettings(
             home=home,
             database_url=postgres.owner_url,

@@ -10,10 +10,12 @@ from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
-from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.rows import review_of
 from service.domain.decision.overrides import Override, OverrideKind
+from service.domain.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
+from service.ports.audited import KINDS, details_of, subject_of
 from service.ports.records import ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from service.domain.gerrit.change import Review
-    from service.domain.identity import ChangeKey
     from service.ports.queue import Task
     from service.ports.records import NewDecision, NewOverride, RunRecord
 
@@ -37,11 +38,29 @@ WHERE payload ? 'comments' AND payload -> 'number' = to_jsonb(CAST(:number AS bi
 """)
 
 
-class PostgresDecisions(Connected, Overrides, Decisions, Outbox):
+class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
     """The log of overrides, which refuses changes, votes, and what waits in the outbox."""
 
     @override
     def add_override(self, patch_set_id: int, entry: NewOverride) -> int:
+        found = self._one(
+            select(
+                t.change.c.instance,
+                t.change.c.number,
+                t.patch_set.c.number.label("patch_set"),
+                t.patch_set.c.revision,
+            )
+            .join(t.change)
+            .where(t.patch_set.c.id == patch_set_id),
+            f"patch set {patch_set_id}",
+        )
+        change = ChangeKey(found["instance"], found["number"])
+        self.record_act(
+            KINDS[entry.kind],
+            entry.account,
+            subject_of(change, found["patch_set"]),
+            details_of(entry, found["revision"]),
+        )
         values = {**asdict(entry), "builds": list(entry.builds)}
         new = insert(t.ruling).values(patch_set_id=patch_set_id, heard_id=values.pop("comment_id"), **values)
         return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())

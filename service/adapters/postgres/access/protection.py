@@ -1,0 +1,65 @@
+"""Creation of the audit log: a schema that belongs to a role of its own, so an administrator makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import psycopg
+from psycopg.errors import InsufficientPrivilege
+from sqlalchemy import text
+
+from service.adapters.postgres.access.audit import script
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.faults import translated
+from service.domain.errors import Permanent
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_CAN_APPEND: Final = text("""
+SELECT EXISTS (
+    SELECT FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
+    WHERE nspname = 'audit' AND proname = 'append'
+        AND has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE'))
+""")
+
+
+def protect_audit(administrator_url: str) -> None:
+    """Create the audit log in a database, or restore its protection; do nothing if it has all of it.
+
+    Raises:
+        Permanent: the role may not do this.
+        Transient: the database cannot be reached, or a transaction holds the log.
+    """
+    engine = make_engine(administrator_url)
+    try:
+        with translated(), engine.begin() as connection:
+            _protect(connection)
+    finally:
+        engine.dispose()
+
+
+def require_audit(connection: Connection) -> None:
+    """Create the audit log unless the connection's role can append to one.
+
+    Raises:
+        Permanent: the role cannot, and may not create it.
+    """
+    if not connection.execute(_CAN_APPEND).scalar_one():
+        _protect(connection)
+
+
+def _protect(connection: Connection) -> None:
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("the audit log needs a connection of psycopg")
+    try:
+        # Past SQLAlchemy, which would take the colons of a script for parameters.
+        driver.execute(script("audit.sql").encode())
+    except InsufficientPrivilege as error:
+        role = driver.info.user
+        raise Permanent(
+            f"the audit log must be created by an administrator of the database, and {role} may not "
+            f"({str(error).splitlines()[0]}): set a variable to the URL of a superuser, and run "
+            "`benchgate migrate --administrator-url-from VARIABLE`"
+        ) from error

