@@ -79,8 +79,8 @@ class Token:
 class Tokens(Protocol):
     """API tokens; the secret of a token is stored as its digest only."""
 
-    def add(self, token: NewToken) -> tuple[int, str]:
-        """Store a token and record it in the audit log; return its id and its text, never returned again."""
+    def add(self, token: NewToken) -> tuple[Token, str]:
+        """Store a token and record it in the audit log; return it and its text, shown only now."""
 
     def find(self, text: str) -> TokenHolder | None:
         """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""

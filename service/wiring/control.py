@@ -14,6 +14,7 @@ from service.adapters.gerrit.review import GerritReview
 from service.adapters.gerrit.stream import GerritStream
 from service.adapters.git.mirror import GitSource
 from service.adapters.postgres.access.sessions import PostgresSessions
+from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
@@ -45,6 +46,7 @@ class Control:
     store: PostgresStore
     upkeep: PostgresUpkeep
     reading: PostgresReading
+    tokens: PostgresTokens
     queue: CeleryQueue
     server: ReviewServer
     source: GitSource
@@ -89,6 +91,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         store=PostgresStore(engine),
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
+        tokens=PostgresTokens(engine),
         queue=CeleryQueue(settings.redis_url),
         server=_review_server(settings),
         source=GitSource(settings.home / "control" / "git", settings.remote),

@@ -71,11 +71,11 @@ def tokens(site: Site) -> Tokens:
 
 class TestTokens:
     def test_the_text_of_a_token_finds_its_holder(self, tokens: Tokens) -> None:
-        token_id, text = tokens.add(CI)
+        token, text = tokens.add(CI)
         tokens.add(CI)
 
         assert tokens.find(text) == TokenHolder(
-            token_id=token_id, name="nightly", scopes=SCOPES, email="alice@example.com"
+            token_id=token.id, name="nightly", scopes=SCOPES, email="alice@example.com"
         )
 
     @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ class TestTokens:
         assert site.tokens.find(text) is None
 
     def test_a_revoked_token_is_refused_at_once_and_the_others_stay(self, tokens: Tokens) -> None:
-        token_id, text = tokens.add(CI)
+        token, text = tokens.add(CI)
         _, other = tokens.add(CI)
         assert tokens.find(text) is not None
 
-        assert tokens.revoke(token_id, "bob")
+        assert tokens.revoke(token.id, "bob")
 
         assert tokens.find(text) is None
         assert tokens.find(other) is not None
@@ -112,11 +112,11 @@ class TestTokens:
 
     def test_only_a_valid_token_can_be_revoked(self, site: Site) -> None:
         revoked, _ = site.tokens.add(CI)
-        site.tokens.revoke(revoked, "bob")
+        site.tokens.revoke(revoked.id, "bob")
         expired, _ = site.tokens.add(CI)
         site.wait(CI.lifetime)
 
-        for token_id in (revoked, expired, expired + 1, 0, -1):
+        for token_id in (revoked.id, expired.id, expired.id + 1, 0, -1):
             assert not site.tokens.revoke(token_id, "bob")
         assert site.tokens.list()[0].revoked_at is None
 
@@ -128,12 +128,14 @@ class TestTokens:
 
         listed = tokens.list()
 
-        assert [(each.id, each.name, each.created_by, each.subject) for each in listed] == [
-            (second, "b", "bob", ""),
-            (first, "nightly", "alice@example.com", "s-1"),
+        assert listed == [second, first]
+        assert [(each.name, each.created_by, each.subject) for each in listed] == [
+            ("b", "bob", ""),
+            ("nightly", "alice@example.com", "s-1"),
         ]
         assert [each.expires_at - each.created_at for each in listed] == [timedelta(days=1), CI.lifetime]
         assert {each.scopes for each in listed} == {SCOPES}
+        assert {(each.used_at, each.revoked_at) for each in listed} == {(None, None)}
         assert text not in repr(listed)
 
     def test_the_last_use_is_noted_at_most_once_a_minute(self, site: Site) -> None:
@@ -156,7 +158,7 @@ class TestTokens:
 
     def test_an_unknown_expired_or_revoked_token_has_no_use(self, site: Site) -> None:
         revoked, text = site.tokens.add(CI)
-        site.tokens.revoke(revoked, "bob")
+        site.tokens.revoke(revoked.id, "bob")
         _, late = site.tokens.add(CI)
         site.wait(CI.lifetime)
 

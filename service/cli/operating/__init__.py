@@ -1,1 +1,1 @@
-"""Commands for operators of a running service: reconcile, replay and report."""
+"""Commands for operators of a running service: reconcile, replay, report and token."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 _FORMS: Final = "a scope is read, operate or report:PROJECT/JOB"
-_LONGEST: Final = 600
+LONGEST_SCOPE: Final = 600
 
 
 class ScopeKind(StrEnum):
@@ -55,7 +55,7 @@ def parse_scope(text: str) -> Scope:
     if not colon and kind in {ScopeKind.READ, ScopeKind.OPERATE}:
         return Scope(ScopeKind(kind))
     project, slash, job = rest.rpartition("/")
-    is_name = bool(slash and project and job) and len(text) <= _LONGEST and clean(text) == text
+    is_name = bool(slash and project and job) and len(text) <= LONGEST_SCOPE and clean(text) == text
     if kind == ScopeKind.REPORT and is_name:
         return Scope(ScopeKind.REPORT, project, job)
     raise BadInput(f"{_FORMS}, not {plain(text, 100)!r}", "scope")

@@ -119,7 +119,7 @@ class MemorySite:
         return self.store.memory.beats
 
     def add_token(self) -> int:
-        return self._tokens.add(_TOKEN)[0]
+        return self._tokens.add(_TOKEN)[0].id
 
 
 class PostgresSite:
@@ -182,4 +182,4 @@ class PostgresSite:
         return dict(self._database.rows("SELECT part, note FROM pulse"))
 
     def add_token(self) -> int:
-        return PostgresTokens(self._database.owner).add(_TOKEN)[0]
+        return PostgresTokens(self._database.owner).add(_TOKEN)[0].id

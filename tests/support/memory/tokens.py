@@ -23,7 +23,7 @@ class MemoryTokens(Tokens):
         self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
         self._tokens: dict[bytes, tuple[Token, str]] = {}  # by digest; with the e-mail
 
-    def add(self, token: NewToken) -> tuple[int, str]:
+    def add(self, token: NewToken) -> tuple[Token, str]:
         number = len(self._tokens) + 1
         text = token_text(number.to_bytes(SECRET_BYTES, "big"))
         made = Token(
@@ -38,7 +38,7 @@ class MemoryTokens(Tokens):
             revoked_at=None,
         )
         self._tokens[digest_of(text) or b""] = (made, token.email)
-        return number, text
+        return made, text
 
     def find(self, text: str) -> TokenHolder | None:
         digest = digest_of(text) or b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import func, insert, select, text, update
 from typing_extensions import override
@@ -18,6 +18,8 @@ from service.ports.access import Token, Tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import Row
+
     from service.ports.access import NewToken
 
 # A write for each request would make the database the limit of a busy program.
@@ -30,7 +32,7 @@ class PostgresTokens(ShortTransactions, Tokens):
     """Rows of the table ``token``. Each call raises Transient if the database cannot be used now."""
 
     @override
-    def add(self, token: NewToken) -> tuple[int, str]:
+    def add(self, token: NewToken) -> tuple[Token, str]:
         secret = token_text(token_bytes(SECRET_BYTES))
         new = insert(t.token).values(
             digest=digest_of(secret),
@@ -42,8 +44,8 @@ class PostgresTokens(ShortTransactions, Tokens):
             expires_at=func.now() + token.lifetime,
         )
         with self._begin() as connection:
-            token_id = int(connection.execute(new.returning(t.token.c.id)).scalar_one())
-        return token_id, secret
+            stored = _token_of(connection.execute(new.returning(t.token)).one())
+        return stored, secret
 
     @override
     def find(self, text: str) -> TokenHolder | None:
@@ -64,20 +66,7 @@ class PostgresTokens(ShortTransactions, Tokens):
 
     @override
     def list(self) -> Sequence[Token]:
-        return [
-            Token(
-                id=row.id,
-                name=row.name,
-                scopes=frozenset(map(parse_scope, row.scopes)),
-                created_by=row.created_by,
-                subject=row.subject,
-                created_at=row.created_at,
-                expires_at=row.expires_at,
-                used_at=row.used_at,
-                revoked_at=row.revoked_at,
-            )
-            for row in self._all(select(t.token).order_by(t.token.c.id.desc()))
-        ]
+        return [_token_of(row) for row in self._all(select(t.token).order_by(t.token.c.id.desc()))]
 
     @override
     def revoke(self, token_id: int, by: str) -> bool:
@@ -85,3 +74,17 @@ class PostgresTokens(ShortTransactions, Tokens):
         with self._begin() as connection:
             row = connection.execute(revoked.returning(t.token.c.name)).one_or_none()
         return row is not None
+
+
+def _token_of(row: Row[Any]) -> Token:
+    return Token(
+        id=row.id,
+        name=row.name,
+        scopes=frozenset(map(parse_scope, row.scopes)),
+        created_by=row.created_by,
+        subject=row.subject,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        used_at=row.used_at,
+        revoked_at=row.revoked_at,
+    )

@@ -25,7 +25,7 @@ _WAITING = (
 
 def test_the_same_report_sent_twice_at_once_has_one_effect(store: PostgresStore, database: Database) -> None:
     token = NewToken(name="ci", scopes=frozenset(), lifetime=timedelta(days=1), created_by="alice")
-    sent = NewReport(PostgresTokens(database.owner).add(token)[0], "key", b"digest")
+    sent = NewReport(PostgresTokens(database.owner).add(token)[0].id, "key", b"digest")
 
     def send_again() -> SentReport | None:
         with store.transaction() as tx:

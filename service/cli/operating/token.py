@@ -1,0 +1,155 @@
+"""``benchgate token``: API tokens for programs."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from getpass import getuser
+from typing import TYPE_CHECKING
+
+import click
+
+from service.cli.local.tables import SCHEMA_VERSION
+from service.cli.services.find_site import home_option, settings_of_running_site
+from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
+from service.domain.text import plain
+from service.steps.access.manage_tokens import TokenRequest, create_token_by_command, revoke_token_by_command
+from service.wiring.control import build_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from service.ports.access import Token, Tokens
+
+
+@click.group()
+def command() -> None:
+    """Create, list and revoke API tokens.
+
+    A program sends its token in the header `Authorization: Bearer bgt_…`.
+    """
+
+
+@command.command()
+@home_option
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    help="read, operate, or report:PROJECT/JOB; repeatable.",
+)
+@click.option(
+    "--days",
+    default=DEFAULT_DAYS,
+    show_default=True,
+    type=click.IntRange(1, MOST_DAYS),
+    help="The token ends after so many days.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json: bool) -> None:
+    """Create a token and print its text, which is never shown again.
+
+    NAME says what the token is for. `read` reads what everybody may see, also with BENCHGATE_READ=signed-in.
+    `operate` also reads what only operators may see. `report:PROJECT/JOB` reports the builds of one external
+    job; the job is the part after the last slash.
+    """
+    with _tokens(home) as tokens:
+        token, text = create_token_by_command(tokens, TokenRequest(name, scopes, days), _user())
+    if as_json:
+        click.echo(json.dumps({"schema_version": SCHEMA_VERSION, "token": text, **_values(token)}, indent=2))
+        return
+    click.echo(text)
+    click.echo(
+        f"created token {token.id}, valid until {_minute(token.expires_at)}; "
+        "store it now: Benchgate cannot show it again",
+        err=True,
+    )
+
+
+@command.command(name="list")
+@home_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_tokens(home: Path, *, as_json: bool) -> None:
+    """List all tokens, the newest first, with their last use."""
+    with _tokens(home) as tokens:
+        found = tokens.list()
+    if as_json:
+        shown = {"schema_version": SCHEMA_VERSION, "tokens": [_values(token) for token in found]}
+        click.echo(json.dumps(shown, indent=2))
+    elif found:
+        print_tokens(found, datetime.now(UTC))
+    else:
+        click.echo("there are no tokens; `benchgate token create --help` describes how to make one", err=True)
+
+
+@command.command()
+@home_option
+@click.argument("token_id", metavar="ID", type=click.IntRange(1))
+def revoke(home: Path, token_id: int) -> None:
+    """Revoke a token at once: its next request is refused. `benchgate token list` shows the IDs."""
+    with _tokens(home) as tokens:
+        was_valid = revoke_token_by_command(tokens, token_id, _user())
+    click.echo(f"revoked token {token_id}" if was_valid else f"token {token_id} had already ended", err=True)
+
+
+@contextmanager
+def _tokens(home: Path) -> Iterator[Tokens]:
+    with closing(build_control(settings_of_running_site(home))) as plane:
+        yield plane.tokens
+
+
+def print_tokens(tokens: Sequence[Token], now: datetime) -> None:
+    """Print tokens to stdout: a line for each, and below it the scopes, whole, so that they can be copied."""
+    rows = [("id", "state", "last use", "name"), *(_cells(token, now) for token in tokens)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    indent = " " * (widths[0] + 2)
+    click.echo(lines[0])
+    for line, token in zip(lines[1:], tokens, strict=True):
+        click.echo(line)
+        for scope in sorted(map(str, token.scopes)):
+            click.echo(f"{indent}{scope}")
+        click.echo(f"{indent}created by {plain(token.created_by)}")
+
+
+def _cells(token: Token, now: datetime) -> tuple[str, str, str, str]:
+    last_use = "never used" if token.used_at is None else _minute(token.used_at)
+    return str(token.id), _state(token, now), last_use, plain(token.name)
+
+
+def _state(token: Token, now: datetime) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {token.revoked_at:%Y-%m-%d}"
+    if token.expires_at <= now:
+        return f"expired {token.expires_at:%Y-%m-%d}"
+    return f"until {token.expires_at:%Y-%m-%d}"
+
+
+def _values(token: Token) -> dict[str, Any]:
+    moments = {
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "used_at": token.used_at,
+        "revoked_at": token.revoked_at,
+    }
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": sorted(map(str, token.scopes)),
+        "created_by": token.created_by,
+        **{name: None if moment is None else moment.isoformat() for name, moment in moments.items()},
+    }
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _user() -> str:
+    return f"{getuser()} on {socket.gethostname()}"

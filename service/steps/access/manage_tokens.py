@@ -1,0 +1,105 @@
+"""API tokens: people create, list and revoke them, and so do commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.domain.access.caller import Role
+from service.domain.access.scopes import parse_scope
+from service.domain.access.tokens import (
+    DEFAULT_DAYS,
+    MOST_SCOPES,
+    checked_name,
+    lifetime_of,
+    scopes_refusal,
+)
+from service.domain.errors import BadInput, NotFound
+from service.ports.access import NewToken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.access.caller import Person
+    from service.ports.access import Token, Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """A token that somebody wants, in their words."""
+
+    name: str
+    scopes: Sequence[str]
+    days: int = DEFAULT_DAYS
+
+
+def create_token(tokens: Tokens, wanted: TokenRequest, creator: Person) -> tuple[Token, str]:
+    """Create a token of a person; return it with its text, which nothing returns again.
+
+    Raises:
+        BadInput: the name, a scope or the lifetime cannot be used.
+        NotAllowed: the person's role may not give one of the scopes.
+    """
+    new = _new(wanted, creator.email or creator.subject, creator)
+    refused = scopes_refusal(creator.role, new.scopes)
+    if refused is not None:
+        raise refused
+    return tokens.add(new)
+
+
+def create_token_by_command(tokens: Tokens, wanted: TokenRequest, user: str) -> tuple[Token, str]:
+    """Create a token that belongs to no person, for a user who has the database's password.
+
+    Raises:
+        BadInput: as in :func:`create_token`.
+    """
+    return tokens.add(_new(wanted, user))
+
+
+def tokens_for(tokens: Tokens, person: Person) -> Sequence[Token]:
+    """Return the tokens that a person may revoke, the newest first: their own, for an operator all."""
+    return [token for token in tokens.list() if _may_revoke(person, token)]
+
+
+def revoke_token(tokens: Tokens, token_id: int, by: Person) -> bool:
+    """Revoke a token at once; return whether it was valid until now.
+
+    Raises:
+        NotFound: there is no such token, or it is that of another person and this one is no operator.
+    """
+    if not any(token.id == token_id for token in tokens_for(tokens, by)):
+        raise _no_token(token_id)
+    return tokens.revoke(token_id, by.subject)
+
+
+def revoke_token_by_command(tokens: Tokens, token_id: int, user: str) -> bool:
+    """Revoke any token at once; return whether it was valid until now.
+
+    Raises:
+        NotFound: there is no such token.
+    """
+    if not any(token.id == token_id for token in tokens.list()):
+        raise _no_token(token_id)
+    return tokens.revoke(token_id, user)
+
+
+def _new(wanted: TokenRequest, created_by: str, creator: Person | None = None) -> NewToken:
+    if not 1 <= len(wanted.scopes) <= MOST_SCOPES:
+        raise BadInput(f"a token has 1 to {MOST_SCOPES} scopes, not {len(wanted.scopes)}", "scope")
+    return NewToken(
+        name=checked_name(wanted.name),
+        scopes=frozenset(map(parse_scope, wanted.scopes)),
+        lifetime=lifetime_of(wanted.days),
+        created_by=created_by,
+        subject=creator.subject if creator else "",
+        email=creator.email if creator else "",
+    )
+
+
+def _may_revoke(person: Person, token: Token) -> bool:
+    # A command's token has no subject, and so belongs to no person.
+    return person.role.includes(Role.OPERATOR) or person.subject == token.subject != ""
+
+
+def _no_token(token_id: int) -> NotFound:
+    return NotFound(f"there is no token {token_id}; the list of tokens has their numbers")

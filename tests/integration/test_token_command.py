@@ -1,0 +1,106 @@
+"""``benchgate token`` on a real database."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from service import cli
+from service.adapters.postgres.access.tokens import PostgresTokens
+from service.domain.access.scopes import parse_scope
+from service.domain.errors import NotFound
+from tests.support.postgres import running_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from tests.support.postgres import Database, Server
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Database]:
+    with server.database() as fresh:
+        monkeypatch.setenv("BENCHGATE_DATABASE_URL", fresh.owner_url)
+        monkeypatch.setenv("BENCHGATE_REDIS_URL", "redis://127.0.0.1:1/0")
+        monkeypatch.setenv("BENCHGATE_HOME", str(tmp_path))
+        yield fresh
+
+
+def benchgate(*words: str) -> Result:
+    return CliRunner().invoke(cli.benchgate, ["token", *words])
+
+
+def test_the_text_of_a_token_is_all_of_stdout_and_is_shown_once(database: Database) -> None:
+    made = benchgate("create", "nightly", "--scope", "read", "--scope", "report:platform/kv/linux")
+
+    assert made.exit_code == 0, made.output
+    assert made.stdout.startswith("bgt_")
+    assert made.stdout.count("\n") == 1
+    assert "store it now: Benchgate cannot show it again" in made.stderr
+    holder = PostgresTokens(database.owner).find(made.stdout.strip())
+    assert holder is not None
+    assert holder.scopes == {parse_scope("read"), parse_scope("report:platform/kv/linux")}
+    for shown in (benchgate("list"), benchgate("list", "--json")):
+        assert made.stdout.strip() not in shown.output
+    stored = str(database.rows("SELECT * FROM token")) + str(database.rows("SELECT digest::text FROM token"))
+    assert made.stdout.strip() not in stored
+
+
+def test_a_revoked_token_ends_at_once(database: Database) -> None:
+    text = benchgate("create", "nightly", "--scope", "read").stdout.strip()
+    revoked, again = benchgate("revoke", "1"), benchgate("revoke", "1")
+
+    assert (revoked.stderr, again.stderr) == ("revoked token 1\n", "token 1 had already ended\n")
+    assert PostgresTokens(database.owner).find(text) is None
+    assert "revoked 2" in benchgate("list").stdout
+
+
+def test_tokens_are_listed_as_json(database: Database) -> None:
+    made = json.loads(benchgate("create", "ci", "--scope", "operate", "--days", "90", "--json").stdout)
+    listed = json.loads(benchgate("list", "--json").stdout)
+
+    assert made.pop("token").startswith("bgt_")
+    assert {**made, "schema_version": 1} == {"schema_version": 1, **listed["tokens"][0]}
+    assert (made["id"], made["scopes"], made["used_at"]) == (1, ["operate"], None)
+
+
+@pytest.mark.usefixtures("database")
+def test_without_tokens_the_list_says_how_to_make_one() -> None:
+    shown = benchgate("list")
+    assert (shown.stdout, shown.exit_code) == ("", 0)
+    assert "`benchgate token create --help`" in shown.stderr
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("create", "x"), "Missing option '--scope'"),
+        (("create", "x", "--scope", "read", "--days", "91"), "91 is not in the range 1<=x<=90"),
+        (("create", "x", "--scope", "write"), "a scope is read, operate or report:PROJECT/JOB"),
+        (("revoke", "x"), "'x' is not a valid integer"),
+    ],
+)
+def test_a_mistake_names_the_allowed_values(words: tuple[str, ...], message: str) -> None:
+    done = benchgate(*words)
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
+
+
+@pytest.mark.usefixtures("database")
+def test_an_unknown_token_cannot_be_revoked() -> None:
+    assert isinstance(benchgate("revoke", "7").exception, NotFound)
