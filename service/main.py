@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
+from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
 from service.config import ControlSettings
@@ -63,6 +64,7 @@ def create_app() -> FastAPI:
         create_pages(
             reading_of, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
         ),
+        create_audit(plane.audit_log, health),
     ]
     app = assemble(
         routers,

@@ -41,5 +41,8 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
         ("GET", "/machines"): Need.READ,
         ("GET", "/docs"): Need.READ,
+        ("GET", "/audit"): Need.OPERATE,
+        ("GET", "/audit.csv"): Need.OPERATE,
+        ("GET", "/audit.jsonl"): Need.OPERATE,
     }
 )

@@ -13,6 +13,7 @@ from service.adapters.gerrit.connection import Bearer, Password
 from service.adapters.gerrit.review import GerritReview
 from service.adapters.gerrit.stream import GerritStream
 from service.adapters.git.mirror import GitSource
+from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
@@ -54,6 +55,7 @@ class Control:
     links: Links
     listener: OutboxListener
     sessions: PostgresSessions
+    audit_log: PostgresAuditLog
     engine: Engine
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
@@ -99,6 +101,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         links=Links(settings.base_url),
         listener=OutboxListener(settings.database_url),
         sessions=PostgresSessions(engine),
+        audit_log=PostgresAuditLog(engine),
         engine=engine,
         lookback=timedelta(days=settings.first_contact_days),
     )

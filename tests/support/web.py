@@ -17,6 +17,7 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
 from service.domain.errors import NotFound
@@ -28,6 +29,8 @@ from service.web.gerrit_checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
+from tests.support.memory.audit import MemoryAuditLog
+from tests.support.memory.state import Memory
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
     from starlette.routing import BaseRoute
 
+    from service.ports.access import AuditLog
     from service.ports.reading import Reading
     from service.web.access.authenticate import Access
 
@@ -51,6 +55,7 @@ def build_app(
     logs: Mapping[str, bytes] | None = None,
     review_url: str = "",
     access: Access | None = None,
+    audit_log: AuditLog | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -68,6 +73,7 @@ def build_app(
         create_pages(
             lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
         ),
+        create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 from urllib.parse import parse_qsl
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
 from service.domain.errors import BadInput
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+Form = Mapping[str, str]
 _MOST_FIELDS: Final = 20
 _TYPE: Final = "application/x-www-form-urlencoded"
 
 
-async def form_of(request: Request) -> Mapping[str, str]:
+async def form_of(request: Request) -> Form:
     """Read the fields of a form; the guard limits its size.
 
     Raises:
