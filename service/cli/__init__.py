@@ -39,6 +39,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "migrate": ("services.migrate", "Update the database schema."),
         "report": ("operating.report", "Report the result of a build that another CI ran."),
         "token": ("operating.token", "Create, list and revoke API tokens."),
+        "audit": ("operating.audit", "Verify the log of overrides, tokens, refused sign-ins and settings."),
         "reconcile": ("operating.reconcile", "Check every open change once, now."),
         "replay": ("operating.replay", "Feed recorded Gerrit events to a running Benchgate."),
         "init": ("local.init", "Write a first benchgate.yaml, with comments that say what to edit."),

@@ -1,0 +1,66 @@
+"""Settings in the audit log, which nobody can delete a secret from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from pydantic import SecretStr
+
+from service.cli.services.described_settings import describe_settings
+from service.config import ControlSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECRET: Final = "correct-horse/battery@staple"
+ADDRESS: Final = f"https://bot:{SECRET}@git.example.com/{{project}}"
+
+
+def with_secrets() -> ControlSettings:
+    """Settings with the secret in every field that may have one, by the field's type."""
+    values: dict[str, Any] = {
+        "database_url": f"postgresql://benchgate:{SECRET}@db/benchgate?password={SECRET}"
+    }
+    values["redis_url"] = f"redis://:{SECRET}@broker/0"
+    for name, field in ControlSettings.model_fields.items():
+        if field.annotation is SecretStr:
+            values[name] = SecretStr(SECRET)
+        elif field.annotation == list[SecretStr]:
+            values[name] = [SecretStr(SECRET), SecretStr(SECRET)]
+        elif field.annotation is str and name.endswith("_url") and name not in values:
+            values[name] = ADDRESS
+    return ControlSettings.model_construct(**values)
+
+
+def test_no_secret_is_recorded() -> None:
+    described = describe_settings(with_secrets())
+    assert [name for name, text in described.items() if "horse" in text or "staple" in text] == []
+    assert described["BENCHGATE_GERRIT_PASSWORD"] == "set"
+    assert described["BENCHGATE_WEBHOOK_SECRETS"] == "2 set"
+    assert described["BENCHGATE_DATABASE_URL"] == described["BENCHGATE_REDIS_URL"] == "set"
+    assert described["BENCHGATE_GIT_URL"] == "https://…@git.example.com/{project}"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"gerrit_bearer": SecretStr("")}, "not set"),
+        ({"webhook_secrets": []}, "[]"),
+        ({"gerrit_projects": ["kv", "é"]}, '["kv", "é"]'),
+        ({"gerrit_ssh_key": None}, ""),
+        ({"gerrit_ssh_key": Path("/run/key")}, "/run/key"),
+        ({"first_contact_days": 7.0}, "7.0"),
+        ({"gerrit_url": "https://gerrit.example.com"}, "https://gerrit.example.com"),
+    ],
+)
+def test_each_other_setting_is_recorded_as_a_text(values: Mapping[str, Any], text: str) -> None:
+    [field] = values
+    settings = ControlSettings.model_construct(**values)
+    assert describe_settings(settings)[f"BENCHGATE_{field.upper()}"] == text
+
+
+def test_every_setting_is_recorded() -> None:
+    names = {f"BENCHGATE_{name.upper()}" for name in ControlSettings.model_fields}
+    assert describe_settings(ControlSettings()).keys() == names
