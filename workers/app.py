@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import Celery
 
-from service.adapters.queue import CONTROL_QUEUE
+from service.adapters.queue import CONTROL_QUEUE, TRANSPORT
 from service.config import MachineSettings
 from service.logs import log_as_json
 
@@ -24,5 +24,5 @@ app.conf.update(
     worker_redirect_stdouts=False,  # Celery must not change Benchgate's log lines
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,  # an outage of the broker may be long; the database has the work
-    broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 30},
+    broker_transport_options={**TRANSPORT, "socket_timeout": 30},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from celery import Celery
@@ -12,9 +13,20 @@ from service.domain.errors import Transient
 from service.ports.queue import Queue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from service.ports.queue import Task
 
 CONTROL_QUEUE: Final = "control"
+# For all that send or take tasks; `broker_users.conf` grants what these need.
+TRANSPORT: Final[Mapping[str, object]] = MappingProxyType(
+    {
+        # Kombu's copies of tasks that no worker has accepted yet are in keys of all planes, and need scripts.
+        # Without them a task may be lost with its worker; it is sent again, because PostgreSQL has the work.
+        "ack_emulation": False,
+        "priority_steps": [0],  # one key per queue
+    }
+)
 
 
 def pool_queue(pool: str) -> str:
@@ -27,7 +39,12 @@ class CeleryQueue(Queue):
 
     def __init__(self, broker_url: str) -> None:
         self._app = Celery(broker=broker_url, set_as_current=False)
-        self._app.conf.update(task_serializer="json", task_ignore_result=True, broker_connection_timeout=2)
+        self._app.conf.update(
+            task_serializer="json",
+            task_ignore_result=True,
+            broker_connection_timeout=2,
+            broker_transport_options=dict(TRANSPORT),
+        )
 
     def check(self) -> str:
         """Check the broker; return the problem, empty if there is none."""

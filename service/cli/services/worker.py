@@ -34,6 +34,12 @@ def command(pool: str, concurrency: int) -> None:
     else:
         os.environ["BENCHGATE_POOL"] = pool
         _register_machine()
+    argv = celery_argv(pool, concurrency)
+    os.execv(argv[0], argv)  # noqa: S606 - becomes Celery's worker, no shell
+
+
+def celery_argv(pool: str, concurrency: int) -> list[str]:
+    """Return the command of Celery's worker for the control plane or a pool of machines."""
     common = ["-A", "workers.app", "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     if pool == "control":
         queue = ["-Q", CONTROL_QUEUE, "--concurrency", str(concurrency)]
@@ -42,8 +48,7 @@ def command(pool: str, concurrency: int) -> None:
         # Solo: the work runs in the process that a supervisor stops, so no work outlives it.
         queue = ["-Q", pool_queue(pool), "--pool", "solo"]
         rest = [*queue, "-I", "workers.machine", "-n", f"machine-{os.getpid()}"]
-    argv = [sys.executable, "-m", "celery", *common, *rest, "--without-heartbeat"]
-    os.execv(sys.executable, argv)  # noqa: S606 - becomes Celery's worker, no shell
+    return [sys.executable, "-m", "celery", *common, *rest, "--without-heartbeat"]
 
 
 def _register_machine() -> None:
