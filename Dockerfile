@@ -5,7 +5,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         bubblewrap build-essential ca-certificates cmake git libbenchmark-dev libgmock-dev libgtest-dev \
-        ninja-build openssh-client python3 python3-venv util-linux valgrind \
+        ninja-build openssh-client openssl python3 python3-venv util-linux valgrind \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /opt/benchgate

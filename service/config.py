@@ -6,6 +6,7 @@ import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -43,6 +44,23 @@ class _Settings(BaseSettings):
             field = re.search(r'field "(\w+)"', str(error))
             name = _PREFIX + field[1].upper() if field else "settings"
             raise BadInput("is not JSON; a list is written as '[\"a\", \"b\"]' or '[2, 3]'", name) from None
+
+    @field_validator("redis_url")
+    @classmethod
+    def _check_certificate(cls, url: str) -> str:
+        """Ask for the broker's certificate, which Kombu does not check unless the address says so."""
+        address = urlsplit(url)
+        if address.scheme != "rediss":
+            return url
+        options = parse_qs(address.query, keep_blank_values=True)
+        checks = options.get("ssl_cert_reqs", ["required"])
+        if checks != ["required"] or "ssl_check_hostname" in options:
+            raise ValueError(
+                "`rediss://` always checks the server's certificate and name; name the file of a private "
+                "authority with `?ssl_ca_certs=/path`"
+            )
+        joined = f"{address.query}&ssl_cert_reqs=required".lstrip("&")
+        return url if "ssl_cert_reqs" in options else address._replace(query=joined).geturl()
 
     @property
     def artifacts_path(self) -> Path:

@@ -43,7 +43,8 @@ class CeleryQueue(Queue):
             task_serializer="json",
             task_ignore_result=True,
             broker_connection_timeout=2,
-            broker_transport_options=dict(TRANSPORT),
+            # A server that expects another protocol leaves the greeting unanswered.
+            broker_transport_options={**TRANSPORT, "socket_timeout": 5},
         )
 
     def check(self) -> str:

@@ -8,11 +8,19 @@ from pathlib import Path
 
 import pytest
 import yaml
+from redis import AuthenticationError, Redis
+from redis.exceptions import NoPermissionError
+
+from tests.integration.adapters.broker.broker_server import program
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 SECRETS = {
     "BENCHGATE_OWNER_PASSWORD": "owner",
     "BENCHGATE_MACHINE_PASSWORD": "machine",
+    "BENCHGATE_BROKER_WEB_PASSWORD": "of-web",
+    "BENCHGATE_BROKER_CONTROL_PASSWORD": "of-control",
+    "BENCHGATE_BROKER_PERF_PASSWORD": "of-perf",
     "BENCHGATE_WEBHOOK_SECRET": "a-secret-of-the-tests-0123",
 }
 pytestmark = pytest.mark.e2e
@@ -30,18 +38,64 @@ def test_every_part_is_a_service() -> None:
     assert done.returncode == 0, done.stderr
     services = yaml.safe_load(done.stdout)["services"]
     servers = {"postgres", "redis", "gerrit"}
-    parts = {"migrate", "web", "worker-control", "worker-perf", "scheduler", "listen"}
+    parts = {"broker-certificate", "migrate", "web", "worker-control", "worker-perf", "scheduler", "listen"}
     assert set(services) == servers | parts
 
 
 def test_a_machine_worker_gets_no_credential_but_its_own() -> None:
     environment = yaml.safe_load(config(SECRETS).stdout)["services"]["worker-perf"]["environment"]
-    assert "owner" not in " ".join(environment.values())
+    known = " ".join(environment.values())
+    assert not [name for name in ("owner", "of-web", "of-control") if name in known]
     assert not {"BENCHGATE_DATABASE_URL", "BENCHGATE_WEBHOOK_SECRETS"} & set(environment)
     assert not any(name.startswith("BENCHGATE_GERRIT") for name in environment)
 
 
-def test_a_missing_password_is_named() -> None:
-    done = config({})
+@pytest.mark.parametrize(
+    ("service", "user"),
+    [("web", "web"), ("worker-control", "control"), ("scheduler", "control"), ("worker-perf", "pool.perf")],
+)
+def test_a_part_reaches_the_broker_with_the_user_of_its_plane(service: str, user: str) -> None:
+    found = yaml.safe_load(config(SECRETS).stdout)["services"][service]
+    password = f"of-{user.removeprefix('pool.')}"
+    assert found["environment"]["BENCHGATE_REDIS_URL"] == (
+        f"rediss://{user}:{password}@redis:6379/0?ssl_ca_certs=/broker/server.crt"
+    )
+    # The certificate, but not the key.
+    assert [mount for mount in found["volumes"] if mount.startswith("broker")] == ["broker:/broker:ro"]
+
+
+def test_the_broker_starts_with_the_users_of_the_file_and_without_a_plain_port(tmp_path: Path) -> None:
+    """The real server reads what the command passes on; the stub of the image's start adds a socket."""
+    redis = yaml.safe_load(config(SECRETS).stdout)["services"]["redis"]
+    (mount,) = (mount for mount in redis["volumes"] if mount.endswith("/etc/broker_users.conf:ro"))
+    command = redis["command"][-1].replace("$$", "$").replace("/etc/broker_users.conf", mount.split(":")[0])
+    start, socket = tmp_path / "docker-entrypoint.sh", tmp_path / "valkey.sock"
+    start.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/argv\n'
+        f"exec {program()} --port 0 --save '' --dir {tmp_path} --unixsocket {socket} -\n"
+    )
+    start.chmod(0o700)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **redis["environment"]}
+    with subprocess.Popen(["sh", "-c", command], env=environment, stdout=subprocess.DEVNULL) as server:
+        try:
+            assert eventually(socket.exists)
+            for user, password in (("web", "of-web"), ("control", "of-control"), ("pool.perf", "of-perf")):
+                with Redis(unix_socket_path=str(socket), username=user, password=password) as client:
+                    assert client.ping()
+                    with pytest.raises(NoPermissionError):
+                        client.flushall()
+            with Redis(unix_socket_path=str(socket)) as client, pytest.raises(AuthenticationError):
+                client.ping()
+        finally:
+            server.terminate()
+    argv = (tmp_path / "argv").read_text()
+    assert "valkey-server --port 0 --tls-port 6379 --tls-auth-clients no" in argv
+    assert "--maxmemory-policy noeviction --appendonly yes -" in argv
+    assert "of-" not in argv
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_missing_password_is_named(name: str) -> None:
+    done = config({other: value for other, value in SECRETS.items() if other != name})
     assert done.returncode != 0
-    assert "BENCHGATE_OWNER_PASSWORD" in done.stderr
+    assert name in done.stderr

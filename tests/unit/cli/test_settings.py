@@ -19,6 +19,17 @@ BAD = [
     ("BENCHGATE_RECONCILE_SECONDS", "-17", "greater than 0"),
     ("BENCHGATE_SANDBOX", "docker-it", "'bubblewrap' or 'none'"),
     ("BENCHGATE_CPUS", "[2.75]", "should be a valid integer"),
+    (
+        "BENCHGATE_REDIS_URL",
+        "rediss://web:pw@db/0?ssl_cert_reqs=none",
+        "always checks the server's certificate",
+    ),
+    (
+        "BENCHGATE_REDIS_URL",
+        "REDISS://web:pw@db?ssl_cert_reqs=optional",
+        "always checks the server's certificate",
+    ),
+    ("BENCHGATE_REDIS_URL", "rediss://web:pw@db/0?ssl_check_hostname=false", "certificate and name"),
 ]
 
 
@@ -46,6 +57,24 @@ def test_an_error_has_one_line_for_each_bad_variable(monkeypatch: pytest.MonkeyP
 def test_a_secret_of_sufficient_length_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHGATE_WEBHOOK_SECRETS", f'["{LONG_ENOUGH}"]')
     assert [secret.get_secret_value() for secret in ControlSettings().webhook_secrets] == [LONG_ENOUGH]
+
+
+@pytest.mark.parametrize(
+    ("address", "used"),
+    [
+        ("rediss://web:pw@db:6379/0", "rediss://web:pw@db:6379/0?ssl_cert_reqs=required"),
+        ("rediss://db/0?ssl_ca_certs=/a/b.pem", "rediss://db/0?ssl_ca_certs=/a/b.pem&ssl_cert_reqs=required"),
+        ("rediss://db/0?ssl_cert_reqs=required", "rediss://db/0?ssl_cert_reqs=required"),
+        ("redis://db/0", "redis://db/0"),
+        ("redis+socket:///a/valkey.sock?virtual_host=0", "redis+socket:///a/valkey.sock?virtual_host=0"),
+        ("", ""),
+    ],
+)
+def test_an_encrypted_broker_must_show_a_certificate(
+    monkeypatch: pytest.MonkeyPatch, address: str, used: str
+) -> None:
+    monkeypatch.setenv("BENCHGATE_REDIS_URL", address)
+    assert ControlSettings().redis_url == MachineSettings().redis_url == used
 
 
 COMMANDS = (["schedule"], ["serve"], ["worker", "--pool", "control"], ["migrate"])

@@ -12,7 +12,7 @@ from redis.exceptions import NoPermissionError
 from service.adapters.queue import CeleryQueue
 from service.domain.errors import Transient
 from service.ports.queue import Task
-from tests.support.broker import Broker, running_broker, running_worker
+from tests.integration.adapters.broker.broker_server import Broker, running_broker, running_worker
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:

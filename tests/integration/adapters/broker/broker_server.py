@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import socketserver
+import ssl
 import subprocess
 import sys
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import redis
+import yaml
 
 from service.adapters.embedded.directory import find_package
 from service.cli.services.worker import celery_argv
@@ -21,7 +25,8 @@ from tests.support.waiting import eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-USERS: Final = Path(__file__).parents[2] / "service" / "adapters" / "broker_users.conf"
+ROOT: Final = Path(__file__).parents[4]
+USERS: Final = ROOT / "service" / "adapters" / "broker_users.conf"
 PASSWORDS: Final = {"WEB_PASSWORD": "of-web", "CONTROL_PASSWORD": "of-control", "PERF_PASSWORD": "of-perf"}
 # A second pool, and the test's own user.
 FURTHER: Final = "user admin on >of-admin allcommands allkeys allchannels\n"
@@ -79,6 +84,58 @@ def running_broker(directory: Path) -> Iterator[Broker]:
             yield broker
         finally:
             server.terminate()
+
+
+@contextmanager
+def encrypted(broker: Broker, directory: Path) -> Iterator[int]:
+    """A TLS listener on loopback before the broker, whose own server is built without TLS; yields its port.
+
+    Its certificate is for ``localhost``; ``directory`` gets it as ``server.crt``.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*make_certificate(directory, "localhost"))
+
+    class Forward(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            try:
+                client = context.wrap_socket(self.request, server_side=True)
+            except (ssl.SSLError, OSError):
+                return  # the client refused the certificate, or speaks no TLS
+            with client, socket.create_connection(("127.0.0.1", broker.port)) as server:
+                back = threading.Thread(target=copy, args=(server, client), daemon=True)
+                back.start()
+                copy(client, server)
+                server.shutdown(socket.SHUT_RDWR)
+                back.join()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Forward) as listener:
+        listener.daemon_threads = True
+        thread = threading.Thread(target=listener.serve_forever, daemon=True)
+        thread.start()
+        yield listener.server_address[1]
+        listener.shutdown()
+
+
+def copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+
+
+def make_certificate(directory: Path, name: str) -> tuple[Path, Path]:
+    """Make a certificate and key for a host by the command of docker-compose.yml for `redis`."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    command = compose["services"]["broker-certificate"]["command"][-1]
+    for here, there in (
+        ("/broker-key/", f"{directory}/"),
+        ("/broker/", f"{directory}/"),
+        ("CN=redis", f"CN={name}"),
+        ("DNS:redis", f"DNS:{name}"),
+    ):
+        assert here in command
+        command = command.replace(here, there)
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    return directory / "server.crt", directory / "server.key"
 
 
 def answers(broker: Broker) -> bool:
