@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 
+from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
@@ -18,6 +19,7 @@ from service.logs import log_as_json
 from service.rights import RIGHTS
 from service.steps.intake.receive_event import receive_events
 from service.steps.upkeep.check_health import HealthCheck
+from service.web.access.account import create_account
 from service.web.access.address import Address
 from service.web.access.authenticate import Access
 from service.web.access.rate_limits import RateLimits
@@ -64,6 +66,7 @@ def create_app() -> FastAPI:
         create_pages(
             reading_of, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
         ),
+        create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
     app = assemble(
@@ -73,7 +76,7 @@ def create_app() -> FastAPI:
             is_public=True,
             address=Address(settings.base_url),
             find_session=plane.sessions.find,
-            find_token=lambda _: None,
+            find_token=plane.tokens.find,
             limits=RateLimits(),
         ),
         version=version("benchgate"),

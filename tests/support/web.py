@@ -17,12 +17,14 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
 from service.steps.upkeep.check_health import HealthCheck
+from service.web.access.account import create_account
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -31,6 +33,7 @@ from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.state import Memory
+from tests.support.memory.tokens import MemoryTokens
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ def build_app(
     review_url: str = "",
     access: Access | None = None,
     audit_log: AuditLog | None = None,
+    tokens: MemoryTokens | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -65,6 +69,7 @@ def build_app(
         return len((logs or {})[key]), iter([(logs or {})[key]])
 
     registry = CollectorRegistry()
+    tokens = tokens or MemoryTokens()
     routers = [
         create_api(lambda _: reading),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
@@ -73,6 +78,7 @@ def build_app(
         create_pages(
             lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
         ),
+        create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)

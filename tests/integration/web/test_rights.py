@@ -42,6 +42,7 @@ _VALUES: Final = {
     "number": "1",
     "patch_set": "1",
     "change": "1",
+    "token_id": "1",
     "run_id": "1",
     "series_id": "1",
     "job": "perf",

@@ -1,0 +1,23 @@
+"""The page of a person's account."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from dashboards.rendering import Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi.responses import HTMLResponse
+
+    from service.steps.upkeep.check_health import HealthCheck
+
+
+def account_renderer(
+    health: HealthCheck, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Callable[[object], HTMLResponse]:
+    """Return the renderer of the account page, which takes the page's view; ``now`` is the clock."""
+    pages = Pages(health)
+    return lambda view: pages.render("account.html", view=view, now=now())
