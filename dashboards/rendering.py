@@ -33,11 +33,21 @@ if TYPE_CHECKING:
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
 _TITLES: Final[Mapping[int, str]] = MappingProxyType(
-    {404: "Not found", 500: "Something failed", 503: "Temporarily not available"}
+    {
+        401: "Not signed in",
+        403: "Not allowed",
+        404: "Not found",
+        429: "Too many requests",
+        500: "Something failed",
+        503: "Temporarily not available",
+    }
 )
 _REASONS: Final[Mapping[int, str]] = MappingProxyType({404: "there is no page at this address"})
 _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     {
+        401: "Sign in at /sign-in and try again.",
+        403: "Ask an operator of Benchgate if you need this.",
+        429: "Wait a minute and try again.",
         404: "Check the address, or look for the change in the list.",
         500: "Try again. If it fails again, give the operator the id of the request, which the log has too.",
         503: "Try again in a few seconds. If it lasts, /readyz says what does not work.",
@@ -89,6 +99,20 @@ def problem_page(status: int, detail: str, request_id: str = "", choices: Sequen
             choices=choices,
         )
     )
+
+
+def sign_in_page(*, begin: str, secret: str, wanted: str, sentence: str) -> str:
+    """Render the page for signing in; it needs no database.
+
+    Args:
+        begin: the address of the link to the identity provider; empty without one.
+        secret: of the user of this machine, for the form that posts it; empty: there is no form.
+        wanted: the path to return to, for that form.
+        sentence: why the person is not signed in; empty at first.
+    """
+    template = _environment().get_template("sign_in.html")
+    text = f"{sentence[:1].upper()}{sentence[1:].removesuffix('.')}." if sentence else ""
+    return template.render(health=None, begin=begin, secret=secret, wanted=wanted, sentence=text)
 
 
 @cache

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from service.domain.loopback import is_loopback
 from service.domain.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic_core import ErrorDetails
 
 _PREFIX: Final = "BENCHGATE_"
@@ -107,6 +110,41 @@ class ControlSettings(_Settings):
     reconcile_seconds: float = Field(
         60.0, gt=0.0, description="seconds between two checks for updated changes"
     )
+    oidc_issuer: str = Field("", description="the identity provider's issuer URL; empty: no provider")
+    oidc_client_id: str = Field("", description="the client ID under which it knows Benchgate")
+    oidc_client_secret: SecretStr = Field(
+        SecretStr(""), validate_default=True, description="the secret of this client"
+    )
+    role_groups: dict[Literal["reader", "reviewer", "operator"], list[str]] = Field(
+        default_factory=dict, description="the provider's groups that give each role"
+    )
+    read: Literal["public", "signed-in"] = Field("public", description="who may read the pages and the API")
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _require_encryption(cls, issuer: str, info: ValidationInfo) -> str:
+        if issuer and not _is_protected(issuer):
+            raise ValueError("must begin with https://, or with http:// and a host of this machine")
+        if issuer and not _is_protected(info.data.get("base_url", "")):
+            raise ValueError(
+                "needs a BENCHGATE_BASE_URL that begins with https://, or others could read the cookies of "
+                "sessions on their way; http:// is accepted for 127.0.0.1 and localhost"
+            )
+        return issuer
+
+    @field_validator("oidc_client_secret")
+    @classmethod
+    def _require_client(cls, secret: SecretStr, info: ValidationInfo) -> SecretStr:
+        if info.data.get("oidc_issuer") and not (info.data.get("oidc_client_id") and secret):
+            raise ValueError("BENCHGATE_OIDC_ISSUER also needs this and BENCHGATE_OIDC_CLIENT_ID")
+        return secret
+
+    @field_validator("read")
+    @classmethod
+    def _require_way_in(cls, read: str, info: ValidationInfo) -> str:
+        if read != "public" and not info.data.get("oidc_issuer") and not _is_local(info.data):
+            raise ValueError("signed-in needs BENCHGATE_OIDC_ISSUER; nobody could sign in")
+        return read
 
     @field_validator("webhook_secrets")
     @classmethod
@@ -114,6 +152,11 @@ class ControlSettings(_Settings):
         if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
             raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
         return secrets
+
+    @property
+    def has_local_identity(self) -> bool:
+        """The user of this machine may sign in without an identity provider."""
+        return not self.oidc_issuer and _is_local({"gerrit_url": self.gerrit_url, "base_url": self.base_url})
 
     @property
     def review_path(self) -> Path:
@@ -141,6 +184,18 @@ def require(value: str, name: str, otherwise: str = "`benchgate up` starts a ser
     """Raise BadInput if a setting has no value; ``otherwise`` is the advice in the message."""
     if not value:
         raise BadInput(f"{name} is not set; {otherwise}", "settings")
+
+
+def _is_protected(url: str) -> bool:
+    """Return whether nobody on the way can read the requests to a URL."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+
+
+def _is_local(settings: Mapping[str, Any]) -> bool:
+    """Return whether there is no Gerrit, and only this machine can reach the pages."""
+    parts = urlsplit(settings.get("base_url", ""))
+    return not settings.get("gerrit_url") and is_loopback(parts.hostname or "")
 
 
 def _line(error: ErrorDetails) -> str:

@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry
 from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
-from dashboards.rendering import problem_page
+from dashboards.rendering import problem_page, sign_in_page
+from service.adapters.sign_in_secret import read_secret
 from service.config import ControlSettings
 from service.domain.health import Patience
 from service.domain.wording.health import git_url_problem
@@ -22,12 +23,15 @@ from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.address import Address
 from service.web.access.authenticate import Access
+from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
+from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
 from service.web.health import create_health
 from service.web.webhooks import create_webhooks
+from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -58,7 +62,16 @@ def create_app() -> FastAPI:
     def reading_of(_: Request) -> Reading:
         return plane.reading
 
+    address, limits = Address(settings.base_url), RateLimits()
+    ways_in = WaysIn(
+        sessions=plane.sessions,
+        address=address,
+        limits=limits,
+        provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}"),
+        local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
+    )
     routers = [
+        create_sign_in(ways_in, sign_in_page),
         create_webhooks(secrets, receive, registry),
         create_api(reading_of),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
@@ -73,11 +86,11 @@ def create_app() -> FastAPI:
         routers,
         access=Access(
             rights=RIGHTS,
-            is_public=True,
-            address=Address(settings.base_url),
+            is_public=settings.read == "public",
+            address=address,
             find_session=plane.sessions.find,
             find_token=plane.tokens.find,
-            limits=RateLimits(),
+            limits=limits,
         ),
         version=version("benchgate"),
         inline_style_paths=INLINE_STYLE_PATHS,

@@ -16,6 +16,12 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/readyz"): Need.NOTHING,  # load balancers have no credentials
         ("GET", "/static/{name}"): Need.NOTHING,  # the page for signing in needs them
         ("POST", "/webhooks/gerrit/{secret}"): Need.NOTHING,  # the path holds a secret of its own
+        ("GET", "/sign-in"): Need.NOTHING,
+        ("GET", "/sign-in/begin"): Need.NOTHING,
+        ("GET", "/sign-in/callback"): Need.NOTHING,
+        ("POST", "/sign-in/local"): Need.NOTHING,  # the form holds a secret of its own
+        ("POST", "/sign-out"): Need.SESSION,
+        ("POST", "/sign-out/everywhere"): Need.SESSION,
         ("GET", "/metrics"): Need.READ,
         ("GET", "/api/v1/openapi.json"): Need.READ,
         ("GET", "/api/v1/changes"): Need.READ,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -118,6 +119,11 @@ class SignInAttempt:
     state: str
     nonce: str
     verifier: str
+
+    def is_answered_by(self, query: Mapping[str, str]) -> bool:
+        """Return whether a query is an answer of the provider to this attempt, and not to another one."""
+        given = query.get("state", "")
+        return bool(self.state) and hmac.compare_digest(given.encode(), self.state.encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,11 +20,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
-from dashboards.rendering import problem_page
+from dashboards.rendering import problem_page, sign_in_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
+from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -34,6 +35,7 @@ from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.state import Memory
 from tests.support.memory.tokens import MemoryTokens
+from tests.support.memory.sessions import MemorySessions
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:
@@ -70,7 +72,11 @@ def build_app(
 
     registry = CollectorRegistry()
     tokens = tokens or MemoryTokens()
+    access = access or Callers().access()
     routers = [
+        create_sign_in(
+            WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
+        ),
         create_api(lambda _: reading),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),

@@ -19,7 +19,7 @@ _PASSED_ON: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
     *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
 )
-_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_")
+_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_", "BENCHGATE_OIDC_")
 # A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0
 
@@ -50,7 +50,7 @@ def parts_of(site: Site) -> tuple[Child, ...]:
     """List web, workers, schedule and event listener in the order in which they start."""
     control = _environment(site, {"BENCHGATE_DATABASE_URL": site.database_url})
     machine = _environment(site, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url})
-    # Only the control plane gets the settings of the review server.
+    # Only the control plane gets the settings of the review server and of the identity provider.
     machine = {name: value for name, value in machine.items() if not name.startswith(_OF_CONTROL)}
 
     def child(

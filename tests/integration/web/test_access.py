@@ -10,7 +10,7 @@ import pytest
 from fastapi import APIRouter, Body, Request
 
 from dashboards.pages import create_pages
-from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
+from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.needs import Need
 from service.domain.access.scopes import Scope, ScopeKind
 from service.domain.errors import TooMany
@@ -19,7 +19,7 @@ from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.problems import MEDIA_TYPE
-from tests.support.access.callers import BASE_URL, Callers
+from tests.support.access.callers import BASE_URL, Callers, who_router
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import SECRETS, build_app, call, routes_of
 
@@ -45,17 +45,7 @@ class Site:
     def __init__(self, *, is_public: bool = True) -> None:
         self.callers = Callers(tokens={READ_TOKEN: READER})
         self.acted: list[str] = []
-        router = APIRouter()
-
-        @router.get("/who")
-        def who(request: Request) -> str:
-            caller = known_caller(request)
-            match caller:
-                case Anonymous():
-                    return "anonymous"
-                case Person():
-                    return f"{caller.role} {caller.subject}"
-            return f"token {caller.name}"
+        router = who_router()
 
         @router.post("/act")
         def act(body: Annotated[object, Body()] = None) -> None:

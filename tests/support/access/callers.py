@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fastapi import APIRouter, Request
+
+from service.domain.access.caller import Anonymous, Person
 from service.ports.access import NewSession
 from service.rights import RIGHTS
 from service.web.access.address import Address
-from service.web.access.authenticate import Access
+from service.web.access.authenticate import Access, known_caller
 from service.web.access.rate_limits import RateLimits
 from tests.support.memory.sessions import MemorySessions
 
@@ -54,3 +57,20 @@ class Callers:
     def as_person(self, role: Role, subject: str = "al") -> Mapping[str, str]:
         """Return the headers that a browser sends from a page of Benchgate, signed in as a person."""
         return {"Cookie": f"__Host-benchgate={self.sign_in(role, subject)}", "Origin": BASE_URL}
+
+
+def who_router() -> APIRouter:
+    """A route that names the caller."""
+    router = APIRouter()
+
+    @router.get("/who")
+    def who(request: Request) -> str:
+        caller = known_caller(request)
+        match caller:
+            case Anonymous():
+                return "anonymous"
+            case Person():
+                return f"{caller.role} {caller.subject}"
+        return f"token {caller.name}"
+
+    return router

@@ -1,0 +1,186 @@
+"""The identity provider by OpenID Connect: Authlib's protocol, and the checks that it leaves to us."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+from typing_extensions import override
+
+from service.domain.errors import NotAllowed, Refused, Transient
+from service.domain.text import plain
+from service.ports.access import Claims, IdentityProvider, SignInAttempt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_DISCOVERY: Final = "/.well-known/openid-configuration"
+_ALGORITHMS: Final = (
+    "RS256",
+    "PS256",
+    "ES256",
+    "EdDSA",
+)  # by public keys; never `none` or a shared one
+_REFRESH_SECONDS: Final = 3600.0  # Authlib keeps metadata and keys for ever, and providers rotate them
+_TIMEOUT_SECONDS: Final = 10.0  # a person waits
+_LONGEST_SUBJECT: Final = 255  # by OpenID Connect
+_SERVER_FAULT: Final = 500
+
+
+class OidcProvider(IdentityProvider):
+    """The provider of one issuer. Only its constructor loads Authlib, which takes an eighth of a second.
+
+    Args:
+        issuer: its URL, as the provider writes it.
+        client_id: under which Benchgate is registered there.
+        client_secret: of this client.
+    """
+
+    def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
+        self._issuer = issuer
+        self._client_id = client_id
+        self._client_secret = client_secret
+        self._app_class = _load()
+        self._app: Any = None
+        self._made_at = 0.0
+
+    @override
+    def begin(self, callback: str) -> SignInAttempt:
+        with self._translated():
+            app = self._current()
+            known = app.server_metadata.get("scopes_supported") or ()
+            # Some providers give the groups only for this scope; others refuse a scope that they do not know.
+            scope = " ".join(("openid", "email", "profile", *({"groups"} & set(known))))
+            begun = app.create_authorization_url(callback, scope=scope)
+        return SignInAttempt(
+            url=begun["url"], state=begun["state"], nonce=begun["nonce"], verifier=begun["code_verifier"]
+        )
+
+    @override
+    def finish(self, attempt: SignInAttempt, callback: str, query: Mapping[str, str]) -> Claims:
+        if not attempt.is_answered_by(query) or not (attempt.nonce and attempt.verifier):
+            raise NotAllowed("the answer belongs to another sign-in")
+        if "error" in query:
+            raise NotAllowed(f"the identity provider refused to sign you in: {plain(query['error'], 100)}")
+        if query.get("iss", self._issuer) != self._issuer or not query.get("code"):
+            raise NotAllowed("the answer is not one of the identity provider")
+        with self._translated():
+            return self._claims(attempt, callback, query["code"])
+
+    def _claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
+        app = self._current()
+        token = app.fetch_access_token(code=code, redirect_uri=callback, code_verifier=attempt.verifier)
+        options = {
+            "iss": {"essential": True, "value": self._issuer},
+            "aud": {"essential": True, "value": self._client_id},
+            "nonce": {"essential": True, "value": attempt.nonce},
+        }
+        claims = app.parse_id_token(token, nonce=attempt.nonce, claims_options=options)
+        if claims is None:
+            raise ValueError("it contains no ID token")
+        subject = claims["sub"]
+        if not (isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT and subject.isprintable()):
+            raise ValueError("its subject is not a text")
+        if not {"groups", "email"} <= claims.keys() and app.server_metadata.get("userinfo_endpoint"):
+            more = app.userinfo(token=token)
+            if more.get("sub") != subject:
+                raise ValueError("it is about two persons")
+            claims = {**more, **claims}
+        return _claims_from(subject, claims)
+
+    def _current(self) -> Any:  # noqa: ANN401 - Authlib has no types
+        """Return the client with the provider's metadata, which are read again after a while."""
+        if self._app is None or time.monotonic() - self._made_at > _REFRESH_SECONDS:
+            app = self._app_class(
+                None,
+                "benchgate",
+                client_id=self._client_id,
+                client_secret=self._client_secret,
+                server_metadata_url=f"{self._issuer.rstrip('/')}{_DISCOVERY}",
+                client_kwargs={
+                    "scope": "openid",
+                    "code_challenge_method": "S256",
+                    "timeout": _TIMEOUT_SECONDS,
+                    "follow_redirects": False,
+                },
+            )
+            self._check_metadata(app.load_server_metadata())
+            self._app, self._made_at = app, time.monotonic()
+        return self._app
+
+    def _check_metadata(self, metadata: dict[str, Any]) -> None:
+        if metadata.get("issuer") != self._issuer:
+            name = plain(str(metadata.get("issuer")), 200)
+            raise Refused(f"the identity provider calls itself {name}; set BENCHGATE_OIDC_ISSUER to that")
+        offered = metadata.get("id_token_signing_alg_values_supported") or ("RS256",)
+        allowed = [name for name in offered if name in _ALGORITHMS]
+        if not allowed:
+            raise Refused(f"the identity provider signs by none of {', '.join(_ALGORITHMS)}")
+        metadata["id_token_signing_alg_values_supported"] = allowed
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        from authlib.integrations.base_client import OAuthError  # noqa: PLC0415 - loaded by the constructor
+        from joserfc.errors import JoseError  # noqa: PLC0415 - ditto
+
+        try:
+            yield
+        except OAuthError as error:
+            if error.error in {"invalid_client", "unauthorized_client"}:
+                raise Refused(
+                    "the identity provider does not accept Benchgate's client; check "
+                    "BENCHGATE_OIDC_CLIENT_ID and BENCHGATE_OIDC_CLIENT_SECRET"
+                ) from error
+            raise NotAllowed(f"the identity provider refused: {plain(str(error), 200)}") from error
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code >= _SERVER_FAULT:
+                raise Transient("the identity provider failed; try again in a minute") from error
+            raise NotAllowed(f"the identity provider refused: {error.response.status_code}") from error
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Transient(f"the identity provider does not answer: {plain(str(error), 200)}") from error
+        except (JoseError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+            reason = plain(f"{type(error).__name__} {error}", 200)
+            raise NotAllowed(f"the identity provider's answer is not valid: {reason}") from error
+
+
+def _claims_from(subject: str, claims: Mapping[str, Any]) -> Claims:
+    email, groups = claims.get("email"), claims.get("groups")
+    # Some providers write "true" as a text; a text is also "false".
+    is_verified = claims.get("email_verified") is True and isinstance(email, str)
+    name = claims.get("name") or claims.get("preferred_username") or subject
+    return Claims(
+        subject=subject,
+        name=plain(str(name), 100),
+        email=str(email) if is_verified else "",
+        groups=frozenset(each for each in groups if isinstance(each, str))
+        if isinstance(groups, list)
+        else frozenset(),
+    )
+
+
+def _load() -> type[Any]:
+    from authlib.deprecate import AuthlibDeprecationWarning  # noqa: PLC0415 - only with a provider
+
+    with warnings.catch_warnings():
+        # Authlib recommends httpx2. The rest of Benchgate uses httpx, which Authlib 1 supports. Every start
+        # would print the warning.
+        warnings.simplefilter("ignore", AuthlibDeprecationWarning)
+        from authlib.integrations.base_client import (  # noqa: PLC0415 - ditto
+            BaseApp,
+            OAuth2Mixin,
+            OpenIDMixin,
+        )
+        from authlib.integrations.httpx_client import OAuth2Client  # noqa: PLC0415 - ditto
+
+    class App(OAuth2Mixin, OpenIDMixin, BaseApp):  # type: ignore[misc]
+        """Authlib's client without a web framework."""
+
+        client_cls = OAuth2Client
+
+        def _on_update_token(self, *_: object, **__: object) -> None:
+            """Keep no token: Benchgate asks the provider only during a sign-in."""
+
+    return App

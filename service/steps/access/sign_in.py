@@ -1,0 +1,85 @@
+"""Sign-in: the provider's claims become a session with a role, or a refusal that the audit log records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.access.caller import Role
+from service.domain.access.roles import role_of
+from service.domain.errors import NotAllowed
+from service.ports.access import NewSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from service.ports.access import IdentityProvider, Sessions, SignInAttempt
+
+LOCAL_SUBJECT: Final = "local"  # of the user of this machine; no provider may claim it
+_LOCAL_NAME: Final = "the user of this machine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSignIn:
+    """The sign-in of people at the identity provider.
+
+    Args:
+        provider: the identity provider.
+        sessions: stores the session.
+        role_groups: the provider's groups that give each role.
+        callback: the address to which the provider sends people back.
+        record_refusal: records who was refused, and why; called after the provider answered.
+    """
+
+    provider: IdentityProvider
+    sessions: Sessions
+    role_groups: Mapping[Role, Collection[str]]
+    callback: str
+    record_refusal: Callable[[str, str], None]
+
+    def begin(self) -> SignInAttempt:
+        """Begin an attempt; raises Transient if the provider does not answer."""
+        return self.provider.begin(self.callback)
+
+    def finish(self, attempt: SignInAttempt, query: Mapping[str, str], earlier: str) -> str:
+        """Open a session for the person who came back with a query; return its secret.
+
+        Args:
+            attempt: that the query answers.
+            query: of the provider's answer.
+            earlier: the secret of the browser's session before this one, which ends; empty without one.
+
+        Raises:
+            NotAllowed: the provider refuses the person, or no group gives them a role.
+            Transient: the provider or the database cannot be used now.
+        """
+        try:
+            session = self._session(attempt, query)
+        except NotAllowed as refusal:
+            self.record_refusal("", str(refusal))
+            raise
+        close_session(self.sessions, earlier)
+        return self.sessions.open(session)
+
+    def _session(self, attempt: SignInAttempt, query: Mapping[str, str]) -> NewSession:
+        claims = self.provider.finish(attempt, self.callback, query)
+        role = role_of(claims.groups, self.role_groups)
+        if role is None or claims.subject == LOCAL_SUBJECT:
+            raise NotAllowed(
+                f"{claims.name} may not sign in, because no group of theirs is in BENCHGATE_ROLE_GROUPS; ask "
+                "an operator of Benchgate"
+            )
+        return NewSession(subject=claims.subject, name=claims.name, email=claims.email, role=role)
+
+
+def open_local_session(sessions: Sessions, earlier: str) -> str:
+    """Open a session for the user of this machine, who operates Benchgate; return its secret."""
+    close_session(sessions, earlier)
+    return sessions.open(NewSession(subject=LOCAL_SUBJECT, name=_LOCAL_NAME, email="", role=Role.OPERATOR))
+
+
+def close_session(sessions: Sessions, secret: str) -> None:
+    """End the session of a secret, if there is one."""
+    person = sessions.find(secret) if secret else None
+    if person is not None:
+        sessions.close(person.session)

@@ -1,0 +1,33 @@
+"""The composition root of sign-in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.adapters.oidc import OidcProvider
+from service.domain.access.caller import Role
+from service.steps.access.sign_in import ProviderSignIn
+
+if TYPE_CHECKING:
+    from service.config import ControlSettings
+    from service.wiring.control import Control
+
+
+def build_provider_sign_in(settings: ControlSettings, plane: Control, callback: str) -> ProviderSignIn | None:
+    """Build the sign-in at the identity provider; None if the settings name none.
+
+    Args:
+        settings: of the control plane.
+        plane: has the sessions.
+        callback: the address to which the provider sends people back.
+    """
+    if not settings.oidc_issuer:
+        return None
+    secret = settings.oidc_client_secret.get_secret_value()
+    return ProviderSignIn(
+        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret),
+        sessions=plane.sessions,
+        role_groups={Role(name): groups for name, groups in settings.role_groups.items()},
+        callback=callback,
+        record_refusal=lambda _, __: None,
+    )
