@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from service.domain.loopback import is_loopback
 from service.domain.errors import BadInput
+from service.domain.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from service.adapters.oidc import OidcProvider
 from service.domain.access.caller import Role
+from service.steps.access.refused_sign_ins import RefusedSignIns
 from service.steps.access.sign_in import ProviderSignIn
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def build_provider_sign_in(settings: ControlSettings, plane: Control, callback: 
 
     Args:
         settings: of the control plane.
-        plane: has the sessions.
+        plane: has the sessions and the audit log.
         callback: the address to which the provider sends people back.
     """
     if not settings.oidc_issuer:
@@ -29,5 +30,5 @@ def build_provider_sign_in(settings: ControlSettings, plane: Control, callback: 
         sessions=plane.sessions,
         role_groups={Role(name): groups for name, groups in settings.role_groups.items()},
         callback=callback,
-        record_refusal=lambda _, __: None,
+        record_refusal=RefusedSignIns(plane.store).record,
     )

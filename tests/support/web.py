@@ -33,9 +33,9 @@ from service.web.health import create_health
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
+from tests.support.memory.sessions import MemorySessions
 from tests.support.memory.state import Memory
 from tests.support.memory.tokens import MemoryTokens
-from tests.support.memory.sessions import MemorySessions
 from tests.support.reading.fake_reading import FakeReading
 
 if TYPE_CHECKING:

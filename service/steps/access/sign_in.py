@@ -28,48 +28,50 @@ class ProviderSignIn:
         sessions: stores the session.
         role_groups: the provider's groups that give each role.
         callback: the address to which the provider sends people back.
-        record_refusal: records who was refused, and why; called after the provider answered.
+        record_refusal: records the subject of a person, the address of their browser, and why they were
+            refused; called after the provider answered.
     """
 
     provider: IdentityProvider
     sessions: Sessions
     role_groups: Mapping[Role, Collection[str]]
     callback: str
-    record_refusal: Callable[[str, str], None]
+    record_refusal: Callable[[str, str, str], None]
 
     def begin(self) -> SignInAttempt:
         """Begin an attempt; raises Transient if the provider does not answer."""
         return self.provider.begin(self.callback)
 
-    def finish(self, attempt: SignInAttempt, query: Mapping[str, str], earlier: str) -> str:
+    def finish(self, attempt: SignInAttempt, query: Mapping[str, str], *, earlier: str, address: str) -> str:
         """Open a session for the person who came back with a query; return its secret.
 
         Args:
             attempt: that the query answers.
             query: of the provider's answer.
             earlier: the secret of the browser's session before this one, which ends; empty without one.
+            address: of the browser.
 
         Raises:
             NotAllowed: the provider refuses the person, or no group gives them a role.
             Transient: the provider or the database cannot be used now.
         """
         try:
-            session = self._session(attempt, query)
+            claims = self.provider.finish(attempt, self.callback, query)
         except NotAllowed as refusal:
-            self.record_refusal("", str(refusal))
+            self.record_refusal("", address, str(refusal))
             raise
-        close_session(self.sessions, earlier)
-        return self.sessions.open(session)
-
-    def _session(self, attempt: SignInAttempt, query: Mapping[str, str]) -> NewSession:
-        claims = self.provider.finish(attempt, self.callback, query)
         role = role_of(claims.groups, self.role_groups)
         if role is None or claims.subject == LOCAL_SUBJECT:
-            raise NotAllowed(
-                f"{claims.name} may not sign in, because no group of theirs is in BENCHGATE_ROLE_GROUPS; ask "
-                "an operator of Benchgate"
+            reason = (
+                f"{claims.name} may not sign in, because no group of theirs is in BENCHGATE_ROLE_GROUPS; "
+                "ask an operator of Benchgate"
             )
-        return NewSession(subject=claims.subject, name=claims.name, email=claims.email, role=role)
+            self.record_refusal(claims.subject, address, reason)
+            raise NotAllowed(reason)
+        close_session(self.sessions, earlier)
+        return self.sessions.open(
+            NewSession(subject=claims.subject, name=claims.name, email=claims.email, role=role)
+        )
 
 
 def open_local_session(sessions: Sessions, earlier: str) -> str:

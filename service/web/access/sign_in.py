@@ -117,6 +117,7 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
 
     @router.get(CALLBACK)
     def finish(request: Request) -> Response:
+        provider = ways.required_provider
         ways.limits.sign_in(_client(request))
         query = dict(request.query_params)
         stored = decode(request.cookies.get(ways.address.attempt_cookie, ""))
@@ -127,8 +128,12 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
             return _page(ways, page, wanted, sentence=_OTHER_ATTEMPT)
         response: Response
         try:
-            earlier = _session_secret(request, ways.address)
-            secret = ways.required_provider.finish(stored.attempt, query, earlier)
+            secret = provider.finish(
+                stored.attempt,
+                query,
+                earlier=_session_secret(request, ways.address),
+                address=_client(request),
+            )
         except NotAllowed as refusal:
             _LOG.warning("sign_in.refused", reason=str(refusal))
             response = _page(ways, page, stored.wanted, sentence=str(refusal))

@@ -48,7 +48,7 @@ def identity(provider: Provider) -> OidcProvider:
 class Site:
     def __init__(self, identity: OidcProvider, role_groups: Mapping[Role, list[str]]) -> None:
         self.callers = Callers()
-        self.refusals: list[str] = []
+        self.refusals: list[tuple[str, str, str]] = []
         access = self.callers.access(is_public=False, rights={**RIGHTS, ("GET", "/who"): Need.READ})
         ways = WaysIn(
             sessions=self.callers.sessions,
@@ -59,7 +59,7 @@ class Site:
                 sessions=self.callers.sessions,
                 role_groups=role_groups,
                 callback=f"{BASE_URL}{CALLBACK}",
-                record_refusal=lambda _, reason: self.refusals.append(reason),
+                record_refusal=lambda *refusal: self.refusals.append(refusal),
             ),
         )
         routers = [create_sign_in(ways, sign_in_page), who_router()]
@@ -241,7 +241,9 @@ def test_a_person_without_a_group_is_refused_and_recorded(identity: OidcProvider
     assert answer.status_code == 403
     assert "Eve &lt;b&gt; may not sign in" in answer.text
     assert SESSION not in browser.cookies
-    assert len(site.refusals) == 1
+    [(person, address, reason)] = site.refusals
+    assert (person, address) == ("eve", "127.0.0.1")
+    assert reason.startswith("Eve <b> may not sign in")
 
 
 def test_a_provider_cannot_claim_the_user_of_this_machine(site: Site, provider: Provider) -> None:
@@ -260,7 +262,7 @@ def test_a_denial_is_shown_with_its_reason(site: Site, provider: Provider) -> No
     assert ATTEMPT not in browser.cookies
 
 
-def test_a_provider_that_is_down_is_said_so(site: Site) -> None:
+def test_the_page_says_that_the_provider_is_down(site: Site) -> None:
     down = Site(OidcProvider("http://127.0.0.1:1", CLIENT_ID, CLIENT_SECRET), GROUPS)
     answer = down.browser().get("/sign-in/begin")
     assert answer.status_code == 503

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from service import cli
+from service.cli.services.child_processes import Site, parts_of
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 LONG_ENOUGH = "s" * 16
 BAD = [
@@ -30,7 +37,83 @@ BAD = [
         "always checks the server's certificate",
     ),
     ("BENCHGATE_REDIS_URL", "rediss://web:pw@db/0?ssl_check_hostname=false", "certificate and name"),
+    ("BENCHGATE_READ", "everybody", "'public' or 'signed-in'"),
+    ("BENCHGATE_ROLE_GROUPS", '{"admin": ["ops"]}', "'reader', 'reviewer' or 'operator'"),
+    ("BENCHGATE_OIDC_ISSUER", "http://login.example.com", "must begin with https://"),
+    ("BENCHGATE_OIDC_ISSUER", "login.example.com", "must begin with https://"),
 ]
+OIDC = {
+    "BENCHGATE_OIDC_ISSUER": "https://login.example.com",
+    "BENCHGATE_OIDC_CLIENT_ID": "benchgate",
+    "BENCHGATE_OIDC_CLIENT_SECRET": "secret-of-the-client",
+}
+
+
+def set_all(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    "base_url", ["https://bench.example.com", "http://127.0.0.1:8080", "http://localhost"]
+)
+def test_sign_in_needs_an_address_on_whose_way_nobody_reads(
+    monkeypatch: pytest.MonkeyPatch, base_url: str
+) -> None:
+    set_all(monkeypatch, {**OIDC, "BENCHGATE_BASE_URL": base_url, "BENCHGATE_READ": "signed-in"})
+    assert not ControlSettings().has_local_identity
+
+
+@pytest.mark.parametrize("base_url", ["http://bench.example.com", "http://10.0.0.1:8080", "http://[::]:80"])
+def test_sign_in_over_http_is_refused_except_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, base_url: str
+) -> None:
+    set_all(monkeypatch, {**OIDC, "BENCHGATE_BASE_URL": base_url})
+    with pytest.raises(BadInput, match="BENCHGATE_OIDC_ISSUER: needs a BENCHGATE_BASE_URL that"):
+        ControlSettings()
+
+
+@pytest.mark.parametrize("missing", ["BENCHGATE_OIDC_CLIENT_ID", "BENCHGATE_OIDC_CLIENT_SECRET"])
+def test_a_provider_needs_its_client(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    set_all(monkeypatch, {**OIDC, missing: ""})
+    with pytest.raises(BadInput, match="BENCHGATE_OIDC_CLIENT_SECRET: BENCHGATE_OIDC_ISSUER also needs this"):
+        ControlSettings()
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"BENCHGATE_GERRIT_URL": "https://review.example.com"},
+        {"BENCHGATE_BASE_URL": "https://bench.example.com"},
+    ],
+)
+def test_signed_in_reading_needs_a_way_to_sign_in(
+    monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]
+) -> None:
+    set_all(monkeypatch, {**variables, "BENCHGATE_READ": "signed-in"})
+    with pytest.raises(BadInput, match="BENCHGATE_READ: signed-in needs BENCHGATE_OIDC_ISSUER"):
+        ControlSettings()
+
+
+def test_only_without_gerrit_and_provider_the_user_of_this_machine_signs_in() -> None:
+    assert ControlSettings().has_local_identity
+    assert not ControlSettings(gerrit_url="https://review.example.com").has_local_identity
+    assert not ControlSettings(base_url="https://bench.example.com").has_local_identity
+
+
+def test_machines_get_no_secret_of_the_identity_provider(tmp_path: Path) -> None:
+    site = Site(
+        home=tmp_path,
+        port=8080,
+        pool="perf",
+        redis_url="r",
+        database_url="d",
+        machine_database_url="m",
+        settings=OIDC,
+    )
+    environments = {part.name: part.env for part in parts_of(site)}
+    assert environments["web"].items() >= OIDC.items()
+    assert not OIDC.keys() & environments["machine"].keys()
 
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD)

@@ -1,0 +1,120 @@
+"""The user of this machine signs in by a secret link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from dashboards.rendering import sign_in_page
+from service.adapters.sign_in_secret import read_secret, renew_secret
+from service.domain.access.needs import Need
+from service.rights import RIGHTS
+from service.web.access.local_identity import LocalIdentity
+from service.web.access.rate_limits import RateLimits
+from service.web.access.sign_in import WaysIn, create_sign_in
+from service.web.application import assemble
+from tests.support.access.browser import Browser
+from tests.support.access.callers import Callers, who_router
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fastapi import FastAPI
+
+ORIGIN: Final = "http://127.0.0.1:8080"
+HOST: Final = {"Host": "127.0.0.1:8080"}
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> str:
+    return renew_secret(tmp_path)
+
+
+@pytest.fixture
+def browser(tmp_path: Path, secret: str) -> Browser:
+    return Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path))), ORIGIN)
+
+
+def app_of(local: LocalIdentity | None) -> FastAPI:
+    callers = Callers()
+    access = callers.access(base_url=ORIGIN, rights={**RIGHTS, ("GET", "/who"): Need.READ})
+    ways = WaysIn(sessions=callers.sessions, address=access.address, limits=RateLimits(), local=local)
+    return assemble([create_sign_in(ways, sign_in_page), who_router()], access=access, version="0.1.0")
+
+
+def post(browser: Browser, secret: str, headers: Mapping[str, str]) -> int:
+    form = {"secret": secret, "return": "/who"}
+    return browser.post("/sign-in/local", form, headers).status_code
+
+
+def test_only_the_user_can_read_the_file_and_each_start_has_another_secret(tmp_path: Path) -> None:
+    first = renew_secret(tmp_path)
+    (tmp_path / "sign-in").chmod(0o644)
+    second = renew_secret(tmp_path)
+    assert first != second
+    assert len(second) == 43
+    assert read_secret(tmp_path) == second
+    assert (tmp_path / "sign-in").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_link_shows_a_button_and_only_the_button_signs_in(browser: Browser, secret: str) -> None:
+    page = browser.get(f"/sign-in?secret={secret}", HOST)
+    assert "Continue as the user of this machine" in page.text
+    assert browser.cookies == {}
+    assert page.headers["cache-control"] == "no-store"
+    answer = browser.post("/sign-in/local", {"secret": secret, "return": "/who"}, HOST)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/who")
+    assert set(browser.cookies) == {"benchgate"}
+    assert browser.get("/who", HOST).json() == "operator local"
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "A" * 43, "é"])
+def test_another_secret_is_refused(browser: Browser, wrong: str) -> None:
+    assert post(browser, wrong, HOST) == 403
+    assert browser.cookies == {}
+
+
+def test_the_secret_of_an_earlier_start_is_refused(browser: Browser, secret: str, tmp_path: Path) -> None:
+    renew_secret(tmp_path)
+    assert post(browser, secret, HOST) == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "bench.example.com"},
+        {"Host": "127.0.0.1.evil.example"},
+        {**HOST, "X-Forwarded-For": "127.0.0.1"},
+        {**HOST, "X-Forwarded-Proto": "https"},
+        {**HOST, "X-Real-IP": "192.0.2.7"},
+        {**HOST, "Forwarded": "for=192.0.2.7"},
+        {**HOST, "Via": "1.1 proxy"},
+    ],
+)
+def test_a_request_by_a_proxy_or_to_another_host_is_refused_with_the_right_secret(
+    browser: Browser, secret: str, headers: Mapping[str, str]
+) -> None:
+    assert post(browser, secret, headers) == 403
+    assert browser.get(f"/sign-in?secret={secret}", headers).status_code == 403
+    assert browser.cookies == {}
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:8080"])
+def test_a_form_of_another_site_is_refused_with_the_right_secret(
+    browser: Browser, secret: str, origin: str
+) -> None:
+    assert post(browser, secret, {**HOST, "Origin": origin}) == 403
+
+
+def test_without_a_secret_file_nobody_signs_in_and_the_page_says_how(tmp_path: Path) -> None:
+    browser = Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path / "none"))), ORIGIN)
+    assert post(browser, "", HOST) == 403
+    assert "open the link that `benchgate up` prints" in browser.get("/sign-in", HOST).text
+
+
+def test_with_a_gerrit_or_a_provider_there_is_no_such_way_in(secret: str) -> None:
+    browser = Browser(app_of(None), ORIGIN)
+    assert secret not in browser.get(f"/sign-in?secret={secret}", HOST).text
+    assert post(browser, secret, HOST) == 404
