@@ -111,7 +111,7 @@ def test_machines_get_no_secret_of_the_identity_provider(tmp_path: Path) -> None
         machine_database_url="m",
         settings=OIDC,
     )
-    environments = {part.name: part.env for part in parts_of(site)}
+    environments = {part.name: part.env or {} for part in parts_of(site)}
     assert environments["web"].items() >= OIDC.items()
     assert not OIDC.keys() & environments["machine"].keys()
 
