@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,23 +23,32 @@ _CREDENTIALS: Final = re.compile(r"://\S*@")
 def describe_settings(settings: ControlSettings) -> Mapping[str, str]:
     """Return each setting by the name of its variable; of a secret, only whether it is set."""
     return {
-        f"BENCHGATE_{name.upper()}": _is_set(value) if name in _SECRET_URLS else _text(value)
+        f"BENCHGATE_{name.upper()}": _is_set(value) if name in _SECRET_URLS else _text(_shown(value))
         for name, value in settings
     }
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - whatever a setting is
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _shown(value: object) -> object:
+    """Return a value without the secrets in it."""
     match value:
         case SecretStr():
             return _is_set(value.get_secret_value())
-        case [SecretStr(), *_]:
-            return f"{len(value)} set"
-        case list() | dict():
-            return _CREDENTIALS.sub("://…@", json.dumps(value, ensure_ascii=False, sort_keys=True))
-        case None:
-            return ""
-        case _:
+        case BaseModel():
+            return {name: _shown(item) for name, item in value}
+        case dict():
+            return {name: _shown(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_shown(item) for item in value]
+        case str() | Path():
             return _CREDENTIALS.sub("://…@", str(value))
+        case _:
+            return value
 
 
 def _is_set(value: object) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from service.cli.services.described_settings import describe_settings
 from service.config import ControlSettings
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 
 SECRET: Final = "correct-horse/battery@staple"
 ADDRESS: Final = f"https://bot:{SECRET}@git.example.com/{{project}}"
+
+
+class Server(BaseModel):
+    """A part of a setting."""
+
+    url: str
+    password: SecretStr = SecretStr("")
 
 
 def with_secrets() -> ControlSettings:
@@ -38,7 +46,7 @@ def test_no_secret_is_recorded() -> None:
     described = describe_settings(with_secrets())
     assert [name for name, text in described.items() if "horse" in text or "staple" in text] == []
     assert described["BENCHGATE_GERRIT_PASSWORD"] == "set"
-    assert described["BENCHGATE_WEBHOOK_SECRETS"] == "2 set"
+    assert described["BENCHGATE_WEBHOOK_SECRETS"] == '["set", "set"]'
     assert described["BENCHGATE_DATABASE_URL"] == described["BENCHGATE_REDIS_URL"] == "set"
     assert described["BENCHGATE_GIT_URL"] == "https://…@git.example.com/{project}"
 
@@ -59,6 +67,17 @@ def test_each_other_setting_is_recorded_as_a_text(values: Mapping[str, Any], tex
     [field] = values
     settings = ControlSettings.model_construct(**values)
     assert describe_settings(settings)[f"BENCHGATE_{field.upper()}"] == text
+
+
+def test_secrets_within_a_setting_of_several_parts_are_not_recorded() -> None:
+    parts: Any = {"core": Server(url=ADDRESS, password=SecretStr(SECRET)), "docs": Server(url="https://docs")}
+    described = describe_settings(ControlSettings.model_construct(gerrit_projects=[parts]))
+    assert json.loads(described["BENCHGATE_GERRIT_PROJECTS"]) == [
+        {
+            "core": {"url": "https://…@git.example.com/{project}", "password": "set"},
+            "docs": {"url": "https://docs", "password": "not set"},
+        }
+    ]
 
 
 def test_every_setting_is_recorded() -> None:

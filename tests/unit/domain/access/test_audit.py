@@ -17,6 +17,8 @@ from service.domain.access.audit import (
     check_chain,
     hash_of,
 )
+from service.domain.decision.overrides import OverrideKind
+from service.ports.audited import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +83,10 @@ def test_details_are_read_as_they_were_written(details: Mapping[str, str]) -> No
     body = body_of(details)
     assert replace(CHAIN[0], body=body).details == details
     assert body_of(dict(sorted(details.items(), reverse=True))) == body
+
+
+def test_every_kind_of_override_has_a_kind_in_the_log() -> None:
+    assert KINDS.keys() == set(OverrideKind)
 
 
 def test_an_unbroken_chain_has_a_head() -> None:
