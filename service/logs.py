@@ -17,6 +17,10 @@ def log_as_json() -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
+        logger_factory=_print_to_stderr,
     )
+
+
+def _print_to_stderr(*_: object) -> structlog.PrintLogger:
+    # The stream of this moment: a program that calls commands replaces and closes it.
+    return structlog.PrintLogger(sys.stderr)

@@ -15,6 +15,7 @@ from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
 from service.domain.text import plain
+from service.logs import log_as_json
 from service.steps.access.manage_tokens import TokenRequest, create_token_by_command, revoke_token_by_command
 from service.wiring.control import build_control
 
@@ -100,6 +101,7 @@ def revoke(home: Path, token_id: int) -> None:
 
 @contextmanager
 def _tokens(home: Path) -> Iterator[Tokens]:
+    log_as_json()  # to stderr: stdout has the text of a token only
     with closing(build_control(settings_of_running_site(home))) as plane:
         yield plane.tokens
 
