@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from service.domain.health import Condition
-    from service.domain.identity import ChangeAddress
+    from service.domain.identity import ChangeAddress, ChangeKey
     from service.domain.search import Words
     from service.ports.cursor import Cursor
     from service.ports.views import (
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
         SeriesVotingStatus,
         SeriesWithPoints,
     )
+
+
+class Viewer(Protocol):
+    """A person, or a program with a token: somebody who may see more on a review server than is public."""
+
+    def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
+        """Return which of these changes the viewer sees; none if the review server does not answer."""
 
 
 class ChangeReading(Protocol):
@@ -90,3 +97,11 @@ class MachineReading(Protocol):
 
 class Reading(ChangeReading, BuildReading, SeriesReading, MachineReading, Protocol):
     """All read ports. Safe to call from several threads; raises NotFound and Transient."""
+
+    def seen_by(self, viewer: Viewer | None) -> Reading:
+        """Return the read ports of a viewer; None: of a reader who does not sign in, who sees what is public.
+
+        A change that the viewer does not see does not exist for them, nor do its runs, builds and points, the
+        series that only they have. A build of several changes is shown with the runs that the viewer sees.
+        The condition names public changes and branches only, for every viewer.
+        """

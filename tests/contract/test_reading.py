@@ -13,7 +13,7 @@ from service.domain.calibration.evidence import History, Session, voting_status_
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Result
 from service.domain.health import FailingStep, Step
-from service.domain.identity import BuildName, RunKind
+from service.domain.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
@@ -28,8 +28,9 @@ from service.ports.views import (
 from tests.contract.reading.builds import BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
+from tests.contract.reading.seen_by import ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
-from tests.contract.reading.site import ADDRESS, CHANGE, PARENT
+from tests.contract.reading.site import CHANGE, PARENT
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import (
     NOW,
@@ -73,8 +74,9 @@ class FakeSite:
         kind: RunKind = RunKind.CHECK,
         state: RunState = RunState.FINISHED,
         parent: str = PARENT,
+        change: int = CHANGE,
     ) -> int:
-        detail = self.reading.patch_set(ADDRESS, patch_set)
+        detail = self.reading.patch_set(ChangeAddress(change), patch_set)
         run = run_view(detail.change, parent)
         run = replace(run, patch_set=patch_set, revision=detail.patch_set.revision, state=state, kind=kind)
         run = replace(run, id=len(self.reading.runs) + 1)
@@ -164,6 +166,19 @@ class FakeSite:
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
 
+    def share(self, build: BuildName, run: int) -> None:
+        its_run = self.reading.run(run).run
+        for place, detail in enumerate(self.reading.builds):
+            if (detail.build.job, detail.build.number) == (build.job, build.number):
+                self.reading.builds[place] = replace(detail, runs=(*detail.runs, its_run))
+
+    def hide(self, number: int = CHANGE) -> None:
+        rows = self.reading.change_rows
+        self.reading.hidden |= {ChangeKey(row.instance, row.number) for row in rows if row.number == number}
+
+    def close(self) -> None:
+        self.reading.closed.add(("gerrit", "kv", "master"))
+
     def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
         machine = Machine(
             name=name,
@@ -207,5 +222,6 @@ class TestFakeReading(
     BuildReadingContract,
     SeriesReadingContract,
     MachineReadingContract,
+    ReadingContract,
 ):
     pass

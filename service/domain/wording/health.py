@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition, FailingStep, FailureGroup, Patience
 
+# For readers who may not see the change or the branch.
+HIDDEN_ERROR: Final = "the error names what is not public; an operator finds it in the log"
+HIDDEN_RIGHT: Final = "a branch that is not public lacks the right; an operator finds it in the log"
 _PARTS: Final = MappingProxyType({RECONCILE: "reconciliation", LISTEN: "listener of the event stream"})
 _MAX_ERROR: Final = 300
 _BRACED: Final = re.compile(r"\{[^{}]*\}")

@@ -38,8 +38,9 @@ class ReadingSite(Protocol):
         kind: RunKind = RunKind.CHECK,
         state: RunState = RunState.FINISHED,
         parent: str = PARENT,
+        change: int = CHANGE,
     ) -> int:
-        """Add a run of a patch set of ``CHANGE``, which must exist; return its id."""
+        """Add a run of a patch set of a change, which must exist; return its id."""
 
     def add_build(
         self,
@@ -59,6 +60,15 @@ class ReadingSite(Protocol):
 
     def add_series(self, benchmark: str) -> int:
         """Add a series if there is none of that benchmark; return its id."""
+
+    def share(self, build: BuildName, run: int) -> None:
+        """Make a build a part of another run too."""
+
+    def hide(self, number: int = CHANGE) -> None:
+        """Let the review server show changes with this number to some people only; at first, all see them."""
+
+    def close(self) -> None:
+        """Let the review server show the branch to some people only; the changes must be hidden as well."""
 
     def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
         """Add a machine of class ``epyc`` that was just seen."""

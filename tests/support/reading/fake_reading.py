@@ -11,7 +11,7 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Result
 from service.domain.errors import Ambiguous, NotFound, Transient
 from service.domain.health import PoolQueue
-from service.domain.identity import ChangeAddress, RunKind
+from service.domain.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.inference.verdict import Verdict
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
@@ -32,6 +32,7 @@ from service.ports.views import (
     Series,
     SeriesWithPoints,
 )
+from tests.support.reading.seeing import as_seen
 from tests.support.reading.views import (
     ENVIRONMENT,
     decision_view,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from service.domain.health import Condition, FailingStep
     from service.domain.search import Words
     from service.ports.cursor import Cursor
+    from service.ports.reading import Viewer
     from service.ports.views import Build, Run, SeriesVotingStatus
 
 T = TypeVar("T")
@@ -71,6 +73,13 @@ class FakeReading(Reading):
     failing: list[FailingStep] = field(default_factory=list)
     state: Condition | None = None
     is_away: bool = False
+    hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
+    closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch
+
+    @override
+    def seen_by(self, viewer: Viewer | None) -> FakeReading:
+        seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
+        return as_seen(self, self.hidden - seen)
 
     @override
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import comparisons_of, samples_of
 from service.adapters.postgres.reading.decisions import decisions_of, waivers_among
 from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key, text_key
+from service.adapters.postgres.reading.sight import (
+    OF_BUILD,
+    OF_NAMED_BUILD,
+    OF_RUN,
+    Sighted,
+    visible_build,
+    visible_run,
+)
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
@@ -49,9 +56,10 @@ _RUNS: Final = f"""
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
     LEFT JOIN change AS c ON c.id = p.change_id
 """  # noqa: S608 - put together from constants
-_RUN: Final = text(f"{_RUNS} WHERE r.id = :run_id")
+_RUN: Final = text(f"{_RUNS} WHERE r.id = :run_id AND {visible_run('r')}")
 _RUNS_OF_BUILD: Final = text(f"""
-{_RUNS} WHERE r.id IN (SELECT run_id FROM run_build WHERE build_id = :build_id) ORDER BY r.id DESC LIMIT 20
+{_RUNS} WHERE r.id IN (SELECT run_id FROM run_build WHERE build_id = :build_id) AND {visible_run("r")}
+ORDER BY r.id DESC LIMIT 20
 """)  # noqa: S608 - put together from constants
 _RUNS_OF_PATCH_SET: Final = text(f"{_RUNS} WHERE r.patch_set_id = :patch_set_id ORDER BY r.id DESC")
 _BUILDS_OF_RUN: Final = text(f"""
@@ -65,18 +73,19 @@ SELECT false AS is_reused, b.log, b.environment_id, coalesce(e.facts, '{{}}') AS
        coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
        coalesce(b.execution -> 'seconds', '{{}}') AS seconds, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
-WHERE b.job = :job AND b.number = :number
+WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresBuilds(Snapshots, BuildReading):
+class PostgresBuilds(Sighted, BuildReading):
     """Runs and builds in the database."""
 
     @override
     def run(self, run_id: int) -> RunWithBuilds:
+        keys = {"run_id": number_key(run_id, LARGEST_BIGINT)}
+        sight = self._sight(OF_RUN, **keys)
         with self._begin() as connection:
-            wanted = number_key(run_id, LARGEST_BIGINT)
-            row = connection.execute(_RUN, {"run_id": wanted}).mappings().first()
+            row = connection.execute(_RUN, {**keys, **sight}).mappings().first()
             if row is None:
                 raise NotFound(f"there is no run {run_id}")
             patch_set_id = row["patch_set_id"]
@@ -87,25 +96,28 @@ class PostgresBuilds(Snapshots, BuildReading):
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
+        keys = {"job": text_key(job), "number": number_key(number)}
+        sight = self._sight(OF_NAMED_BUILD, **keys)
         with self._begin() as connection:
-            keys = {"job": text_key(job), "number": number_key(number)}
-            row = connection.execute(_BUILD, keys).mappings().first()
+            row = connection.execute(_BUILD, {**keys, **sight}).mappings().first()
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
-            runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"]}).mappings()
+            runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             build = from_row(Build, row, floor=_floor(row))
             return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
+        sight = self._sight(OF_BUILD, build_id=build_id)
         with self._begin() as connection:
-            return comparisons_of(connection, build_id, measured_at)
+            return comparisons_of(connection, build_id, measured_at, sight)
 
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
+        wanted = number_key(series_id, LARGEST_BIGINT)
+        sight = self._sight(OF_BUILD, build_id=build_id)
         with self._begin() as connection:
-            wanted = number_key(series_id, LARGEST_BIGINT)
-            return samples_of(connection, build_id, measured_at, wanted)
+            return samples_of(connection, build_id, measured_at, wanted, sight)
 
 
 def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, ...]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import builds_of_run, runs_of_patch_set
 from service.adapters.postgres.reading.comparisons import measured_patch_sets
 from service.adapters.postgres.reading.decisions import decisions_of, override_views
 from service.adapters.postgres.reading.failing_steps import failing_steps
 from service.adapters.postgres.reading.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
+from service.adapters.postgres.reading.sight import OF_CHANGE, Sighted, visible_change
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
@@ -23,7 +23,7 @@ from service.ports.reading import ChangeReading
 from service.ports.views import Change, ChangeWithPatchSets, PatchSet, PatchSetDetail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, RowMapping, TextClause
 
@@ -84,10 +84,18 @@ ORDER BY c.updated_at DESC, c.id DESC
 """)  # noqa: S608 - put together from constants
 
 
-_NEWEST: Final = _changes("ORDER BY updated_at DESC, id DESC LIMIT :limit")
-_OLDER: Final = _changes(
-    "WHERE (updated_at, id) < (:updated_at, :id) ORDER BY updated_at DESC, id DESC LIMIT :limit"
+_ORDERED: Final = "ORDER BY updated_at DESC, id DESC LIMIT :limit"
+_BEFORE: Final = "(updated_at, id) < (:updated_at, :id)"
+_VISIBLE: Final = visible_change("change")
+_NEWEST: Final = _changes(f"WHERE {_VISIBLE} {_ORDERED}")
+_OLDER: Final = _changes(f"WHERE {_BEFORE} AND {_VISIBLE} {_ORDERED}")
+# The rows of a page without those that the viewer does not see.
+_CANDIDATES: Final = (
+    "SELECT id, instance, number, is_public FROM change WHERE id <> ALL(cast(:denied AS bigint[]))"
 )
+_NEWEST_CANDIDATES: Final = text(f"{_CANDIDATES} {_ORDERED}")
+_OLDER_CANDIDATES: Final = text(f"{_CANDIDATES} AND {_BEFORE} {_ORDERED}")
+_MOST_QUESTIONS: Final = 3  # for one page; a page after so many rows that are hidden is shorter
 _ONE: Final = _changes(f"WHERE id = ({ID_AT_ADDRESS})")
 _PATCH_SETS: Final = text(f"""
 SELECT p.id, p.number, p.revision, p.author, p.subject, p.kind, p.created_at, p.message,
@@ -102,28 +110,46 @@ WHERE p.change_id = :change_id ORDER BY p.number
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresChanges(Snapshots, ChangeReading):
+class PostgresChanges(Sighted, ChangeReading):
     """Changes and patch sets in the database."""
 
     @override
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
         keys = {} if after is None else {"updated_at": after.updated_at, "id": after.id}
         query = _NEWEST if after is None else _OLDER
+        sight = self._sight_of_page({"limit": limit, **keys})
         with self._begin() as connection:
-            rows = connection.execute(query, {"limit": limit, **keys}).mappings()
+            rows = connection.execute(query, {"limit": limit, **keys, **sight}).mappings()
             return [from_row(Change, row) for row in rows]
+
+    def _sight_of_page(self, keys: dict[str, object]) -> dict[str, Any]:
+        """Ask about the rows of a page; those that take the place of hidden rows are asked about next."""
+        query = _OLDER_CANDIDATES if "id" in keys else _NEWEST_CANDIDATES
+        seen: list[int] = []
+        denied: list[int] = []
+        for _ in range(_MOST_QUESTIONS if self._viewer else 0):
+            rows = self._all(query, **keys, denied=denied)
+            hidden = [row for row in rows if not row.is_public and row.id not in seen]
+            shown = self._asked(hidden)
+            seen += shown
+            denied += [row.id for row in hidden if row.id not in shown]
+            if len(shown) == len(hidden):
+                break
+        return self._sight_of(seen)
 
     @override
     def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
+        sight = self._sight(OF_CHANGE, **address_keys(address))
         with self._begin() as connection:
-            change = _change(connection, address)
+            change = _change(connection, address, sight)
             rows = _patch_sets(connection, change)
             return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
 
     @override
     def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
+        sight = self._sight(OF_CHANGE, **address_keys(change))
         with self._begin() as connection:
-            shown = _change(connection, change)
+            shown = _change(connection, change, sight)
             wanted = shown.patch_set if number is None else number
             rows = _patch_sets(connection, shown)
             row = next((row for row in rows if row["number"] == wanted), None)
@@ -140,7 +166,7 @@ class PostgresChanges(Snapshots, ChangeReading):
                 runs=runs,
                 builds=() if newest is None else builds_of_run(connection, newest, overrides),
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
-                problems=failure_sentences(failing_steps(connection, shown.id)),
+                problems=failure_sentences(failing_steps(connection, sight, shown.id)),
             )
 
     @override
@@ -148,14 +174,15 @@ class PostgresChanges(Snapshots, ChangeReading):
         self, change: ChangeAddress, limit: int, before: int | None = None
     ) -> MeasuredPatchSets:
         end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
+        sight = self._sight(OF_CHANGE, **address_keys(change))
         with self._begin() as connection:
-            return measured_patch_sets(connection, change, limit, end)
+            return measured_patch_sets(connection, change, {"limit": limit, "before": end}, sight)
 
 
-def _change(connection: Connection, address: ChangeAddress) -> Change:
-    row = connection.execute(_ONE, address_keys(address)).mappings().first()
+def _change(connection: Connection, address: ChangeAddress, sight: Mapping[str, Any]) -> Change:
+    row = connection.execute(_ONE, {**address_keys(address), **sight}).mappings().first()
     if row is None:
-        raise without_change(connection, address)
+        raise without_change(connection, address, sight)
     return from_row(Change, row)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.reading.lookup_keys import ID_AT_ADDRESS, address_keys, without_change
+from service.adapters.postgres.reading.sight import visible_build
 from service.adapters.postgres.rows import from_row
 from service.domain.errors import NotFound
 from service.domain.inference.reasons import NOT_BY_PAIRS, Reason
@@ -33,14 +34,15 @@ COMPARISON: Final = (
 _COMPARISONS: Final = text(f"""
 SELECT {COMPARISON}
 FROM comparison AS k JOIN series AS s ON s.id = k.series_id
-WHERE k.build_id = :build_id AND k.measured_at = :measured_at
+WHERE k.build_id = :build_id AND k.measured_at = :measured_at AND {visible_build(":build_id")}
 ORDER BY k.position, k.series_id
 """)  # noqa: S608 - put together from constants
-_SAMPLES: Final = text("""
+_SAMPLES: Final = text(f"""
 SELECT r.side, r.samples, r.series_id, s.suite, s.benchmark, s.metric, s.unit, s.better
 FROM result AS r JOIN series AS s ON s.id = r.series_id
 WHERE r.build_id = :build_id AND r.measured_at = :measured_at AND r.series_id = :series_id
-""")
+  AND {visible_build(":build_id")}
+""")  # noqa: S608 - put together from constants
 # A change without comparisons is one row of nulls, and a change that does not exist is none.
 # Each build is looked up with its own moment, so that only the partition that holds it is opened.
 _MEASURED: Final = text(f"""
@@ -96,15 +98,19 @@ def _reason(stored: Sequence[Mapping[str, Any]] | None, text: str) -> str:
         return text
 
 
-def comparisons_of(connection: Connection, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
+def comparisons_of(
+    connection: Connection, build_id: int, measured_at: datetime, sight: Mapping[str, Any]
+) -> Sequence[Comparison]:
     """Return the comparisons of a build in their order."""
-    keys = {"build_id": build_id, "measured_at": measured_at}
+    keys = {"build_id": build_id, "measured_at": measured_at, **sight}
     return [comparison_of(row) for row in connection.execute(_COMPARISONS, keys).mappings().all()]
 
 
-def samples_of(connection: Connection, build_id: int, measured_at: datetime, series_id: int) -> Samples:
+def samples_of(
+    connection: Connection, build_id: int, measured_at: datetime, series_id: int, sight: Mapping[str, Any]
+) -> Samples:
     """Return both sides' samples; a side that measured nothing is empty."""
-    keys = {"build_id": build_id, "measured_at": measured_at, "series_id": series_id}
+    keys = {"build_id": build_id, "measured_at": measured_at, "series_id": series_id, **sight}
     rows = connection.execute(_SAMPLES, keys).mappings().all()
     if not rows:
         raise NotFound(f"the build holds no samples of series {series_id}")
@@ -113,13 +119,12 @@ def samples_of(connection: Connection, build_id: int, measured_at: datetime, ser
 
 
 def measured_patch_sets(
-    connection: Connection, change: ChangeAddress, limit: int, before: int
+    connection: Connection, change: ChangeAddress, page: Mapping[str, Any], sight: Mapping[str, Any]
 ) -> MeasuredPatchSets:
-    """Return the newest patch sets below ``before`` that have comparisons, newest first."""
-    keys = {**address_keys(change), "limit": limit, "before": before}
-    rows = connection.execute(_MEASURED, keys).mappings().all()
+    """Return the newest patch sets that have comparisons, newest first; a page has a limit and an end."""
+    rows = connection.execute(_MEASURED, {**address_keys(change), **page, **sight}).mappings().all()
     if not rows:
-        raise without_change(connection, change)
+        raise without_change(connection, change, sight)
     measured = [row for row in rows if row["total"] is not None]
     patch_sets = tuple(_patch_set(tuple(group)) for _, group in groupby(measured, key=itemgetter("number")))
     return MeasuredPatchSets(patch_sets, older=measured[0]["total"] - len(patch_sets) if measured else 0)

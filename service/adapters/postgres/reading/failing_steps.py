@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text
 
+from service.adapters.postgres.reading.sight import visible_change
 from service.adapters.postgres.schema import UNFINISHED_RUN
 from service.domain.health import TRIES, FailingStep, Step
+from service.domain.wording.health import HIDDEN_ERROR
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
 _MOST: Final = 500
@@ -44,9 +48,15 @@ WITH failing AS (
            false
     FROM outbox WHERE kind = 'review' AND state = 'pending' AND attempts >= :tries AND last_error IS NOT NULL
 )
-SELECT failing.task, failing.change, failing.attempts, failing.last_error, failing.next_at, failing.is_dead
+SELECT failing.task, CASE WHEN shown.it THEN failing.change END AS change, failing.attempts,
+       CASE WHEN shown.it THEN failing.last_error ELSE :hidden_error END AS last_error,
+       failing.next_at, failing.is_dead
 FROM failing
 LEFT JOIN change AS c ON c.instance = failing.instance AND c.number = failing.change
+-- An error may name what the change, or the branch without one, hides.
+CROSS JOIN LATERAL (
+    SELECT failing.task = 'reconcile' OR coalesce({visible_change("c")}, cast(:sees_all AS boolean)) AS it
+) AS shown
 -- A build, run or comment whose step was given up has ended, and its page says why.
 WHERE cast(:change_id AS bigint) IS NULL
    OR (c.id = :change_id AND (NOT failing.is_dead OR failing.task = 'handle_event'))
@@ -54,9 +64,14 @@ ORDER BY failing.attempts DESC, failing.change LIMIT :most
 """)  # noqa: S608 - put together from constants
 
 
-def failing_steps(connection: Connection, change_id: int | None = None) -> tuple[FailingStep, ...]:
-    """Return the steps that failed several times, of one change or of all."""
-    values = {"tries": TRIES, "most": _MOST, "change_id": change_id}
+def failing_steps(
+    connection: Connection, sight: Mapping[str, Any], change_id: int | None = None
+) -> tuple[FailingStep, ...]:
+    """Return the steps that failed several times, of one change or of all.
+
+    A step of a change that the viewer does not see has no change, and no error.
+    """
+    values = {"tries": TRIES, "most": _MOST, "change_id": change_id, "hidden_error": HIDDEN_ERROR, **sight}
     return tuple(
         FailingStep(Step(row.task), row.change, row.attempts, row.last_error, row.next_at, row.is_dead)
         for row in connection.execute(_FAILING, values)

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import text as sql
 
+from service.adapters.postgres.reading.sight import visible_change
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.errors import Ambiguous, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
     from service.domain.identity import ChangeAddress
@@ -19,10 +22,11 @@ ADDRESS: Final = """
     CASE WHEN (SELECT count(*) FROM server) > 1 THEN c.instance || '~' || c.number
     ELSE cast(c.number AS text) END
 """
-_AT_ADDRESS: Final = """
+_AT_ADDRESS: Final = f"""
     number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance)
+    AND {visible_change("change")}
 """
-# The id of the only change at an address, whose values are address_keys.
+# The id of the only visible change at an address; its values are address_keys and those of a sight.
 ID_AT_ADDRESS: Final = f"""
     SELECT min(id) AS id FROM change WHERE {_AT_ADDRESS} HAVING count(*) = 1
 """  # noqa: S608 - put together from constants
@@ -37,9 +41,9 @@ def address_keys(address: ChangeAddress) -> dict[str, Any]:
     return {"number": number_key(address.number), "instance": instance}
 
 
-def without_change(connection: Connection, address: ChangeAddress) -> NotFound:
+def without_change(connection: Connection, address: ChangeAddress, sight: Mapping[str, Any]) -> NotFound:
     """Return the error for an address at which there is not exactly one change."""
-    choices = connection.execute(_CHOICES, address_keys(address)).scalars().all()
+    choices = connection.execute(_CHOICES, {**address_keys(address), **sight}).scalars().all()
     return Ambiguous(address.number, tuple(choices)) if choices else NotFound(f"there is no change {address}")
 
 

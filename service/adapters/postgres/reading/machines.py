@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.builds import policy_of
 from service.adapters.postgres.reading.failing_steps import failing_steps
+from service.adapters.postgres.reading.sight import (
+    OF_BRANCHES,
+    OF_HELD_BUILDS,
+    Sighted,
+    measured_in_sight,
+    visible_branch,
+    visible_build,
+)
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.measurements import SESSIONS, history_of
 from service.domain.calibration.evidence import RECALLED, voting_status_of
-from service.domain.health import Condition, Heartbeat, PoolQueue
+from service.domain.health import VOTE_ON, Condition, Heartbeat, PoolQueue
 from service.domain.identity import BuildName
+from service.domain.wording.health import HIDDEN_RIGHT
 from service.ports.reading import MachineReading
 from service.ports.views import Machine, Series, SeriesVotingStatus
 
@@ -28,15 +36,15 @@ if TYPE_CHECKING:
 
     from service.domain.inference.policy import Policy
 
-_MACHINES: Final = text("""
+_MACHINES: Final = text(f"""
 SELECT m.name, m.class AS machine_class, m.pool, m.first_seen_at, m.last_seen_at, m.environment_id,
-       m.obstacle, coalesce(e.facts, '{}') AS environment, b.job, b.number
+       m.obstacle, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
 FROM machine AS m
 LEFT JOIN environment AS e ON e.id = m.environment_id
 LEFT JOIN lease AS l ON l.machine = m.name AND l.expires_at > now()
-LEFT JOIN build AS b ON b.id = l.build_id
+LEFT JOIN build AS b ON b.id = l.build_id AND {visible_build("b.id")}
 ORDER BY m.pool, m.name
-""")
+""")  # noqa: S608 - put together from constants
 # Each part reads one partial index or a table of a few rows.
 _FACTS: Final = text("""
 SELECT now() AS now,
@@ -59,13 +67,27 @@ FULL JOIN (
 ) AS m ON m.pool = q.pool
 ORDER BY 1
 """)
-_HEARTBEATS: Final = text("SELECT part, beat_at, trouble FROM pulse ORDER BY part")
+# A branch whose votes are forbidden is a part; its name and its trouble name the branch.
+_HEARTBEATS: Final = text("""
+SELECT CASE WHEN named.is_shown THEN part ELSE :vote_on END AS part, beat_at,
+       CASE WHEN named.is_shown OR trouble = '' THEN trouble ELSE :hidden_right END AS trouble
+FROM pulse CROSS JOIN LATERAL (
+    SELECT NOT starts_with(part, :vote_on) OR cast(:sees_all AS boolean) OR EXISTS (
+        SELECT FROM public_branch AS open
+        WHERE part = concat(cast(:vote_on AS text), open.instance, ' ', open.project, ' ', open.branch)
+    ) AS is_shown
+) AS named
+ORDER BY pulse.part
+""")
 # The page is chosen before any session is read; the newest session's build has the job's policy.
 _MOST_STATUSES: Final = text(f"""
 WITH chosen AS (
     SELECT m.name AS machine, s.*
     FROM machine AS m JOIN series AS s ON s.machine_class = m.pool
-    WHERE EXISTS (SELECT FROM evidence AS e WHERE e.machine = m.name AND e.series_id = s.id)
+    WHERE {visible_branch("s")} AND EXISTS (
+        SELECT FROM evidence AS e
+        WHERE e.machine = m.name AND e.series_id = s.id AND {measured_in_sight("e.build_id")}
+    )
     ORDER BY m.name, s.job, s.suite, s.id LIMIT :limit OFFSET :after
 )
 SELECT c.id, c.instance, c.project, c.branch, c.machine_class, c.job, c.suite, c.benchmark, c.metric, c.unit,
@@ -79,13 +101,14 @@ ORDER BY c.machine, c.job, c.suite, c.id, e.place
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresMachines(Snapshots, MachineReading):
+class PostgresMachines(Sighted, MachineReading):
     """Machines, their voting statuses and the service's condition, from the database."""
 
     @override
     def machines(self) -> Sequence[Machine]:
+        sight = self._sight(OF_HELD_BUILDS)
         with self._begin() as connection:
-            rows = connection.execute(_MACHINES).mappings().all()
+            rows = connection.execute(_MACHINES, sight).mappings().all()
         return [
             from_row(Machine, row, build=None if row["job"] is None else BuildName(row["job"], row["number"]))
             for row in rows
@@ -93,8 +116,9 @@ class PostgresMachines(Snapshots, MachineReading):
 
     @override
     def voting_statuses(self, limit: int, after: int = 0) -> Sequence[SeriesVotingStatus]:
+        sight = self._sight(OF_BRANCHES)
         with self._begin() as connection:
-            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED}
+            values = {"limit": limit, "after": min(after, LARGEST_BIGINT), "recalled": RECALLED, **sight}
             rows = connection.execute(_MOST_STATUSES, values).mappings().all()
         policies: dict[int, Policy] = {}
         return [
@@ -104,11 +128,13 @@ class PostgresMachines(Snapshots, MachineReading):
 
     @override
     def condition(self) -> Condition:
+        sight = self._sight_of(())
+        heard = {"vote_on": VOTE_ON, "hidden_right": HIDDEN_RIGHT, "sees_all": sight["sees_all"]}
         with self._begin() as connection:
             facts = connection.execute(_FACTS).mappings().one()
             queues = tuple(PoolQueue(*row) for row in connection.execute(_QUEUES))
-            heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS))
-            failing = failing_steps(connection)
+            heartbeats = tuple(Heartbeat(*row) for row in connection.execute(_HEARTBEATS, heard))
+            failing = failing_steps(connection, sight)
         return Condition(**facts, queues=queues, heartbeats=heartbeats, failing_steps=failing)
 
 

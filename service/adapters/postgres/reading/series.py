@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 from typing_extensions import override
 
-from service.adapters.postgres.connection import Snapshots
 from service.adapters.postgres.reading.comparisons import COMPARED
 from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key
+from service.adapters.postgres.reading.sight import (
+    OF_SERIES,
+    OF_TREND,
+    Sighted,
+    visible_build,
+    visible_run,
+    visible_series,
+)
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.errors import NotFound
@@ -26,16 +33,20 @@ SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metr
 """
 # strpos finds the words as they are written: nothing in them is a pattern.
 _SEARCH: Final = text(f"""
-{_SERIES}
-CROSS JOIN LATERAL (
-    SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class)) AS words
-) AS searched
-WHERE id > :after
-  AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
-  AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
-ORDER BY id LIMIT :limit
+SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM (
+    SELECT * FROM series
+    CROSS JOIN LATERAL (
+        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class)) AS words
+    ) AS searched
+    WHERE id > :after
+      AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
+      AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+    -- The offset keeps the planner from looking at the builds of series that do not match.
+    ORDER BY id OFFSET 0
+) AS found
+WHERE {visible_series("found")} ORDER BY id LIMIT :limit
 """)  # noqa: S608 - put together from constants
-_ONE: Final = text(f"{_SERIES} WHERE id = :series_id")
+_ONE: Final = text(f"{_SERIES} WHERE id = :series_id AND {visible_series('series')}")
 # A build may be reused by later runs: the first run of the comparison's kind is the one it was measured for.
 _POINTS: Final = text(f"""
 SELECT {COMPARED}, CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kind,
@@ -46,9 +57,11 @@ SELECT {COMPARED}, CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kin
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set
 FROM (
     (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 1
+     AND {visible_build("comparison.build_id")}
      ORDER BY measured_at DESC LIMIT :limit)
     UNION ALL
     (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 0
+     AND {visible_build("comparison.build_id")}
      ORDER BY measured_at DESC LIMIT :limit)
 ) AS k
 JOIN build AS b ON b.id = k.build_id
@@ -56,7 +69,7 @@ LEFT JOIN LATERAL (
     SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
     FROM run_build JOIN run ON run.id = run_build.run_id
     WHERE run_build.build_id = k.build_id
-      AND run.kind = CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END
+      AND run.kind = CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AND {visible_run("run")}
     ORDER BY run.id LIMIT 1
 ) AS r ON true
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
@@ -65,7 +78,7 @@ ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants
 
 
-class PostgresSeries(Snapshots, SeriesReading):
+class PostgresSeries(Sighted, SeriesReading):
     """Series in the database."""
 
     @override
@@ -76,12 +89,14 @@ class PostgresSeries(Snapshots, SeriesReading):
             "wanted": list(words.wanted),
             "unwanted": list(words.unwanted),
         }
+        keys |= self._sight(OF_SERIES)
         with self._begin() as connection:
             return [from_row(Series, row) for row in connection.execute(_SEARCH, keys).mappings()]
 
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
-        keys = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
+        keys: dict[str, Any] = {"series_id": number_key(series_id, LARGEST_BIGINT), "limit": limit}
+        keys |= self._sight(OF_TREND, **keys)
         with self._begin() as connection:
             row = connection.execute(_ONE, keys).mappings().first()
             if row is None:

@@ -22,12 +22,14 @@ from service.domain.wording.health import degradation_sentences
 from tests.contract.reading.builds import NASTY, BuildReadingContract
 from tests.contract.reading.changes import ChangeReadingContract, MeasuredPatchSetsContract
 from tests.contract.reading.machines import MachineReadingContract
+from tests.contract.reading.seen_by import ReadingContract
 from tests.contract.reading.series import SeriesReadingContract
 from tests.contract.reading.site import ADDRESS, CHANGE, PARENT, measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.ports.reading import Reading
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -48,11 +50,15 @@ class PostgresSite:
         self.database.change(
             "INSERT INTO server VALUES (:instance, now(), now()) ON CONFLICT DO NOTHING", instance=instance
         )
+        self.database.change(
+            "INSERT INTO public_branch VALUES (:instance, 'kv', 'master') ON CONFLICT DO NOTHING",
+            instance=instance,
+        )
         change: int = self.database.value(
             """INSERT INTO change (instance, number, project, branch, change_id, subject, owner, status,
-                                   is_wip, is_private, updated_at)
+                                   is_wip, is_private, is_public, updated_at)
                VALUES (:instance, :number, 'kv', 'master', 'I1', 'Make it faster', 'Dana', 'NEW',
-                       false, false, :at)
+                       false, false, true, :at)
                RETURNING id""",
             instance=instance,
             number=number,
@@ -75,6 +81,7 @@ class PostgresSite:
         kind: RunKind = RunKind.CHECK,
         state: RunState = RunState.FINISHED,
         parent: str = PARENT,
+        change: int = CHANGE,
     ) -> int:
         run: int = self.database.value(
             """INSERT INTO run (kind, state, patch_set_id, instance, project, branch, revision, subject,
@@ -83,7 +90,7 @@ class PostgresSite:
                        'master', :revision, 'Make it faster', 'Dana', :parent) RETURNING id""",
             kind=kind,
             state=state,
-            revision=f"{CHANGE}-{patch_set}",
+            revision=f"{change}-{patch_set}",
             parent=parent,
         )
         return run
@@ -171,6 +178,21 @@ class PostgresSite:
         )
         return series
 
+    def share(self, build: BuildName, run: int) -> None:
+        self.database.change(
+            """INSERT INTO run_build (run_id, job, build_id, position)
+               SELECT :run, 'shared', id, 1 FROM build WHERE job = :job AND number = :number""",
+            run=run,
+            job=build.job,
+            number=build.number,
+        )
+
+    def hide(self, number: int = CHANGE) -> None:
+        self.database.change("UPDATE change SET is_public = false WHERE number = :number", number=number)
+
+    def close(self) -> None:
+        self.database.change("DELETE FROM public_branch")
+
     def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
         self.database.change(
             "INSERT INTO machine (name, class, pool) VALUES (:name, 'epyc', :pool)", name=name, pool=pool
@@ -202,6 +224,15 @@ class PostgresSite:
             machine=machine,
             build=build,
         )
+        self.database.change(
+            """WITH held AS (
+                   INSERT INTO run (kind, state, instance, project, branch, revision)
+                   VALUES ('calibration', 'finished', 'gerrit', 'kv', 'master', 'c1') RETURNING id
+               )
+               INSERT INTO run_build (run_id, job, build_id, position)
+               SELECT id, 'calibration', :build, 1 FROM held""",
+            build=build,
+        )
 
 
 @pytest.fixture
@@ -215,6 +246,7 @@ class TestPostgresReading(
     BuildReadingContract,
     SeriesReadingContract,
     MachineReadingContract,
+    ReadingContract,
 ):
     pass
 
@@ -342,3 +374,27 @@ def test_reading_cannot_write(site: PostgresSite) -> None:
 def test_a_query_that_the_server_ends_is_transient(site: PostgresSite) -> None:
     with pytest.raises(Transient), site.reading._begin() as connection:  # noqa: SLF001 - ditto
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+def test_a_missing_right_on_a_branch_that_is_not_public_is_reported_without_its_name(
+    site: PostgresSite,
+) -> None:
+    site.add_change()
+    for branch in ("master", "secret"):
+        site.database.change(
+            "INSERT INTO pulse (part, beat_at, trouble) VALUES (:part, now(), :trouble)",
+            part=f"vote on gerrit kv {branch}",
+            trouble=f"no label on kv {branch}",
+        )
+
+    def rights(reading: Reading) -> set[tuple[str, str]]:
+        return {(beat.part, beat.trouble) for beat in reading.condition().heartbeats}
+
+    assert len(rights(site.reading)) == 2
+    public = rights(site.reading.seen_by(None))
+    assert ("vote on gerrit kv master", "no label on kv master") in public
+    assert "secret" not in str(public)
+    sentences = degradation_sentences(site.reading.seen_by(None).condition(), Patience())
+    assert any(
+        sentence.startswith("Benchgate may not vote: a branch that is not public") for sentence in sentences
+    )

@@ -1,0 +1,185 @@
+"""Conditions of queries that keep from a viewer what the review server does not show them.
+
+Each takes the values of :meth:`Sighted._sight`: ``sees_all``, and ``seen``, the ids of changes that are not
+public and that the viewer sees. A branch is visible if it is public, or if the viewer sees a change on it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from sqlalchemy import text
+
+from service.adapters.postgres.connection import Snapshots
+from service.domain.identity import ChangeKey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Engine, Row, TextClause
+
+    from service.ports.reading import Viewer
+
+_ALL: Final = "cast(:sees_all AS boolean)"
+_SEEN: Final = "ANY(cast(:seen AS bigint[]))"
+# A change on each branch that is not public: who sees it may read the branch.
+_OF_BRANCHES: Final = """
+SELECT DISTINCT ON (instance, project, branch) id, instance, number FROM change
+WHERE NOT is_public AND NOT is_private AND NOT EXISTS (
+    SELECT FROM public_branch AS open
+    WHERE (open.instance, open.project, open.branch) = (change.instance, change.project, change.branch)
+)
+ORDER BY instance, project, branch, number DESC
+"""
+_HIDDEN_OF_RUNS: Final = """
+SELECT c.id, c.instance, c.number
+FROM run AS r JOIN patch_set AS p ON p.id = r.patch_set_id JOIN change AS c ON c.id = p.change_id
+WHERE NOT c.is_public AND
+"""
+OF_BRANCHES: Final = text(_OF_BRANCHES)
+# The changes that are most likely to have a series of their own, as many as one question holds.
+OF_SERIES: Final = text(f"""
+({_OF_BRANCHES}) UNION (
+    SELECT id, instance, number FROM change WHERE NOT is_public ORDER BY updated_at DESC, id DESC LIMIT 100
+)
+""")  # noqa: S608 - put together from constants
+OF_CHANGE: Final = text("""
+SELECT id, instance, number FROM change
+WHERE number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance) AND NOT is_public
+""")
+
+
+def _runs_of(build: str) -> str:
+    return f"""
+    SELECT run_id FROM run_build WHERE build_id = {build}
+    UNION ALL SELECT run_id FROM replaced_build WHERE build_id = {build}
+    """  # noqa: S608 - put together from constants
+
+
+def _with_branches(hidden: str) -> TextClause:
+    return text(f"({hidden}) UNION ({_OF_BRANCHES})")
+
+
+OF_RUN: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id = :run_id")
+OF_BUILD: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id IN ({_runs_of(':build_id')})")
+OF_NAMED_BUILD: Final = _with_branches(f"""
+{_HIDDEN_OF_RUNS} r.id IN (
+    {_runs_of("(SELECT id FROM build WHERE job = :job AND number = :number)")}
+)
+""")  # noqa: S608 - put together from constants
+OF_HELD_BUILDS: Final = _with_branches(f"""
+{_HIDDEN_OF_RUNS} r.id IN (SELECT rb.run_id FROM lease JOIN run_build AS rb ON rb.build_id = lease.build_id)
+""")  # noqa: S608 - put together from constants
+OF_TREND: Final = _with_branches("""
+SELECT DISTINCT c.id, c.instance, c.number
+FROM (
+    (SELECT build_id FROM comparison WHERE series_id = :series_id AND kind = 1
+     ORDER BY measured_at DESC LIMIT 2 * :limit)
+    UNION ALL
+    (SELECT build_id FROM comparison WHERE series_id = :series_id AND kind = 0
+     ORDER BY measured_at DESC LIMIT 2 * :limit)
+) AS k
+JOIN run_build AS rb ON rb.build_id = k.build_id
+JOIN run AS r ON r.id = rb.run_id
+JOIN patch_set AS p ON p.id = r.patch_set_id
+JOIN change AS c ON c.id = p.change_id
+WHERE NOT c.is_public
+""")
+
+
+def visible_change(change: str) -> str:
+    """Return the condition for a row of ``change``."""
+    return f"({_ALL} OR {change}.is_public OR {change}.id = {_SEEN})"
+
+
+def visible_branch(row: str) -> str:
+    """Return the condition for a row with instance, project and branch."""
+    return f"""({_ALL} OR EXISTS (
+        SELECT FROM public_branch AS open
+        WHERE (open.instance, open.project, open.branch) = ({row}.instance, {row}.project, {row}.branch)
+    ) OR {_has_seen_change(row)})"""
+
+
+def visible_run(run: str) -> str:
+    """Return the condition for a row of ``run``; one without a change is as visible as its branch."""
+    return _visible_run(run, "false")
+
+
+def visible_build(build: str) -> str:
+    """Return the condition for the id of a build: one of its runs is visible, also one that replaced it."""
+    return _visible_build(build, "false")
+
+
+def measured_in_sight(build: str) -> str:
+    """Return the condition for the id of a build that shows only which benchmarks exist.
+
+    Nobody is asked about each change that had a series: one that is not private is as visible as its branch.
+    """
+    return _visible_build(build, f"NOT its.is_private AND {_has_seen_change('its')}")
+
+
+def visible_series(series: str) -> str:
+    """Return the condition for a row of ``series``; a benchmark that only hidden builds have is hidden."""
+    return f"""({_ALL} OR ({visible_branch(series)} AND EXISTS (
+        SELECT FROM comparison AS measured
+        WHERE measured.series_id = {series}.id AND {measured_in_sight("measured.build_id")}
+    )))"""
+
+
+def _has_seen_change(row: str) -> str:
+    return f"""EXISTS (
+        SELECT FROM change AS seen_one WHERE seen_one.id = {_SEEN}
+        AND (seen_one.instance, seen_one.project, seen_one.branch)
+            = ({row}.instance, {row}.project, {row}.branch)
+    )"""
+
+
+def _visible_run(run: str, otherwise: str) -> str:
+    return f"""({_ALL} OR CASE WHEN {run}.patch_set_id IS NULL THEN {visible_branch(run)} ELSE EXISTS (
+        SELECT FROM patch_set AS of_run JOIN change AS its ON its.id = of_run.change_id
+        WHERE of_run.id = {run}.patch_set_id AND (its.is_public OR its.id = {_SEEN} OR {otherwise})
+    ) END)"""
+
+
+def _visible_build(build: str, otherwise: str) -> str:
+    return f"""({_ALL} OR EXISTS (
+        SELECT FROM run AS holder WHERE holder.id IN ({_runs_of(build)})
+        AND {_visible_run("holder", otherwise)}
+    ))"""
+
+
+class Sighted(Snapshots):
+    """Snapshots as a viewer sees them.
+
+    Args:
+        engine: where their connections come from.
+        sees_all: nothing is hidden, as for Benchgate's own commands.
+        viewer: who may see more than is public; None: nobody.
+    """
+
+    def __init__(self, engine: Engine, *, sees_all: bool = True, viewer: Viewer | None = None) -> None:
+        super().__init__(engine)
+        self._sees_all = sees_all
+        self._viewer = viewer
+
+    def seen_by(self, viewer: Viewer | None) -> Self:
+        """Return the same as a viewer sees it."""
+        return type(self)(self._engine, sees_all=False, viewer=viewer)
+
+    def _sight(self, candidates: TextClause, **keys: object) -> dict[str, Any]:
+        """Return the values of the conditions; the viewer is asked about the candidates, outside a snapshot.
+
+        ``candidates`` finds id, instance and number of changes that are not public.
+        """
+        rows = self._all(candidates, **keys) if self._viewer else ()
+        return self._sight_of(self._asked(rows))
+
+    def _sight_of(self, seen: Sequence[int]) -> dict[str, Any]:
+        return {"sees_all": self._sees_all, "seen": list(seen)}
+
+    def _asked(self, rows: Sequence[Row[Any]]) -> list[int]:
+        """Return the ids of the changes that the viewer sees."""
+        by_key = {ChangeKey(row.instance, row.number): row.id for row in rows}
+        if self._viewer is None or not by_key:
+            return []
+        return [by_key[key] for key in self._viewer.sees(by_key)]
