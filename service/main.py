@@ -18,11 +18,12 @@ from service.domain.health import Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.rights import RIGHTS
+from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.address import Address
-from service.web.access.authenticate import Access
+from service.web.access.authenticate import Access, known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
@@ -35,11 +36,12 @@ from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fastapi import FastAPI, Request
 
     from service.ports.reading import Reading
+    from service.wiring.control import Control
 
 
 def create_app() -> FastAPI:
@@ -47,21 +49,19 @@ def create_app() -> FastAPI:
     log_as_json()
     settings = ControlSettings()
     plane = build_control(settings)
-    registry = CollectorRegistry()
+    registry, is_public = CollectorRegistry(), settings.read == "public"
     secrets = [secret.get_secret_value() for secret in settings.webhook_secrets]
 
     def receive(bodies: Sequence[bytes]) -> Sequence[int | None]:
         return receive_events(plane.store, settings.instance, bodies)
 
+    public = plane.reading.seen_by(None)
     health = HealthCheck(
-        plane.reading,
+        public,
         Patience.of_intervals(settings.reconcile_seconds, has_listener=bool(settings.gerrit_ssh_host)),
         {"queue": plane.queue.check, "git": lambda: git_url_problem(settings.git_url)},
     )
-
-    def reading_of(_: Request) -> Reading:
-        return plane.reading
-
+    reading_of = _reading_by_caller(plane)
     address, limits = Address(settings.base_url), RateLimits()
     ways_in = WaysIn(
         sessions=plane.sessions,
@@ -75,7 +75,7 @@ def create_app() -> FastAPI:
         create_webhooks(secrets, receive, registry),
         create_api(reading_of),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
-        create_health(plane.reading, registry, health=health),
+        create_health(public, registry, health=health, is_public=is_public),
         create_pages(
             reading_of, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
         ),
@@ -86,7 +86,7 @@ def create_app() -> FastAPI:
         routers,
         access=Access(
             rights=RIGHTS,
-            is_public=settings.read == "public",
+            is_public=is_public,
             address=address,
             find_session=plane.sessions.find,
             find_token=plane.tokens.find,
@@ -100,3 +100,14 @@ def create_app() -> FastAPI:
     gc.collect()
     gc.freeze()
     return app
+
+
+def _reading_by_caller(plane: Control) -> Callable[[Request], Reading]:
+    public = plane.reading.seen_by(None)
+    viewers = Viewers({plane.server.instance: plane.server})
+
+    def reading_of(request: Request) -> Reading:
+        viewer = viewers.of(known_caller(request))
+        return public if viewer is None else plane.reading.seen_by(viewer)
+
+    return reading_of

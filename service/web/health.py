@@ -30,6 +30,7 @@ def create_health(
     registry: CollectorRegistry,
     *,
     health: HealthCheck | None = None,
+    is_public: bool = True,
 ) -> APIRouter:
     """Create ``/healthz``, ``/readyz`` and ``/metrics``.
 
@@ -37,6 +38,7 @@ def create_health(
         reading: the read port behind the facts.
         registry: the metrics of this process; gauges of the facts are added to it.
         health: the check of the service; None: a check of the facts alone.
+        is_public: ``/readyz`` gives reasons and facts, as pages do without sign-in; False: the status alone.
     """
     check = health or HealthCheck(reading)
     registry.register(_Facts(reading))
@@ -49,6 +51,9 @@ def create_health(
     @router.get("/readyz")
     def readyz() -> JSONResponse:
         report = check.report()
+        code = 200 if report.status is Status.READY else 503
+        if not is_public:
+            return JSONResponse({"status": report.status}, code, {"Cache-Control": "no-store"})
         facts = _facts(report.condition, reading) if report.condition else {}
         body = {
             "status": report.status,
@@ -56,7 +61,6 @@ def create_health(
             "starting": report.starting,
             "facts": facts,
         }
-        code = 200 if report.status is Status.READY else 503
         return JSONResponse(body, status_code=code, headers={"Cache-Control": "no-store"})
 
     @router.get("/metrics")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service.domain.access.caller import Role
+from service.domain.access.caller import LOCAL_EMAIL, Role
 from service.domain.access.roles import role_of
 from service.domain.errors import NotAllowed
 from service.ports.access import NewSession
@@ -77,7 +77,9 @@ class ProviderSignIn:
 def open_local_session(sessions: Sessions, earlier: str) -> str:
     """Open a session for the user of this machine, who operates Benchgate; return its secret."""
     close_session(sessions, earlier)
-    return sessions.open(NewSession(subject=LOCAL_SUBJECT, name=_LOCAL_NAME, email="", role=Role.OPERATOR))
+    return sessions.open(
+        NewSession(subject=LOCAL_SUBJECT, name=_LOCAL_NAME, email=LOCAL_EMAIL, role=Role.OPERATOR)
+    )
 
 
 def close_session(sessions: Sessions, secret: str) -> None:

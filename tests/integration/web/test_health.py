@@ -3,9 +3,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from service.domain.health import FailingStep, Heartbeat, Patience, PoolQueue, Step
 from service.domain.wording.health import degradation_sentences
+from service.web.application import assemble
+from service.web.health import create_health
+from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import NOW, change_view, healthy
 from tests.support.web import build_pages, call
@@ -122,3 +126,11 @@ def test_the_facts_are_metrics() -> None:
     assert "benchgate_unsent_reviews 2.0" in metrics
     assert 'benchgate_queued_builds{pool="perf"} 4.0' in metrics
     assert 'benchgate_oldest_build_seconds{pool="perf"} 3600.0' in metrics
+
+
+def test_without_public_pages_a_probe_gets_the_status_alone() -> None:
+    reading = FakeReading(state=healthy(failing_steps=(FailingStep(Step.PLAN, 7, 3, "no route", NOW),)))
+    router = create_health(reading, CollectorRegistry(), is_public=False)
+    app = assemble([router], access=Callers().access(), version="0.1.0")
+    answer = call(app, "GET", "/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "degraded"})
