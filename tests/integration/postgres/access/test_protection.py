@@ -99,6 +99,24 @@ def test_an_owner_who_may_create_roles_protects_the_log_and_keeps_no_right_on_it
             engine.dispose()
 
 
+def test_databases_of_a_server_without_the_role_are_protected_at_once(server: Server) -> None:
+    with server.database(migrated=False) as one, server.database(migrated=False) as other:
+        other.administer("DROP SCHEMA audit CASCADE")
+        one.administer("DROP SCHEMA audit CASCADE", "ALTER ROLE benchgate_audit RENAME TO aside")
+        try:
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(protect_audit, [one.administrator_url, other.administrator_url]))
+            found = [PostgresAuditLog(each.owner).protection_faults() for each in (one, other)]
+        finally:
+            other.administer("DROP SCHEMA audit CASCADE")
+            one.administer(
+                "DROP SCHEMA audit CASCADE",
+                "DROP ROLE benchgate_audit",
+                "ALTER ROLE aside RENAME TO benchgate_audit",
+            )
+        assert found == [[], []]
+
+
 def test_protecting_twice_or_at_once_keeps_the_entries(database: Database) -> None:
     append(database.owner)
     with ThreadPoolExecutor(3) as pool:
