@@ -68,7 +68,7 @@ class Server:
         self._owner_url = owner_url
         self._machine_url = machine_url
         self._administrator_url = administrator_url
-        self._admin = make_engine(owner_url).execution_options(isolation_level="AUTOCOMMIT")
+        self._admin = make_engine(administrator_url).execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self) -> None:
         """Close this process's connections."""
@@ -76,14 +76,15 @@ class Server:
 
     def make_template(self) -> None:
         """Migrate the database that the others are copies of."""
-        self._command(f"CREATE DATABASE {_TEMPLATE}")
+        self._command(f"CREATE DATABASE {_TEMPLATE} OWNER benchgate")
         migrate(_with_database(self._owner_url, _TEMPLATE), self._administrator_url)
 
     @contextmanager
     def database(self, *, migrated: bool = True) -> Iterator[Database]:
         """A new database, with an audit log also before it is migrated; dropped afterwards."""
         name = f"test_{next(_serial)}"
-        self._command(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if migrated else 'template0'}")
+        template = _TEMPLATE if migrated else "template0"
+        self._command(f"CREATE DATABASE {name} TEMPLATE {template} OWNER benchgate")
         owner_url = _with_database(self._owner_url, name)
         machine_url = _with_database(self._machine_url, name)
         administrator_url = _with_database(self._administrator_url, name)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, LiteralString
+from typing import TYPE_CHECKING, Final
 
 import psycopg
 from psycopg import sql
@@ -141,8 +141,8 @@ class EmbeddedPostgres(EmbeddedServer):
                 connect_timeout=2,
                 autocommit=True,
             ) as connection:
-                for role, rights in ((OWNER, "CREATEDB"), (MACHINE, "NOCREATEDB")):
-                    _ensure_role(connection, role, rights, self._directory.secret(role))
+                for role in (OWNER, MACHINE):
+                    _ensure_role(connection, role, self._directory.secret(role))
                 _ensure_database(connection)
         except psycopg.OperationalError as error:
             # A start or a recovery ends by itself; a wrong password stays wrong.
@@ -152,13 +152,13 @@ class EmbeddedPostgres(EmbeddedServer):
         return True
 
 
-def _ensure_role(connection: psycopg.Connection, role: str, rights: LiteralString, password: str) -> None:
+def _ensure_role(connection: psycopg.Connection, role: str, password: str) -> None:
     name = sql.Identifier(role)
     if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
         connection.execute(sql.SQL("CREATE ROLE {}").format(name))
     # The password file decides: a lost file is replaced, and the role gets the new password.
-    wanted = sql.SQL("ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEROLE {} PASSWORD {}")
-    connection.execute(wanted.format(name, sql.SQL(rights), sql.Literal(password)))
+    wanted = sql.SQL("ALTER ROLE {} LOGIN NOSUPERUSER NOCREATEROLE NOCREATEDB PASSWORD {}")
+    connection.execute(wanted.format(name, sql.Literal(password)))
 
 
 def _ensure_database(connection: psycopg.Connection) -> None:

@@ -107,9 +107,9 @@ class TestPostgres:
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             ask(database.machine_url, "CREATE TABLE mine (word text)")
 
-    def test_the_owner_can_create_databases_but_is_not_a_superuser(self, database: EmbeddedPostgres) -> None:
-        rights = "SELECT rolcreatedb AND NOT rolsuper FROM pg_roles WHERE rolname = current_user"
-        assert ask(database.owner_url, rights) is True
+    def test_the_owner_has_no_right_beyond_its_database(self, database: EmbeddedPostgres) -> None:
+        wide = "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication FROM pg_roles"
+        assert ask(database.owner_url, f"{wide} WHERE rolname = current_user") is False
 
     def test_a_wrong_password_is_refused(self, database: EmbeddedPostgres) -> None:
         with pytest.raises(psycopg.OperationalError, match="authentication failed"):
