@@ -14,27 +14,40 @@ from rich.text import Text
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from service.cli import EXIT_CANNOT, EXIT_OK
+from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
+from service.cli.services.find_site import home_option
 from service.domain.errors import Unfit
 from service.domain.machine.environment import Finding, State, load_between
 from service.domain.machine.fitness import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.UNKNOWN: "dim"}
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--connections",
+    is_flag=True,
+    help="Try the connections to database, broker and Gerrit instead, and report rights that are too wide.",
+)
+@home_option
 @click.option("--seconds", default=2.0, show_default=True, help="Time to watch load and stolen CPU time.")
 @click.pass_context
-def command(ctx: click.Context, seconds: float, *, as_json: bool) -> None:
+def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool, as_json: bool) -> None:
     """Report what on this machine adds measurement noise, and how to fix it.
 
     The command changes nothing. A setting that a virtual machine hides is `unknown`, never `ok`. Exit code 3:
-    the machine is unfit to run or measure patches.
+    the machine is unfit to run or measure patches; with --connections, a connection fails or has a right that
+    endangers the service.
     """
+    if connections:
+        _show(ctx, connection_findings(home), {}, as_json=as_json)
+        return
     environment = read_environment()
     before = read_load()
     time.sleep(max(seconds, 0.1))
@@ -43,16 +56,17 @@ def command(ctx: click.Context, seconds: float, *, as_json: bool) -> None:
         *findings(environment, after, load_between(before, after, environment.online_cpus, None)),
         _sandbox(),
     ]
+    _show(ctx, results, {"environment": environment.to_mapping()}, as_json=as_json)
+
+
+def _show(
+    ctx: click.Context, results: Sequence[Finding], further: Mapping[str, object], *, as_json: bool
+) -> None:
     if as_json:
         rows = [
             {"name": f.name, "state": str(f.state), "value": f.value, "remedy": f.remedy} for f in results
         ]
-        shown = {
-            "schema_version": SCHEMA_VERSION,
-            "findings": rows,
-            "environment": environment.to_mapping(),
-        }
-        click.echo(json.dumps(shown, indent=2))
+        click.echo(json.dumps({"schema_version": SCHEMA_VERSION, "findings": rows, **further}, indent=2))
     else:
         print_findings(results)
     ctx.exit(EXIT_CANNOT if any(f.state is State.BAD for f in results) else EXIT_OK)
@@ -72,11 +86,11 @@ def print_findings(results: Sequence[Finding]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "check", "value"):
         table.add_column(name, no_wrap=name != "value")
-    fixes: dict[str, list[str]] = {}
+    fixes: dict[str, dict[str, None]] = {}  # the checks in order, each once
     for finding in results:
         table.add_row(Text(finding.state, style=_STYLE[finding.state]), finding.name, str(finding.value))
         if finding.remedy:
-            fixes.setdefault(finding.remedy, []).append(finding.name)
+            fixes.setdefault(finding.remedy, {})[finding.name] = None
     console.print(table)
     if fixes:
         click.echo("\nhow to fix it:")

@@ -1,0 +1,105 @@
+"""``benchgate doctor --connections``: the rights of each configured connection, and which are too wide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from service.adapters.broker_rights import read_broker_rights
+from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.embedded.valkey import EmbeddedValkey
+from service.adapters.gerrit.connection import Bearer, Password
+from service.adapters.gerrit.rights import read_gerrit_rights
+from service.adapters.postgres.access.rights import read_rights
+from service.config import ControlSettings, MachineSettings
+from service.domain.errors import BenchgateError
+from service.domain.machine.connections import (
+    BROKER,
+    GERRIT,
+    MACHINE,
+    OWNER,
+    broker_findings,
+    gerrit_findings,
+    machine_findings,
+    no_answer,
+    not_configured,
+    owner_findings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from service.domain.machine.environment import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Addresses:
+    """The addresses of the servers: of the environment, or of the ``benchgate up`` of a home directory."""
+
+    database: str
+    machine_database: str
+    broker: str
+
+
+def connection_findings(home: Path) -> tuple[Finding, ...]:
+    """Try each connection that is configured here, and judge its rights.
+
+    ``home`` is the directory of a ``benchgate up``; its servers count if no address is set.
+
+    Raises:
+        BadInput: a setting cannot be used.
+    """
+    settings, servers = ControlSettings(), _addresses(home)
+    bearer = settings.gerrit_bearer.get_secret_value()
+    secret = settings.gerrit_password.get_secret_value()
+    credentials = Bearer(bearer) if bearer else Password(settings.gerrit_user, secret)
+    only_machine = bool(servers.machine_database) and not servers.database
+    return (
+        *_tried(
+            OWNER,
+            (servers.database, "BENCHGATE_DATABASE_URL"),
+            lambda url: owner_findings(read_rights(url, is_machine=False)),
+        ),
+        *_tried(
+            MACHINE,
+            (servers.machine_database, "BENCHGATE_MACHINE_DATABASE_URL"),
+            lambda url: machine_findings(read_rights(url, is_machine=True)),
+        ),
+        *_tried(
+            BROKER,
+            (servers.broker, "BENCHGATE_REDIS_URL"),
+            lambda url: broker_findings(read_broker_rights(url), is_machine=only_machine),
+        ),
+        *_tried(
+            GERRIT,
+            (settings.gerrit_url, "BENCHGATE_GERRIT_URL"),
+            lambda url: gerrit_findings(read_gerrit_rights(url, credentials)),
+        ),
+    )
+
+
+def _addresses(home: Path) -> _Addresses:
+    settings, machine = ControlSettings(), MachineSettings()
+    found = _Addresses(settings.database_url, machine.machine_database_url, settings.redis_url)
+    if found != _Addresses("", "", ""):
+        return found
+    postgres, valkey = home.absolute() / "postgres", home.absolute() / "valkey"
+    if not (postgres.is_dir() and valkey.is_dir()):
+        return found
+    server = EmbeddedPostgres(postgres)
+    return _Addresses(server.owner_url, server.machine_url, EmbeddedValkey(valkey).broker_url)
+
+
+def _tried(
+    name: str, address: tuple[str, str], read: Callable[[str], Iterable[Finding]]
+) -> tuple[Finding, ...]:
+    url, variable = address
+    if not url:
+        return (not_configured(name, variable),)
+    try:
+        return tuple(read(url))
+    except BenchgateError as error:
+        return (no_answer(name, str(error)),)
+    except (ValueError, KeyError):  # the message may repeat a part of the address, which has a password in it
+        return (no_answer(name, f"the address or the account in {variable} cannot be read"),)
