@@ -10,14 +10,22 @@ import pytest
 import yaml
 from redis import AuthenticationError, Redis
 from redis.exceptions import NoPermissionError
+from sqlalchemy import make_url, text
 
+from service.adapters.embedded.postgres import EmbeddedPostgres
+from service.adapters.postgres.access.rights import read_rights
+from service.adapters.postgres.engine import make_engine
+from service.adapters.postgres.migrate import migrate
+from service.domain.machine.connections import owner_findings
+from service.domain.machine.environment import State
 from tests.integration.adapters.broker.broker_server import program
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 SECRETS = {
-    "BENCHGATE_OWNER_PASSWORD": "owner",
-    "BENCHGATE_MACHINE_PASSWORD": "machine",
+    "BENCHGATE_ADMINISTRATOR_PASSWORD": "of-postgres",
+    "BENCHGATE_OWNER_PASSWORD": "of-owner",
+    "BENCHGATE_MACHINE_PASSWORD": "of-machine",
     "BENCHGATE_BROKER_WEB_PASSWORD": "of-web",
     "BENCHGATE_BROKER_CONTROL_PASSWORD": "of-control",
     "BENCHGATE_BROKER_PERF_PASSWORD": "of-perf",
@@ -45,7 +53,7 @@ def test_every_part_is_a_service() -> None:
 def test_a_machine_worker_gets_no_credential_but_its_own() -> None:
     environment = yaml.safe_load(config(SECRETS).stdout)["services"]["worker-perf"]["environment"]
     known = " ".join(environment.values())
-    assert not [name for name in ("owner", "of-web", "of-control") if name in known]
+    assert not [name for name in ("of-postgres", "of-owner", "of-web", "of-control") if name in known]
     assert not {"BENCHGATE_DATABASE_URL", "BENCHGATE_WEBHOOK_SECRETS"} & set(environment)
     assert not any(name.startswith("BENCHGATE_GERRIT") for name in environment)
 
@@ -62,6 +70,42 @@ def test_a_part_reaches_the_broker_with_the_user_of_its_plane(service: str, user
     )
     # The certificate, but not the key.
     assert [mount for mount in found["volumes"] if mount.startswith("broker")] == ["broker:/broker:ro"]
+
+
+def test_only_the_database_and_its_migration_get_the_administrators_password() -> None:
+    services = yaml.safe_load(config(SECRETS).stdout)["services"]
+    known = {name for name, service in services.items() if "of-postgres" in str(service)}
+    assert known == {"postgres", "migrate"}
+
+
+def test_the_roles_of_the_database_have_no_right_that_is_too_wide(tmp_path: Path) -> None:
+    """Its statements run on a real server, under other names because the server has these roles."""
+    postgres = yaml.safe_load(config(SECRETS).stdout)["services"]["postgres"]
+    command = postgres["command"][-1].replace("$$", "$").replace("/docker-entrypoint-initdb.d", str(tmp_path))
+    (tmp_path / "docker-entrypoint.sh").write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/argv\n')
+    (tmp_path / "docker-entrypoint.sh").chmod(0o700)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **postgres["environment"]}
+    subprocess.run(["sh", "-c", command], env=environment, check=True)
+    assert (tmp_path / "argv").read_text() == "postgres\n"
+    statements = (tmp_path / "benchgate.sql").read_text().replace("benchgate", "composed").splitlines()
+    server = EmbeddedPostgres(tmp_path / "postgres")
+    server.start(durable=False)
+    try:
+        administrator = make_engine(server.administrator_url).execution_options(isolation_level="AUTOCOMMIT")
+        with administrator.connect() as connection:
+            for statement in statements:
+                connection.execute(text(statement))
+        administrator.dispose()
+        given = make_url(server.owner_url).set(username="composed", password="of-owner", database="composed")
+        owner = given.render_as_string(hide_password=False)
+        migrate(owner, server.administrator_url)
+        found = tuple(owner_findings(read_rights(owner, is_machine=False)))
+        assert [finding.state for finding in found] == [State.OK], found
+        machine = given.set(username="composed_machine", password="of-machine")
+        rights = read_rights(machine.render_as_string(hide_password=False), is_machine=True)
+        assert (rights.attributes, rights.reachable) == (frozenset(), ())
+    finally:
+        server.stop()
 
 
 def test_the_broker_starts_with_the_users_of_the_file_and_without_a_plain_port(tmp_path: Path) -> None:
