@@ -72,6 +72,16 @@ def test_a_part_reaches_the_broker_with_the_user_of_its_plane(service: str, user
     assert [mount for mount in found["volumes"] if mount.startswith("broker")] == ["broker:/broker:ro"]
 
 
+@pytest.mark.parametrize(
+    ("given", "believed"), [({}, "127.0.0.1"), ({"FORWARDED_ALLOW_IPS": "172.18.0.1"}, "172.18.0.1")]
+)
+def test_the_web_part_believes_the_proxy_that_the_operator_names(
+    given: dict[str, str], believed: str
+) -> None:
+    web = yaml.safe_load(config({**SECRETS, **given}).stdout)["services"]["web"]
+    assert web["environment"]["FORWARDED_ALLOW_IPS"] == believed
+
+
 def test_only_the_database_and_its_migration_get_the_administrators_password() -> None:
     services = yaml.safe_load(config(SECRETS).stdout)["services"]
     known = {name for name, service in services.items() if "of-postgres" in str(service)}
