@@ -22,11 +22,13 @@ def upgrade() -> None:
             branch text NOT NULL,
             PRIMARY KEY (instance, project, branch)
         );
+        CREATE INDEX change_hidden ON change (instance, project, branch, number) WHERE NOT is_public;
     """)
 
 
 def downgrade() -> None:
     op.execute("""
+        DROP INDEX change_hidden;
         DROP TABLE public_branch;
         ALTER TABLE change DROP COLUMN is_public;
     """)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from sqlalchemy import text
 
@@ -238,6 +239,21 @@ def test_without_events_the_vote_comes_within_ninety_seconds(site: GerritSite) -
         assert site.value(_EVENTS) == events
     finally:
         os.kill(listener, signal.SIGCONT)
+
+
+def test_a_change_that_turns_private_disappears_from_the_pages(site: GerritSite) -> None:
+    change = site.gerrit.propose({"time.txt": "150"})
+    site.wait_for(-1, change)
+    addresses = [f"{site.site.base_url}{path}/{change.number}" for path in ("/changes", "/api/v1/changes")]
+
+    def statuses() -> list[int]:
+        return [httpx.get(address, trust_env=False).status_code for address in addresses]
+
+    assert statuses() == [200, 200]
+    site.gerrit.rest("alice", "POST", f"/changes/{change.number}/private", {})
+    site.wait(lambda: statuses() == [404, 404], "the end of the pages")
+    site.gerrit.rest("alice", "DELETE", f"/changes/{change.number}/private")
+    site.wait(lambda: statuses() == [200, 200], "the return of the pages")
 
 
 def _has_run(site: GerritSite, number: int) -> bool:

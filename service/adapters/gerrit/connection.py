@@ -80,6 +80,7 @@ class Timeouts:
 
 
 PATIENT: Final = Timeouts()
+QUICK: Final = Timeouts(connect=2.0, silence=5.0, whole=8.0)  # somebody waits for the page
 
 
 class Connection:

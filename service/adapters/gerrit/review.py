@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 import structlog
 from typing_extensions import override
 
-from service.adapters.gerrit.connection import PATIENT, Connection, Overlong
+from service.adapters.gerrit.connection import PATIENT, QUICK, Connection, Overlong
 from service.adapters.gerrit.reading import (
     account_from,
     change_from,
@@ -83,6 +83,7 @@ class GerritReview(ReviewServer):
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
         self._anonymous = Connection(url, None, timeouts, transport)
+        self._for_pages = Connection(url, credentials, QUICK, transport)
         self._projects = frozenset(projects)
         self._scope = _scope(projects)
 
@@ -174,7 +175,7 @@ class GerritReview(ReviewServer):
 
     @override
     def account_of(self, email: str) -> Account | None:
-        return account_of(self._connection, email)
+        return account_of(self._for_pages, email)
 
     @override
     def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
@@ -186,11 +187,11 @@ class GerritReview(ReviewServer):
 
     def close(self) -> None:
         """Close the connections."""
-        self._connection.close()
-        self._anonymous.close()
+        for connection in (self._connection, self._anonymous, self._for_pages):
+            connection.close()
 
     def _asking_for(self, account: str | None) -> Connection:
-        return self._anonymous if account is None else self._connection
+        return self._anonymous if account is None else self._for_pages
 
     def _path(self, key: ChangeKey) -> str:
         if key.instance != self._instance:

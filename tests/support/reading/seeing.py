@@ -44,15 +44,9 @@ def as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
     }
     measured = {row.series_id for each in rows.values() for row in each}
 
-    def seen_point(point: Point) -> Point:
-        run = min(names[BuildName(point.job, point.number)].runs, key=lambda run: run.id)
-        return replace(
-            point, run_id=run.id, revision=run.revision, change=run.change, patch_set=run.patch_set
-        )
-
     def seen_trend(trend: SeriesWithPoints) -> SeriesWithPoints:
-        points = (point for point in trend.points if BuildName(point.job, point.number) in names)
-        return replace(trend, points=tuple(map(seen_point, points)))
+        details = ((point, names.get(BuildName(point.job, point.number))) for point in trend.points)
+        return replace(trend, points=tuple(_of_run(point, detail) for point, detail in details if detail))
 
     def seen_failure(failing: FailingStep) -> FailingStep:
         numbers = {key.number for key in store.hidden}
@@ -76,4 +70,17 @@ def as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
         ],
         voting_status_rows=[row for row in store.voting_status_rows if shows_series(row.series)],
         failing=[seen_failure(each) for each in store.failing],
+    )
+
+
+def _of_run(point: Point, build: BuildDetail) -> Point:
+    """Return a point of the first run of its build that is left."""
+    run = min(build.runs, key=lambda run: run.id)
+    return replace(
+        point,
+        run_id=run.id,
+        revision=run.revision,
+        change=run.change,
+        change_address=run.change_address,
+        patch_set=run.patch_set,
     )

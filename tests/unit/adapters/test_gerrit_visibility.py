@@ -161,3 +161,10 @@ def known(*emails: str, **more: object) -> Sequence[dict[str, Any]]:
 )
 def test_another_address_links_to_nobody(email: str, accounts: object) -> None:
     assert answering(accounts).account_of(email) is None
+
+
+def test_a_page_does_not_wait_long_for_an_answer(model: GerritModel, server: GerritReview) -> None:
+    model.upload(7, FIRST)
+    server.visible(BOB, {7})
+    server.account_of("bob@example.com")
+    assert [request.extensions["timeout"]["read"] for request in model.requests] == [5.0, 5.0]

@@ -29,7 +29,6 @@ from tests.contract.reading.site import ADDRESS, CHANGE, PARENT, measure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from service.ports.reading import Reading
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
@@ -374,27 +373,3 @@ def test_reading_cannot_write(site: PostgresSite) -> None:
 def test_a_query_that_the_server_ends_is_transient(site: PostgresSite) -> None:
     with pytest.raises(Transient), site.reading._begin() as connection:  # noqa: SLF001 - ditto
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
-
-
-def test_a_missing_right_on_a_branch_that_is_not_public_is_reported_without_its_name(
-    site: PostgresSite,
-) -> None:
-    site.add_change()
-    for branch in ("master", "secret"):
-        site.database.change(
-            "INSERT INTO pulse (part, beat_at, trouble) VALUES (:part, now(), :trouble)",
-            part=f"vote on gerrit kv {branch}",
-            trouble=f"no label on kv {branch}",
-        )
-
-    def rights(reading: Reading) -> set[tuple[str, str]]:
-        return {(beat.part, beat.trouble) for beat in reading.condition().heartbeats}
-
-    assert len(rights(site.reading)) == 2
-    public = rights(site.reading.seen_by(None))
-    assert ("vote on gerrit kv master", "no label on kv master") in public
-    assert "secret" not in str(public)
-    sentences = degradation_sentences(site.reading.seen_by(None).condition(), Patience())
-    assert any(
-        sentence.startswith("Benchgate may not vote: a branch that is not public") for sentence in sentences
-    )

@@ -1,0 +1,97 @@
+"""No address shows anything of a change that its reader does not see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.health import FailingStep, Step
+from service.domain.identity import BuildName, ChangeKey, RunKind
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
+from service.ports.views import Machine, Series, SeriesWithPoints
+from service.rights import RIGHTS
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import NOW, build_view, change_view, comparison, trend_point
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from service.ports.reading import Reading
+
+HIDDEN: Final = "zebra"  # in every name and text of the hidden change
+VALUES: Final[Mapping[str, str]] = {
+    "{change}": "7",
+    "{patch_set}": "1",
+    "{run_id}": "70",
+    "{job}": "perf-zebra",
+    "{number}": "1",
+    "{series_id}": "1",
+}
+QUERIES: Final[Mapping[str, str]] = {
+    "/api/v1/builds/{job}/{number}/samples": "?series=1",
+    "/api/v1/gerrit/checks": "?change=7&patchset=1",
+    "/trends": "?q=BM&series=1",
+}
+ROUTES: Final = sorted(path for method, path in RIGHTS if method == "GET")
+# Pages of people and operators, files, a redirection, and texts that are the same for everybody.
+ELSEWHERE: Final = frozenset(
+    path for path in ROUTES if path.startswith(("/sign-in", "/account", "/audit", "/static", "/docs"))
+) | {"/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/voting-statuses", "/job/{job}/{number}"}
+
+
+@pytest.fixture
+def store() -> FakeReading:
+    reading = FakeReading()
+    hidden = change_view(7, f"Subject {HIDDEN}", owner=HIDDEN, run_id=70, header=HIDDEN, vote=-1)
+    build = build_view(1, 1, job=f"perf-{HIDDEN}", causes=(HIDDEN,))
+    add_patch_set(reading, hidden, [(build, [comparison(1, f"BM_{HIDDEN}", 0.9, Verdict.SLOWER)])], HIDDEN)
+    add_patch_set(reading, change_view(8, "Shown", run_id=80), [(build_view(2, 2), [])])
+    series = Series(
+        id=1,
+        instance="gerrit",
+        project="kv_engine",
+        branch="master",
+        machine_class="perf",
+        job=build.job,
+        suite="executor",
+        benchmark=f"BM_{HIDDEN}",
+        metric="items_per_second",
+        unit="1/s",
+        better=Better.HIGHER,
+    )
+    point = trend_point(
+        1, 9.0, kind=RunKind.CHECK, job=build.job, number=1, subject=HIDDEN, author=HIDDEN, change=7
+    )
+    reading.trends.append(SeriesWithPoints(series, (point,)))
+    machine = Machine(
+        name="perf-01",
+        machine_class="epyc",
+        pool="perf",
+        first_seen_at=NOW,
+        last_seen_at=NOW,
+        environment_id=None,
+        environment={},
+        build=BuildName(build.job, 1),
+        obstacle="",
+    )
+    reading.machine_rows.append(machine)
+    reading.failing.append(FailingStep(Step.PLAN, 7, 3, f"no route to {HIDDEN}", NOW))
+    reading.hidden.add(ChangeKey("gerrit", 7))
+    return reading
+
+
+def body_of(reading: Reading, route: str) -> str:
+    path = route + QUERIES.get(route, "")
+    for name, value in VALUES.items():
+        path = path.replace(name, value)
+    app = build_app(reading, logs={"log": HIDDEN.encode()})
+    return call(app, "GET", path).text.replace(f"perf-{HIDDEN}/1", "")  # a page repeats its own address
+
+
+@pytest.mark.parametrize("route", sorted(set(ROUTES) - ELSEWHERE))
+def test_a_route_shows_a_hidden_change_to_its_people_only(store: FakeReading, route: str) -> None:
+    assert HIDDEN in body_of(store, route)
+    assert HIDDEN not in body_of(store.seen_by(None), route)
