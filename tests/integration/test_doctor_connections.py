@@ -42,12 +42,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @contextmanager
-def running_gerrit(capabilities: Mapping[str, object], changes: list[object]) -> Iterator[str]:
-    """The three resources that the command reads, as Gerrit 3.13 answers them; yields the address."""
+def running_gerrit(capabilities: Mapping[str, object], seen: list[object]) -> Iterator[str]:
+    """Gerrit's answers to the command; anonymous readers see no change. Yields the address."""
     answers = {
         "/a/accounts/self": {"_account_id": 7, "name": "Build Bot", "username": "buildbot"},
         "/a/accounts/self/capabilities": capabilities,
-        "/changes/": changes,
+        "/a/changes/": seen,
+        "/changes/": [],
     }
 
     class Gerrit(BaseHTTPRequestHandler):
@@ -122,7 +123,7 @@ def test_rights_of_the_control_plane_on_a_machine_end_with_its_exit_code(
 
 
 def test_the_account_of_an_administrator_of_gerrit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with running_gerrit({"administrateServer": True, "queryLimit": {"min": 0, "max": 500}}, []) as url:
+    with running_gerrit({"administrateServer": True, "queryLimit": {"min": 0, "max": 500}}, [{}]) as url:
         monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
         settings = {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"}
         result = doctor(monkeypatch, tmp_path, settings)
@@ -136,6 +137,14 @@ def test_the_account_of_an_administrator_of_gerrit(monkeypatch: pytest.MonkeyPat
         ),
         ("warn", "Gerrit", "shows no change to readers who do not sign in, so the pages show them none"),
     ]
+
+
+def test_a_gerrit_without_changes_hides_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with running_gerrit({"streamEvents": True}, []) as url:
+        monkeypatch.setenv("BENCHGATE_GERRIT_USER", "buildbot")
+        result = doctor(monkeypatch, tmp_path, {"GERRIT_URL": url, "GERRIT_PASSWORD": "of-the-bot"})
+    assert result.exit_code == EXIT_OK
+    assert [state for state, name, _ in found(result) if name == "Gerrit"] == ["ok"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from service.adapters.gerrit.connection import Connection
@@ -14,6 +14,8 @@ from service.domain.machine.connections import GerritRights, Path
 
 if TYPE_CHECKING:
     from service.adapters.gerrit.connection import Bearer, Password
+
+_ANY: Final = "q=status:open+OR+status:closed&n=1"
 
 
 def read_gerrit_rights(url: str, credentials: Password | Bearer) -> GerritRights:
@@ -29,7 +31,7 @@ def read_gerrit_rights(url: str, credentials: Password | Bearer) -> GerritRights
     try:
         person = person_from(object_from(account.get("accounts/self")))
         capabilities = object_from(account.get("accounts/self/capabilities"))
-        shown = listed(anonymous.get("changes/", "q=status:open+OR+status:closed&n=1"))
+        seen, shown = (listed(reader.get("changes/", _ANY)) for reader in (account, anonymous))
     finally:
         account.close()
         anonymous.close()
@@ -38,5 +40,5 @@ def read_gerrit_rights(url: str, credentials: Password | Bearer) -> GerritRights
         account=person.shown,
         path=Path(is_local=is_loopback(address.hostname or ""), is_encrypted=address.scheme == "https"),
         capabilities=frozenset(name for name, value in capabilities.items() if value),
-        shows_changes=bool(shown),
+        shows_changes=bool(shown) or not seen,
     )

@@ -74,7 +74,9 @@ def connection_findings(home: Path) -> tuple[Finding, ...]:
         *_tried(
             GERRIT,
             (settings.gerrit_url, "BENCHGATE_GERRIT_URL"),
-            lambda url: gerrit_findings(read_gerrit_rights(url, credentials)),
+            lambda url: gerrit_findings(
+                read_gerrit_rights(url, credentials), is_public=settings.read == "public"
+            ),
         ),
     )
 

@@ -98,7 +98,10 @@ class BrokerRights:
 
 @dataclass(frozen=True, slots=True)
 class GerritRights:
-    """The rights of an account of Gerrit; ``shows_changes``: to readers who do not sign in."""
+    """The rights of an account of Gerrit.
+
+    ``shows_changes``: whether readers who do not sign in see changes, if the account sees any.
+    """
 
     account: str
     path: Path
@@ -183,8 +186,11 @@ def broker_findings(rights: BrokerRights, *, is_machine: bool) -> Iterator[Findi
     )
 
 
-def gerrit_findings(rights: GerritRights) -> Iterator[Finding]:
-    """Judge the connection to Gerrit: the account needs rights on labels, and hardly a global capability."""
+def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[Finding]:
+    """Judge the connection to Gerrit: the account needs rights on labels, and hardly a global capability.
+
+    ``is_public``: whether people may read the pages without signing in.
+    """
     yield Finding(GERRIT, State.OK, f"account {rights.account}, {rights.path}: reads changes and votes")
     yield from _unencrypted(GERRIT, rights.path, "begin BENCHGATE_GERRIT_URL with https://")
     fix = f"remove {rights.account} from the groups that have the capability in All-Projects"
@@ -195,7 +201,7 @@ def gerrit_findings(rights: GerritRights) -> Iterator[Finding]:
         others = sorted(rights.capabilities - _NARROW - _OF_ADMINISTRATORS.keys())
         if others:
             yield Finding(GERRIT, State.WARN, f"not needed: {', '.join(others)}", fix)
-    if not rights.shows_changes:
+    if is_public and not rights.shows_changes:
         yield Finding(
             GERRIT,
             State.WARN,

@@ -41,7 +41,9 @@ def wide(findings: tuple[Finding, ...]) -> list[tuple[State, str]]:
         machine_findings(MACHINE),
         broker_findings(BrokerRights("pool.perf", TLS), is_machine=True),
         broker_findings(BrokerRights("control", HERE, reads_control=True), is_machine=False),
-        gerrit_findings(GerritRights("buildbot", TLS, frozenset({"queryLimit", "streamEvents"}))),
+        gerrit_findings(
+            GerritRights("buildbot", TLS, frozenset({"queryLimit", "streamEvents"})), is_public=True
+        ),
     ],
     ids=["owner", "owner here", "machine", "machine's broker", "control's broker", "Gerrit"],
 )
@@ -139,16 +141,22 @@ def test_a_machine_that_reads_the_control_queue_is_bad() -> None:
 def test_a_capability_that_benchgate_does_not_need_is_too_wide(
     capabilities: set[str], expected: list[tuple[State, str]]
 ) -> None:
-    found = wide(tuple(gerrit_findings(GerritRights("buildbot", TLS, frozenset(capabilities)))))
+    found = wide(
+        tuple(gerrit_findings(GerritRights("buildbot", TLS, frozenset(capabilities)), is_public=True))
+    )
     assert len(found) == len(expected)
     for (state, value), (wanted, beginning) in zip(found, expected, strict=True):
         assert (state, value.startswith(beginning)) == (wanted, True)
 
 
-def test_a_gerrit_that_shows_nothing_to_anonymous_readers_is_named() -> None:
-    ((state, value),) = wide(tuple(gerrit_findings(GerritRights("buildbot", TLS, shows_changes=False))))
-    assert state is State.WARN
-    assert value.startswith("shows no change to readers who do not sign in")
+@pytest.mark.parametrize(("is_public", "expected"), [(True, [State.WARN]), (False, [])])
+def test_a_gerrit_that_shows_nothing_without_sign_in_is_named_if_the_pages_are_public(
+    *, is_public: bool, expected: list[State]
+) -> None:
+    rights = GerritRights("buildbot", TLS, shows_changes=False)
+    found = wide(tuple(gerrit_findings(rights, is_public=is_public)))
+    assert [state for state, _ in found] == expected
+    assert all(value.startswith("shows no change to readers who do not sign in") for _, value in found)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +165,7 @@ def test_a_gerrit_that_shows_nothing_to_anonymous_readers_is_named() -> None:
         owner_findings(DatabaseRights("benchgate", PLAIN, is_owner=True)),
         machine_findings(DatabaseRights("benchgate_machine", PLAIN, functions=14)),
         broker_findings(BrokerRights("control", PLAIN), is_machine=False),
-        gerrit_findings(GerritRights("buildbot", PLAIN)),
+        gerrit_findings(GerritRights("buildbot", PLAIN), is_public=True),
     ],
     ids=["owner", "machine", "broker", "Gerrit"],
 )
