@@ -149,7 +149,8 @@ class OidcProvider(IdentityProvider):
 def _claims_from(subject: str, claims: Mapping[str, Any]) -> Claims:
     email, groups = claims.get("email"), claims.get("groups")
     # Some providers write "true" as a text; a text is also "false".
-    is_verified = claims.get("email_verified") is True and isinstance(email, str)
+    # What is no address might be the name of the user of this machine, who has an account of their own.
+    is_verified = claims.get("email_verified") is True and isinstance(email, str) and "@" in email
     name = claims.get("name") or claims.get("preferred_username") or subject
     return Claims(
         subject=subject,

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Final
 import httpx
 import pytest
 
+from service.adapters.console.review import ConsoleReview
 from service.adapters.oidc import OidcProvider
+from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.errors import NotAllowed, Refused, Transient
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from service.ports.access import Claims, SignInAttempt
     from tests.support.access.provider import Provider
@@ -78,6 +81,15 @@ def test_an_email_that_is_not_verified_is_dropped(
 ) -> None:
     provider.add_person("mallory", email="alice@example.com", email_verified=verified)
     assert sign_in(provider, identity, "mallory").email == ""
+
+
+def test_nobody_signs_in_with_the_account_of_the_user_of_this_machine(
+    provider: Provider, identity: OidcProvider, tmp_path: Path
+) -> None:
+    server = ConsoleReview(tmp_path / "review.sqlite3", "console")
+    assert server.account_of(LOCAL_EMAIL) is not None
+    provider.add_person("mallory", email=LOCAL_EMAIL, email_verified=True)
+    assert server.account_of(sign_in(provider, identity, "mallory").email) is None
 
 
 def test_a_person_of_whom_the_provider_says_nothing_has_a_name(
