@@ -1,4 +1,4 @@
-"""Overrides as the audit log records them, the same from every store."""
+"""Overrides and tokens as the audit log records them, the same from every store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.domain.identity import ChangeKey
+    from service.ports.access import Token
     from service.ports.records import NewOverride
 
 KINDS: Final[Mapping[OverrideKind, AuditKind]] = MappingProxyType(
@@ -41,3 +42,23 @@ def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
         "reason": entry.reason,
     }
     return {name: value for name, value in details.items() if value}
+
+
+def token_subject(token: Token) -> str:
+    """Name a token: ``token 7``."""
+    return f"token {token.id}"
+
+
+def creator_of(token: Token) -> str:
+    """Return who created a token: a person's subject at the identity provider, or a command's user."""
+    return token.subject or token.created_by
+
+
+def token_details(token: Token) -> Mapping[str, str]:
+    """Return what the log records of a token beside its number; never its text."""
+    return {
+        "name": token.name,
+        "scopes": ", ".join(sorted(map(str, token.scopes))),
+        "created by": token.created_by,
+        "expires at": f"{token.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+    }

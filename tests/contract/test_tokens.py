@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.tokens import PostgresTokens
+from service.domain.access.audit import check_chain
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import token_text
 from service.ports.access import NewToken
+from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.tokens import MemoryTokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from service.ports.access import Tokens
+    from service.ports.access import AuditLog, Tokens
     from tests.support.postgres import Server
 
 SCOPES: Final = frozenset({parse_scope("read"), parse_scope("report:platform/kv/linux")})
@@ -37,6 +40,7 @@ class Site:
     """Tokens, and time that a test lets pass."""
 
     tokens: Tokens
+    log: AuditLog
     wait: Callable[[timedelta], None]
 
 
@@ -46,9 +50,9 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         memory = MemoryTokens()
 
         def wait(time: timedelta) -> None:
-            memory.now += time
+            memory.memory.clock += time.total_seconds()
 
-        yield Site(memory, wait)
+        yield Site(memory, MemoryAuditLog(memory.memory), wait)
         return
     server: Server = request.getfixturevalue("server")
     with server.database() as database:
@@ -61,7 +65,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
                 time=time,
             )
 
-        yield Site(PostgresTokens(database.owner), age)
+        yield Site(PostgresTokens(database.owner), PostgresAuditLog(database.owner), age)
 
 
 @pytest.fixture
@@ -164,3 +168,30 @@ class TestTokens:
 
         assert [site.tokens.find(each) for each in (text, late, token_text(bytes(32)))] == [None] * 3
         assert [each.used_at for each in site.tokens.list()] == [None, None]
+
+    def test_creating_and_revoking_are_in_the_audit_log_without_the_text(self, site: Site) -> None:
+        token, text = site.tokens.add(CI)
+        site.tokens.find(text)
+        site.tokens.revoke(token.id, "bob")
+        site.tokens.revoke(token.id, "bob")
+
+        created, revoked = site.log.entries(0, 10)
+        assert (created.kind, created.actor, created.subject) == ("token created", "s-1", "token 1")
+        assert (revoked.kind, revoked.actor, revoked.subject) == (
+            "token revoked",
+            "bob on perf-01",
+            "token 1",
+        )
+        assert created.details == revoked.details
+        assert created.details == {
+            "name": "nightly",
+            "scopes": "read, report:platform/kv/linux",
+            "created by": "alice@example.com",
+            "expires at": f"{token.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+        }
+        assert text not in repr((created, revoked))
+        assert check_chain([created, revoked]).fault is None
+
+    def test_the_creator_of_a_command_is_its_user(self, site: Site) -> None:
+        site.tokens.add(replace(CI, subject="", email="", created_by="root on perf-01"))
+        assert [each.actor for each in site.log.entries(0, 10)] == ["root on perf-01"]

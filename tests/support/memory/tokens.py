@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.tokens import SECRET_BYTES, digest_of, token_text
 from service.ports.access import Token, Tokens
+from service.ports.audited import creator_of, token_details, token_subject
+from tests.support.memory.audit import MemoryAudit
+from tests.support.memory.state import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class MemoryTokens(Tokens):
-    """Tokens whose secrets are numbers; ``now`` is the time, which a test may move."""
+    """Tokens whose secrets are numbers; the memory has the time and the audit log."""
 
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = memory or Memory()
         self._tokens: dict[bytes, tuple[Token, str]] = {}  # by digest; with the e-mail
 
     def add(self, token: NewToken) -> tuple[Token, str]:
@@ -32,12 +36,13 @@ class MemoryTokens(Tokens):
             scopes=token.scopes,
             created_by=token.created_by,
             subject=token.subject,
-            created_at=self.now,
-            expires_at=self.now + token.lifetime,
+            created_at=self.memory.now,
+            expires_at=self.memory.now + token.lifetime,
             used_at=None,
             revoked_at=None,
         )
         self._tokens[digest_of(text) or b""] = (made, token.email)
+        self._record(AuditKind.TOKEN_CREATED, creator_of(made), made)
         return made, text
 
     def find(self, text: str) -> TokenHolder | None:
@@ -45,8 +50,8 @@ class MemoryTokens(Tokens):
         token, email = self._tokens.get(digest, (None, ""))
         if token is None or not self._is_valid(token):
             return None
-        if token.used_at is None or token.used_at <= self.now - timedelta(minutes=1):
-            self._tokens[digest] = (replace(token, used_at=self.now), email)
+        if token.used_at is None or token.used_at <= self.memory.now - timedelta(minutes=1):
+            self._tokens[digest] = (replace(token, used_at=self.memory.now), email)
         return TokenHolder(token_id=token.id, name=token.name, scopes=token.scopes, email=email)
 
     def list(self) -> Sequence[Token]:
@@ -55,9 +60,13 @@ class MemoryTokens(Tokens):
     def revoke(self, token_id: int, by: str) -> bool:
         for digest, (token, email) in self._tokens.items():
             if token.id == token_id and self._is_valid(token):
-                self._tokens[digest] = (replace(token, revoked_at=self.now), email)
+                self._tokens[digest] = (replace(token, revoked_at=self.memory.now), email)
+                self._record(AuditKind.TOKEN_REVOKED, by, token)
                 return True
         return False
 
+    def _record(self, kind: AuditKind, actor: str, token: Token) -> None:
+        MemoryAudit(self.memory).record_act(kind, actor, token_subject(token), token_details(token))
+
     def _is_valid(self, token: Token) -> bool:
-        return token.revoked_at is None and token.expires_at > self.now
+        return token.revoked_at is None and token.expires_at > self.memory.now

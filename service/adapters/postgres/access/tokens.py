@@ -9,16 +9,19 @@ from sqlalchemy import func, insert, select, text, update
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
+from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.connection import ShortTransactions
+from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import SECRET_BYTES, digest_of, token_text
 from service.ports.access import Token, Tokens
+from service.ports.audited import creator_of, token_details, token_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Row
+    from sqlalchemy import Connection, Row
 
     from service.ports.access import NewToken
 
@@ -45,6 +48,8 @@ class PostgresTokens(ShortTransactions, Tokens):
         )
         with self._begin() as connection:
             stored = _token_of(connection.execute(new.returning(t.token)).one())
+            entries = _recorded(connection, AuditKind.TOKEN_CREATED, creator_of(stored), stored)
+        log_appended(entries)
         return stored, secret
 
     @override
@@ -72,8 +77,21 @@ class PostgresTokens(ShortTransactions, Tokens):
     def revoke(self, token_id: int, by: str) -> bool:
         revoked = update(t.token).where(t.token.c.id == token_id, _IS_VALID).values(revoked_at=func.now())
         with self._begin() as connection:
-            row = connection.execute(revoked.returning(t.token.c.name)).one_or_none()
-        return row is not None
+            row = connection.execute(revoked.returning(t.token)).one_or_none()
+            if row is None:
+                return False
+            entries = _recorded(connection, AuditKind.TOKEN_REVOKED, by, _token_of(row))
+        log_appended(entries)
+        return True
+
+
+def _recorded(
+    connection: Connection, kind: AuditKind, actor: str, token: Token
+) -> Sequence[tuple[int, bytes]]:
+    """Append to the audit log, as the last that the transaction does."""
+    audit = PostgresAudit(connection)
+    audit.record_act(kind, actor, token_subject(token), token_details(token))
+    return audit.append_recorded()
 
 
 def _token_of(row: Row[Any]) -> Token:
