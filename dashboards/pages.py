@@ -93,9 +93,9 @@ def create_pages(
     def docs(request: Request) -> HTMLResponse:
         described = request.app.openapi()["paths"]
         operations = [
-            {"path": path, "description": methods["get"].get("description", "")}
+            {"method": method.upper(), "path": path, "description": operation.get("description", "")}
             for path, methods in described.items()
-            if path.startswith("/api/") and "get" in methods
+            for method, operation in methods.items()
         ]
         return pages.render("docs.html", operations=operations)
 

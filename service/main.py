@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from service.logs import log_as_json
 from service.rights import RIGHTS
 from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
+from service.steps.intake.record_external_build import record_once
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.address import Address
@@ -27,10 +29,12 @@ from service.web.access.authenticate import Access, known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
+from service.web.access.tokens import create_token_routes
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
 from service.web.health import create_health
+from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks
 from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
@@ -74,6 +78,8 @@ def create_app() -> FastAPI:
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(secrets, receive, registry),
         create_api(reading_of),
+        create_reports(settings.instance, partial(record_once, plane.store), known_caller),
+        create_token_routes(plane.tokens, known_caller),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(public, registry, health=health, is_public=is_public),
         create_pages(

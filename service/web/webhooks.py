@@ -1,4 +1,4 @@
-"""The webhook that receives events: the only route that changes anything."""
+"""The webhook that receives events."""
 
 from __future__ import annotations
 

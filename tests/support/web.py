@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -23,18 +24,23 @@ from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
+from service.steps.intake.record_external_build import record_once
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
+from service.web.access.authenticate import known_caller
 from service.web.access.sign_in import WaysIn, create_sign_in
+from service.web.access.tokens import create_token_routes
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
 from service.web.health import create_health
+from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.sessions import MemorySessions
 from tests.support.memory.state import Memory
+from tests.support.memory.store import MemoryStore
 from tests.support.memory.tokens import MemoryTokens
 from tests.support.reading.fake_reading import FakeReading
 
@@ -78,6 +84,8 @@ def build_app(
             WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
         ),
         create_api(lambda _: reading),
+        create_reports("review", partial(record_once, MemoryStore()), known_caller),
+        create_token_routes(MemoryTokens(), known_caller),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),

@@ -182,7 +182,11 @@ def test_a_given_request_id_is_kept_unless_it_could_break_a_log() -> None:
 def test_the_document_names_every_operation() -> None:
     document = get("/openapi.json")
     assert document["openapi"].startswith("3.1")
-    operations = {path: methods["get"]["operationId"] for path, methods in document["paths"].items()}
+    operations = {
+        path if method == "get" else f"{method} {path}": described["operationId"]
+        for path, methods in document["paths"].items()
+        for method, described in methods.items()
+    }
     assert operations == {
         "/api/v1/changes": "listChanges",
         "/api/v1/changes/{change}": "getChange",
@@ -195,6 +199,33 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/series/{series_id}": "getSeries",
         "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
+        "post /api/v1/reports": "reportBuild",
+        "/api/v1/tokens": "listTokens",
+        "post /api/v1/tokens": "createToken",
+        "delete /api/v1/tokens/{token_id}": "revokeToken",
     }
-    answers = document["paths"]["/api/v1/changes"]["get"]["responses"]
-    assert all(PROBLEM in answers[status]["content"] for status in ("400", "404", "422", "503"))
+    for path, method in (("changes", "get"), ("reports", "post"), ("tokens", "get")):
+        answers = document["paths"][f"/api/v1/{path}"][method]["responses"]
+        assert all(
+            PROBLEM in answers[status]["content"] for status in ("400", "401", "403", "404", "422", "503")
+        )
+
+
+def test_the_document_describes_a_report_its_key_and_its_token() -> None:
+    document = get("/openapi.json")
+    report = document["paths"]["/api/v1/reports"]["post"]
+
+    assert [(each["in"], each["name"], each["required"]) for each in report["parameters"]] == [
+        ("header", "Idempotency-Key", True)
+    ]
+    assert report["security"] == [{"token": []}]
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    fields = document["components"]["schemas"]["ReportedBuild"]
+    assert fields["additionalProperties"] is False
+    assert set(fields["required"]) == {"project", "change", "revision", "job", "number", "url", "result"}
+
+
+def test_the_page_of_the_api_lists_every_operation() -> None:
+    page = call(APP, "GET", "/docs").text
+    for operation in ("GET /api/v1/changes", "POST /api/v1/reports", "DELETE /api/v1/tokens/{token_id}"):
+        assert operation in page.replace("<wbr>", "")

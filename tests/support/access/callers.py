@@ -16,7 +16,7 @@ from service.web.access.rate_limits import RateLimits
 from tests.support.memory.sessions import MemorySessions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from service.domain.access.caller import Role, TokenHolder
     from service.domain.access.needs import Need
@@ -37,6 +37,7 @@ class Callers:
         is_public: bool = True,
         base_url: str = BASE_URL,
         rights: Mapping[tuple[str, str], Need] = RIGHTS,
+        find_token: Callable[[str], TokenHolder | None] | None = None,
     ) -> Access:
         """The access rules of an application for these callers."""
         return Access(
@@ -44,7 +45,7 @@ class Callers:
             is_public=is_public,
             address=Address(base_url),
             find_session=self.sessions.find,
-            find_token=self.tokens.get,
+            find_token=find_token or self.tokens.get,
             limits=RateLimits(),
         )
 

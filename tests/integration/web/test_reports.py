@@ -1,0 +1,231 @@
+"""``POST /api/v1/reports``: another CI reports its builds with an API token."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
+from service.domain.access.scopes import parse_scope
+from service.domain.decision.states import BuildState, RunState
+from service.domain.decision.vote import Outcome
+from service.domain.gerrit.change import PatchSet
+from service.steps.intake.record_external_build import record_once
+from service.web.access.authenticate import known_caller
+from service.web.application import assemble
+from service.web.reports import create_reports
+from tests.support.access.callers import Callers
+from tests.support.changes import KEY, Service, change_at, project
+from tests.support.fakes import WRITTEN
+from tests.support.web import call
+
+if TYPE_CHECKING:
+    import httpx
+
+    from service.domain.access.caller import Caller
+
+REVISION: Final = "5fdec2f0" * 5
+BUILD: Final = {
+    "project": "kv",
+    "change": KEY.number,
+    "revision": REVISION,
+    "job": "linux",
+    "number": 5,
+    "url": "https://ci.example.com/job/linux/5/",
+    "result": "SUCCESS",
+}
+FILE: Final = "version: 1\njobs:\n  linux: {kind: external}\n  macos: {kind: external}\n"
+
+
+def holder(*scopes: str, token_id: int = 1) -> TokenHolder:
+    return TokenHolder(token_id=token_id, name="ci", scopes=frozenset(map(parse_scope, scopes)))
+
+
+LINUX: Final = holder("report:kv/linux")
+PERSON: Final = Person(subject="o", name="", email="", role=Role.OPERATOR, session=b"")
+
+
+@pytest.fixture
+def service() -> Service:
+    """A patch set that waits for two jobs of another CI."""
+    service = Service(source=project(FILE))
+    service.source.commit(REVISION, "parent", {}, "refs/changes/07/7/1")
+    current = PatchSet(1, REVISION, "refs/changes/07/7/1", ("parent",))
+    service.server.put(change_at(1, updated=WRITTEN, current=current))
+    service.reconcile()
+    service.plan()
+    return service
+
+
+def send(
+    service: Service, build: object, *, caller: Caller = LINUX, key: str | None = "key-1", query: str = ""
+) -> httpx.Response:
+    headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
+    callers = Callers()
+    match caller:
+        case TokenHolder():
+            callers.tokens["bgt_ci"] = caller
+            headers["Authorization"] = "Bearer bgt_ci"
+        case Person():
+            headers |= callers.as_person(caller.role)
+    reports = create_reports(KEY.instance, partial(record_once, service.store), known_caller)
+    app = assemble([reports], access=callers.access(), version="0.1.0")
+    content = build if isinstance(build, str) else json.dumps(build)
+    return call(app, "POST", f"/api/v1/reports{query}", content=content, headers=headers)
+
+
+def state(service: Service) -> list[tuple[BuildState, int | None, Outcome | None]]:
+    return [(each.state, each.external_number, each.outcome) for each in service.store.memory.builds]
+
+
+class TestAReport:
+    def test_a_build_is_announced_and_ends(self, service: Service) -> None:
+        answers = [
+            send(service, {**BUILD, "result": "STARTED"}, key="1"),
+            send(service, {**BUILD, "result": "FAILURE", "causes": ["Test #49"]}, key="2"),
+        ]
+
+        assert [(answer.status_code, answer.json()) for answer in answers] == [(200, {"recorded": True})] * 2
+        assert state(service)[0] == (BuildState.FINISHED, 5, Outcome.FAILED)
+        assert state(service)[1][0] is BuildState.RUNNING
+
+    def test_a_build_is_withdrawn(self, service: Service) -> None:
+        assert send(service, {**BUILD, "result": "WITHDRAWN"}).json() == {"recorded": True}
+        assert state(service)[0] == (BuildState.FINISHED, None, Outcome.CANCELLED)
+
+    def test_sent_again_it_gets_the_same_answer_and_has_no_further_effect(self, service: Service) -> None:
+        first, again = send(service, BUILD), send(service, BUILD)
+        reordered = send(service, json.dumps(dict(reversed(BUILD.items())), indent=4))
+        renewed = send(service, BUILD, key="key-2")
+
+        assert [each.json() for each in (first, again, reordered)] == [{"recorded": True}] * 3
+        assert renewed.json() == {"recorded": False}, "a new key does not make it news"
+        assert len(service.store.memory.runs) == 1
+
+    def test_a_key_of_another_report_is_refused_without_effect(self, service: Service) -> None:
+        send(service, {**BUILD, "result": "STARTED"})
+        answer = send(service, BUILD)
+
+        assert_problem(answer, 400, "Idempotency-Key: this key was used for another report; send a new key")
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    def test_two_tokens_may_use_one_key(self, service: Service) -> None:
+        both = holder("report:kv/macos", "report:kv/linux", token_id=2)
+        assert send(service, BUILD).json() == {"recorded": True}
+        assert send(service, {**BUILD, "job": "macos"}, caller=both).json() == {"recorded": True}
+
+    def test_before_the_run_is_planned_it_may_be_sent_again(self, service: Service) -> None:
+        service.store.memory.runs[0] = replace(service.store.memory.runs[0], state=RunState.PLANNING)
+        early = send(service, BUILD)
+        service.store.memory.runs[0] = replace(service.store.memory.runs[0], state=RunState.RUNNING)
+
+        assert_problem(early, 503, "run 1 is not planned yet")
+        assert early.headers["retry-after"] == "5"
+        assert send(service, BUILD).json() == {"recorded": True}
+
+
+class TestWhoMayReport:
+    @pytest.mark.parametrize(
+        "scopes",
+        [
+            ["report:kv/macos"],
+            ["report:other/linux"],
+            ["report:platform/kv/linux"],
+            ["report:other~kv/linux"],
+        ],
+    )
+    def test_a_token_of_another_project_or_job_may_not(self, service: Service, scopes: list[str]) -> None:
+        answer = send(service, BUILD, caller=holder(*scopes, "read"))
+
+        assert_problem(answer, 403, "this report needs a token with the scope report:kv/linux")
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    @pytest.mark.parametrize("caller", [holder("read"), holder("operate"), PERSON, Anonymous()])
+    def test_nobody_without_a_token_for_reports_may(self, service: Service, caller: Caller) -> None:
+        answer = send(service, BUILD, caller=caller)
+
+        assert answer.status_code in {401, 403}
+        assert "with the scope report" in answer.json()["detail"]
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    def test_a_claimed_project_opens_no_change_of_another_project(self, service: Service) -> None:
+        """The token covers the project that the report names, but the change belongs to another one."""
+        other = holder("report:other/linux")
+        foreign = send(service, {**BUILD, "project": "other"}, caller=other)
+        unknown = send(service, {**BUILD, "project": "other", "change": 999}, caller=other)
+
+        assert foreign.status_code == unknown.status_code == 404
+        assert foreign.json()["detail"].replace(" 7", " 999") == unknown.json()["detail"]
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    def test_a_job_with_a_slash_is_no_other_project(self, service: Service) -> None:
+        """``report:platform/kv/linux`` is for the job linux of platform/kv only."""
+        split = {**BUILD, "project": "platform", "job": "kv/linux"}
+        answer = send(service, split, caller=holder("report:platform/kv/linux"))
+
+        assert answer.status_code == 403
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("change", "problem"),
+        [
+            ({"change": "7"}, "body.change: Input should be a valid integer"),
+            ({"change": 0}, "body.change: Input should be greater than or equal to 1"),
+            ({"change": 1 << 31}, "body.change: Input should be less than or equal to 2147483647"),
+            ({"change": True}, "body.change: Input should be a valid integer"),
+            ({"revision": "5fdec2f"}, "body.revision: String should match pattern"),
+            ({"revision": "HEAD"}, "body.revision: String should match pattern"),
+            ({"project": ""}, "body.project: String should have at least 1 character"),
+            ({"job": "x" * 101}, "body.job: String should have at most 100 characters"),
+            ({"job": 7}, "body.job: Input should be a valid string"),
+            ({"number": 1.5}, "body.number: Input should be a valid integer"),
+            ({"url": "x" * 2001}, "body.url: String should have at most 2000 characters"),
+            ({"result": "GOOD"}, "'SUCCESS', 'UNSTABLE', 'FAILURE', 'NOT_BUILT' or 'ABORTED'"),
+            ({"merged": "yes"}, "body.merged: Input should be a valid boolean"),
+            ({"causes": ["x"] * 21}, "body.causes: List should have at most 20 items"),
+            ({"causes": ["x" * 1001]}, "body.causes.0: String should have at most 1000 characters"),
+            ({"vote": 1}, "body.vote: Extra inputs are not permitted"),
+        ],
+    )
+    def test_a_wrong_value_is_named_with_its_place(
+        self, service: Service, change: dict[str, Any], problem: str
+    ) -> None:
+        answer = send(service, BUILD | change)
+
+        assert_problem(answer, 422, "the request is not valid")
+        assert problem in "\n".join(answer.json()["errors"])
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    @pytest.mark.parametrize("name", sorted(BUILD))
+    def test_a_missing_value_is_named(self, service: Service, name: str) -> None:
+        answer = send(service, {key: value for key, value in BUILD.items() if key != name})
+        assert f"body.{name}: Field required" in answer.json()["errors"]
+
+    @pytest.mark.parametrize("key", [None, "", "x" * 201, "a b"])
+    def test_a_report_needs_a_key(self, service: Service, key: str | None) -> None:
+        answer = send(service, BUILD, key=key)
+
+        assert answer.status_code == 422
+        assert "header.Idempotency-Key: " in answer.json()["errors"][0]
+
+    @pytest.mark.parametrize("body", ["", "null", "[]", "{", '"x"', "\ud800", '{"url": "\\ud800"}'])
+    def test_anything_else_is_a_problem(self, service: Service, body: str) -> None:
+        assert send(service, body.encode("utf-8", "replace").decode()).status_code == 422
+
+    def test_a_page_that_is_no_address_is_refused(self, service: Service) -> None:
+        answer = send(service, {**BUILD, "url": "javascript:alert(1)"})
+        assert_problem(answer, 400, "url: 'javascript:alert(1)' is no page")
+
+    def test_an_unknown_change_is_not_found(self, service: Service) -> None:
+        answer = send(service, {**BUILD, "change": 999})
+        assert_problem(answer, 404, f"there is no check run of {REVISION} on change 999")
+
+
+def assert_problem(answer: httpx.Response, status: int, detail: str) -> None:
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json()["detail"].startswith(detail)
