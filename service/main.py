@@ -29,7 +29,6 @@ from service.web.access.authenticate import Access, known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
-from service.web.access.tokens import create_token_routes
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
@@ -79,7 +78,6 @@ def create_app() -> FastAPI:
         create_webhooks(secrets, receive, registry),
         create_api(reading_of),
         create_reports(settings.instance, partial(record_once, plane.store), known_caller),
-        create_token_routes(plane.tokens, known_caller),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(public, registry, health=health, is_public=is_public),
         create_pages(

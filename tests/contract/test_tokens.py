@@ -172,8 +172,8 @@ class TestTokens:
     def test_creating_and_revoking_are_in_the_audit_log_without_the_text(self, site: Site) -> None:
         token, text = site.tokens.add(CI)
         site.tokens.find(text)
-        site.tokens.revoke(token.id, "bob")
-        site.tokens.revoke(token.id, "bob")
+        site.tokens.revoke(token.id, "bob on perf-01")
+        site.tokens.revoke(token.id, "bob on perf-01")
 
         created, revoked = site.log.entries(0, 10)
         assert (created.kind, created.actor, created.subject) == ("token created", "s-1", "token 1")

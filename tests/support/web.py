@@ -29,7 +29,6 @@ from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.authenticate import known_caller
 from service.web.access.sign_in import WaysIn, create_sign_in
-from service.web.access.tokens import create_token_routes
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -85,14 +84,13 @@ def build_app(
         ),
         create_api(lambda _: reading),
         create_reports("review", partial(record_once, MemoryStore()), known_caller),
-        create_token_routes(MemoryTokens(), known_caller),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
         create_pages(
             lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
         ),
-        create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.now)),
+        create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)

@@ -200,11 +200,8 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
         "post /api/v1/reports": "reportBuild",
-        "/api/v1/tokens": "listTokens",
-        "post /api/v1/tokens": "createToken",
-        "delete /api/v1/tokens/{token_id}": "revokeToken",
     }
-    for path, method in (("changes", "get"), ("reports", "post"), ("tokens", "get")):
+    for path, method in (("changes", "get"), ("reports", "post")):
         answers = document["paths"][f"/api/v1/{path}"][method]["responses"]
         assert all(
             PROBLEM in answers[status]["content"] for status in ("400", "401", "403", "404", "422", "503")
@@ -227,5 +224,5 @@ def test_the_document_describes_a_report_its_key_and_its_token() -> None:
 
 def test_the_page_of_the_api_lists_every_operation() -> None:
     page = call(APP, "GET", "/docs").text
-    for operation in ("GET /api/v1/changes", "POST /api/v1/reports", "DELETE /api/v1/tokens/{token_id}"):
+    for operation in ("GET /api/v1/changes", "POST /api/v1/reports"):
         assert operation in page.replace("<wbr>", "")
