@@ -141,7 +141,7 @@ class NotAllowed(BenchgateError):
 
     Args:
         what: a sentence that names the missing right.
-        may_sign_in: the caller sent no valid credentials, and may get the right by signing in.
+        may_sign_in: the caller sent no valid credentials, and may get the right by sending some.
     """
 
     def __init__(self, what: str, *, may_sign_in: bool = False) -> None:

@@ -62,7 +62,7 @@ def refusal(caller: Caller, need: Need, *, is_public: bool) -> NotAllowed | None
         return None
     match caller:
         case Anonymous():
-            return NotAllowed(_sign_in(need), may_sign_in=need is not Need.REPORT)
+            return NotAllowed(_sign_in(need), may_sign_in=True)
         case Person():
             return _refusal_by_role(caller.role, need)
         case TokenHolder():
