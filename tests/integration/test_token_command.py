@@ -64,7 +64,9 @@ def test_a_revoked_token_ends_at_once(database: Database) -> None:
     text = benchgate("create", "nightly", "--scope", "read").stdout.strip()
     revoked, again = benchgate("revoke", "1"), benchgate("revoke", "1")
 
-    assert (revoked.stderr, again.stderr) == ("revoked token 1\n", "token 1 had already ended\n")
+    logged, answer = revoked.stderr.splitlines()
+    assert json.loads(logged)["event"] == "audit.appended"
+    assert (answer, again.stderr) == ("revoked token 1", "token 1 had already ended\n")
     assert PostgresTokens(database.owner).find(text) is None
     assert "revoked 2" in benchgate("list").stdout
 
