@@ -10,6 +10,7 @@ from dashboards.rendering import Pages
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fastapi import Request
     from fastapi.responses import HTMLResponse
 
     from service.steps.upkeep.check_health import HealthCheck
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def account_renderer(
     health: HealthCheck, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> Callable[[object], HTMLResponse]:
+) -> Callable[[Request, object], HTMLResponse]:
     """Return the renderer of the account page, which takes the page's view; ``now`` is the clock."""
     pages = Pages(health)
-    return lambda view: pages.render("account.html", view=view, now=now())
+    return lambda request, view: pages.render(request, "account.html", view=view, now=now())

@@ -7,7 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from dashboards.rendering import Pages
@@ -44,10 +44,11 @@ def create_audit(log: AuditLog, health: HealthCheck) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/audit")
-    def audit(kind: Kind = "", before: Before = None) -> HTMLResponse:
+    def audit(request: Request, kind: Kind = "", before: Before = None) -> HTMLResponse:
         chosen = _kind(kind)
         newest = log.newest(_PAGE + 1, chosen, before)
         return pages.render(
+            request,
             "audit.html",
             entries=newest[:_PAGE],
             kinds=tuple(AuditKind),

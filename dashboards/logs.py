@@ -49,7 +49,7 @@ def add_logs(
     def log(request: Request, job: JobName, number: Number) -> HTMLResponse:
         size, chunks = stream_log(key_of(request, job, number))
         return pages.render(
-            "log.html", job=job, number=number, size=size, shown=min(size, PAGE_BYTES),
+            request, "log.html", job=job, number=number, size=size, shown=min(size, PAGE_BYTES),
             text=as_text(_end(chunks, PAGE_BYTES)),
         )  # fmt: skip
 

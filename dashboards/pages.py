@@ -14,7 +14,7 @@ from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
 from dashboards.logs import JobName, Number, add_logs, tail_of
 from dashboards.next_steps import steps_after
-from dashboards.rendering import Pages, problem_page
+from dashboards.rendering import Pages, account_link_of, problem_page
 from dashboards.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
@@ -82,6 +82,7 @@ def create_pages(
         reading = reading_of(request)
         voting_statuses = reading.voting_statuses(_MOST_STATUSES + 1)
         return pages.render(
+            request,
             "machines.html",
             machines=reading.machines(),
             condition=reading.condition(),
@@ -97,7 +98,7 @@ def create_pages(
             for path, methods in described.items()
             for method, operation in methods.items()
         ]
-        return pages.render("docs.html", operations=operations)
+        return pages.render(request, "docs.html", operations=operations)
 
     whole = APIRouter(include_in_schema=False)
     whole.include_router(router)
@@ -115,6 +116,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None
         shown = newest_first[:_PAGE]
         has_more = len(newest_first) > _PAGE
         return pages.render(
+            request,
             "changes.html",
             changes=shown,
             after=Cursor(shown[-1].updated_at, shown[-1].id).encode() if has_more else None,
@@ -124,18 +126,18 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None
 
     @router.get("/changes/{change}")
     def newest_patch_set(request: Request, change: Address, q: Search = "", show: Show = "") -> HTMLResponse:
-        return show_patch_set(reading_of(request), (ChangeAddress.parse(change), None), q, show)
+        return show_patch_set(request, (ChangeAddress.parse(change), None), q, show)
 
     @router.get("/changes/{change}/{patch_set}")
     def patch_set(
         request: Request, change: Address, patch_set: Number, q: Search = "", show: Show = ""
     ) -> HTMLResponse:
-        return show_patch_set(reading_of(request), (ChangeAddress.parse(change), patch_set), q, show)
+        return show_patch_set(request, (ChangeAddress.parse(change), patch_set), q, show)
 
     def show_patch_set(
-        reading: Reading, wanted: tuple[ChangeAddress, int | None], q: str, show: str
+        request: Request, wanted: tuple[ChangeAddress, int | None], q: str, show: str
     ) -> HTMLResponse:
-        address, number = wanted
+        reading, (address, number) = reading_of(request), wanted
         detail = reading.patch_set(address, number)
         run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
         decision = next(iter(detail.decisions), None)
@@ -143,6 +145,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None
         newest = detail.change.patch_set
         is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest
         return pages.render(
+            request,
             "patch_set.html",
             detail=detail,
             patch_sets=patch_sets,
@@ -161,6 +164,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         detail = reading.run(run_id)
         decision = next(iter(detail.decisions), None)
         return pages.render(
+            request,
             "run.html",
             run=detail.run,
             decisions=detail.decisions,
@@ -184,6 +188,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         detail = reading.build(job, number)
         is_open = any(_is_commented_on(reading, run) for run in detail.runs[:1])
         return pages.render(
+            request,
             "build.html",
             detail=detail,
             tail=tail_of(stream_log, detail.log, _TAIL_LINES),
@@ -241,7 +246,7 @@ class _PageRoute(APIRoute):
                 is_invalid = isinstance(error, RequestValidationError)
                 reason = "There is no page at this address." if is_invalid else str(error)
                 choices = error.choices if isinstance(error, Ambiguous) else ()
-                page = problem_page(404, reason, choices=choices)
+                page = problem_page(404, reason, account_link_of(request), choices=choices)
                 return HTMLResponse(page, 404, {"Cache-Control": "no-cache"})
 
         return handle_for_people

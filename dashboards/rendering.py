@@ -29,6 +29,9 @@ from service.domain.wording.reasons import sentence
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fastapi import Request
+
+    from service.domain.access.account_link import AccountLink
     from service.steps.upkeep.check_health import HealthCheck, HealthReport
 
 _FRESH_SECONDS: Final = 5.0  # every page shows the service's condition; the database is asked this often
@@ -66,9 +69,13 @@ class Pages:
         self._report: HealthReport | None = None
         self._checked_at = float("-inf")
 
-    def render(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
+    def render(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
         """Render a template as a page."""
-        shared = {"health": self._current_report(), "review": self._review}
+        shared = {
+            "health": self._current_report(),
+            "review": self._review,
+            "account": account_link_of(request),
+        }
         text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
@@ -80,10 +87,27 @@ class Pages:
         return self._report
 
 
-def problem_page(status: int, detail: str, request_id: str = "", choices: Sequence[str] = ()) -> str:
+def account_link_of(request: Request) -> AccountLink | None:
+    """Return the link to the account for the header of the page that answers a request."""
+    link: AccountLink | None = request.app.state.account_link(request)
+    return link
+
+
+def problem_page(
+    status: int,
+    detail: str,
+    account: AccountLink | None,
+    request_id: str = "",
+    choices: Sequence[str] = (),
+) -> str:
     """Render a page about an error, with what the reader can do next; it needs no database.
 
-    ``choices`` are the addresses of the changes that the reader may have meant.
+    Args:
+        status: of the answer.
+        detail: a sentence about the error.
+        account: the link to the reader's account; None if nobody can sign in.
+        request_id: of the request in the log.
+        choices: the addresses of the changes that the reader may have meant.
     """
     title = _TITLES.get(status, HTTPStatus(status).phrase)
     reason = detail if detail and detail != HTTPStatus(status).phrase else _REASONS.get(status, title)
@@ -92,6 +116,7 @@ def problem_page(status: int, detail: str, request_id: str = "", choices: Sequen
         .get_template("problem.html")
         .render(
             health=None,
+            account=account,
             title=title,
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
             advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
@@ -101,10 +126,11 @@ def problem_page(status: int, detail: str, request_id: str = "", choices: Sequen
     )
 
 
-def sign_in_page(*, begin: str, secret: str, wanted: str, sentence: str) -> str:
+def sign_in_page(*, account: AccountLink | None, begin: str, secret: str, wanted: str, sentence: str) -> str:
     """Render the page for signing in; it needs no database.
 
     Args:
+        account: the link to the reader's account; None if nobody can sign in.
         begin: the address of the link to the identity provider; empty without one.
         secret: of the user of this machine, for the form that posts it; empty: there is no form.
         wanted: the path to return to, for that form.
@@ -112,7 +138,8 @@ def sign_in_page(*, begin: str, secret: str, wanted: str, sentence: str) -> str:
     """
     template = _environment().get_template("sign_in.html")
     text = f"{sentence[:1].upper()}{sentence[1:].removesuffix('.')}." if sentence else ""
-    return template.render(health=None, begin=begin, secret=secret, wanted=wanted, sentence=text)
+    values = {"begin": begin, "secret": secret, "wanted": wanted, "sentence": text}
+    return template.render(health=None, account=account, **values)
 
 
 @cache

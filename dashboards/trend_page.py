@@ -37,6 +37,7 @@ def add_trends(router: APIRouter, reading_of: Callable[[Request], SeriesReading]
         reading = reading_of(request)
         matching = reading.series(parse_words(q), _MOST_SERIES + 1)
         return pages.render(
+            request,
             "trends.html",
             q=q,
             matching=matching[:_MOST_SERIES],

@@ -95,6 +95,7 @@ def create_app() -> FastAPI:
             find_session=plane.sessions.find,
             find_token=plane.tokens.find,
             limits=limits,
+            has_way_in=ways_in.has_any,
         ),
         version=version("benchgate"),
         inline_style_paths=INLINE_STYLE_PATHS,

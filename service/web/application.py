@@ -8,6 +8,7 @@ from fastapi import Depends, FastAPI
 from fastapi.responses import JSONResponse
 from starlette.middleware.gzip import GZipMiddleware
 
+from service.web.access.account_link import account_link
 from service.web.access.rights import authorize
 from service.web.guard import Guard
 from service.web.problems import install_problems
@@ -52,6 +53,7 @@ def assemble(
         dependencies=[Depends(authorize)],
     )
     app.state.access = access
+    app.state.account_link = account_link
     for router in routers:
         app.include_router(router)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -13,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from service.domain.errors import BadInput, BenchgateError, NotAllowed, NotFound, TooMany, Transient
 from service.domain.text import plain
+from service.web.access.account_link import account_link, sign_in_path
 from service.web.schemas import Problem
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI, Request
 
-    ProblemPage = Callable[[int, str, str], str]  # of a status, a sentence and a request's id
+    from service.domain.access.account_link import AccountLink
+
+    # Of a status, a sentence, the header's link to the account and a request's id.
+    ProblemPage = Callable[[int, str, AccountLink | None, str], str]
 
 MEDIA_TYPE = "application/problem+json"
-SIGN_IN = "/sign-in"
 _MOST_ERRORS = 20
 _FAILED = "the service failed to handle this request"
 # In the OpenAPI document of every operation with parameters.
@@ -84,7 +86,7 @@ def answered(request: Request, status: int, detail: str, **more: Any) -> Respons
     """Answer a request with a page for a browser outside the API, with a problem for everybody else."""
     page: ProblemPage | None = request.app.state.problem_page
     if page is not None and _is_browser(request):
-        text = page(status, plain(detail, 500), request_id_of(request))
+        text = page(status, plain(detail, 500), account_link(request), request_id_of(request))
         headers = {"Cache-Control": "no-store", "Vary": "Accept", **(more.get("headers") or {})}
         return HTMLResponse(text, status, headers)
     return problem(status, detail, path=request.url.path, request_id=request_id_of(request), **more)
@@ -128,7 +130,5 @@ def _forbidden(request: Request, error: NotAllowed) -> Response:
         return answered(request, 403, str(error))
     has_token = "authorization" in request.headers
     if request.method == "GET" and _is_browser(request) and not has_token:
-        query = f"?{request.url.query}" if request.url.query else ""
-        wanted = quote(f"{request.url.path}{query}", safe="")
-        return RedirectResponse(f"{SIGN_IN}?return={wanted}", 303, {"Cache-Control": "no-store"})
+        return RedirectResponse(sign_in_path(request), 303, {"Cache-Control": "no-store"})
     return answered(request, 401, str(error), headers={"WWW-Authenticate": 'Bearer realm="benchgate"'})

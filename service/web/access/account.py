@@ -56,7 +56,7 @@ class AccountView:
 class RenderAccount(Protocol):
     """Renderer of the account page."""
 
-    def __call__(self, view: AccountView, /) -> Response:
+    def __call__(self, request: Request, view: AccountView, /) -> Response:
         """Render the page."""
 
 
@@ -67,14 +67,14 @@ def create_account(tokens: Tokens, render: RenderAccount) -> APIRouter:
     @router.get(_ACCOUNT)
     def account(request: Request) -> Response:
         person = _person(request)
-        return render(AccountView(person, tokens_for(tokens, person)))
+        return render(request, AccountView(person, tokens_for(tokens, person)))
 
     @router.post(_TOKENS)
     def add_token(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
         person = _checked(request, form, tokens)
         wanted = TokenRequest(form.get("name", ""), form.get("scopes", "").split(), _days(form))
         _, text = create_token(tokens, wanted, person)
-        page = render(AccountView(person, tokens_for(tokens, person), text))
+        page = render(request, AccountView(person, tokens_for(tokens, person), text))
         page.headers["Cache-Control"] = "no-store"  # it shows the token, this once
         return page
 

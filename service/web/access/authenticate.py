@@ -41,6 +41,7 @@ class Access:
         find_session: returns the person of a session's secret; called in a thread.
         find_token: returns the holder of an API token; called in a thread.
         limits: how many requests a caller may send.
+        has_way_in: people can sign in.
     """
 
     rights: Mapping[tuple[str, str], Need]
@@ -49,6 +50,7 @@ class Access:
     find_session: Callable[[str], Person | None]
     find_token: Callable[[str], TokenHolder | None]
     limits: RateLimits
+    has_way_in: bool
 
 
 async def caller_of(request: Request) -> Caller:
@@ -75,6 +77,12 @@ def known_caller(request: Request) -> Caller:
 def leave_anonymous(request: Request) -> None:
     """Treat the caller as anonymous, whatever the credentials are: the route is the same for everybody."""
     _state(request)[_CALLER] = Anonymous()
+
+
+def has_session(request: Request) -> bool:
+    """Return whether a browser has a session, as far as is known: nothing has shown that it is over."""
+    access: Access = request.app.state.access
+    return access.address.session_cookie in request.cookies and _ENDED not in _state(request)
 
 
 def add_headers(scope: MutableMapping[str, Any], headers: MutableHeaders) -> None:

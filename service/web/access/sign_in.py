@@ -15,13 +15,14 @@ from service.domain.access.caller import Person
 from service.domain.access.lifetime import LONGEST_SESSION
 from service.domain.errors import NotAllowed, NotFound
 from service.steps.access.sign_in import open_local_session
+from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
 from service.web.access.authenticate import known_caller
 from service.web.access.forms import form_of
 from service.web.access.same_origin import require_same_origin
-from service.web.problems import SIGN_IN
 
 if TYPE_CHECKING:
+    from service.domain.access.account_link import AccountLink
     from service.ports.access import Sessions
     from service.steps.access.sign_in import ProviderSignIn
     from service.web.access.address import Address
@@ -35,10 +36,11 @@ _OTHER_ATTEMPT: Final = (
     "this answer does not belong to the sign-in that this browser began last: another tab began one later, "
     "it took longer than ten minutes, or another site sent you here"
 )
-_NOBODY: Final = (
-    "nobody can sign in here yet: an operator must set BENCHGATE_OIDC_ISSUER; without an identity provider, "
-    "open the link that `benchgate up` prints"
+_NO_WAY_IN: Final = (
+    "nobody can sign in here yet: an operator must set BENCHGATE_OIDC_ISSUER, BENCHGATE_OIDC_CLIENT_ID and "
+    "BENCHGATE_OIDC_CLIENT_SECRET"
 )
+_BY_LINK: Final = "to sign in, open the link that `benchgate up` or the demo printed when it started"
 Form = Annotated[Mapping[str, str], Depends(form_of)]
 Wanted = Annotated[str, Query(alias="return", max_length=2000)]
 
@@ -46,10 +48,13 @@ Wanted = Annotated[str, Query(alias="return", max_length=2000)]
 class SignInPage(Protocol):
     """A renderer of the page for signing in."""
 
-    def __call__(self, *, begin: str, secret: str, wanted: str, sentence: str) -> str:
+    def __call__(
+        self, *, account: AccountLink | None, begin: str, secret: str, wanted: str, sentence: str
+    ) -> str:
         """Render the page.
 
         Args:
+            account: the link to the reader's account; None if nobody can sign in.
             begin: the address of the link to the identity provider; empty without one.
             secret: of the user of this machine, for the form that posts it; empty: there is no form.
             wanted: the path to return to, for that form.
@@ -76,11 +81,21 @@ class WaysIn:
     local: LocalIdentity | None = None
 
     @property
+    def has_any(self) -> bool:
+        """There is a way in."""
+        return self.provider is not None or self.local is not None
+
+    @property
     def required_provider(self) -> ProviderSignIn:
         """The sign-in at the identity provider; raises NotFound without one."""
         if self.provider is None:
-            raise NotFound(_NOBODY)
+            raise NotFound(self.advice)
         return self.provider
+
+    @property
+    def advice(self) -> str:
+        """The sentence for a person who came without a link, if there is no provider."""
+        return _NO_WAY_IN if self.local is None else _BY_LINK
 
 
 def create_sign_in(ways: WaysIn, page: SignInPage) -> APIRouter:
@@ -97,7 +112,7 @@ def create_sign_in(ways: WaysIn, page: SignInPage) -> APIRouter:
         ways.limits.sign_in(_client(request))
         if ways.local is not None and secret:
             ways.local.check(request, secret)
-        return _page(ways, page, return_path(wanted), secret=secret if ways.local else "")
+        return _page(request, ways, page, return_path(wanted), secret=secret if ways.local else "")
 
     _add_provider(router, ways, page)
     _add_local(router, ways)
@@ -125,7 +140,7 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
             # The cookie stays: it may be of a later attempt, which nobody else can end.
             _LOG.warning("sign_in.unknown_answer")
             wanted = stored.wanted if stored else "/"
-            return _page(ways, page, wanted, sentence=_OTHER_ATTEMPT)
+            return _page(request, ways, page, wanted, sentence=_OTHER_ATTEMPT)
         response: Response
         try:
             secret = provider.finish(
@@ -136,7 +151,7 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
             )
         except NotAllowed as refusal:
             _LOG.warning("sign_in.refused", reason=str(refusal))
-            response = _page(ways, page, stored.wanted, sentence=str(refusal))
+            response = _page(request, ways, page, stored.wanted, sentence=str(refusal))
         else:
             response = _signed_in(ways.address, secret, stored.wanted)
         _set_cookie(response, ways.address, ways.address.attempt_cookie, "", 0)
@@ -176,11 +191,12 @@ def _person(request: Request) -> Person:
 
 
 def _page(
-    ways: WaysIn, page: SignInPage, wanted: str, *, secret: str = "", sentence: str = ""
+    request: Request, ways: WaysIn, page: SignInPage, wanted: str, *, secret: str = "", sentence: str = ""
 ) -> HTMLResponse:
     begin = f"{SIGN_IN}/begin?return={quote(wanted, safe='')}" if ways.provider else ""
-    unavailable = "" if begin or secret else _NOBODY
-    text = page(begin=begin, secret=secret, wanted=wanted, sentence=sentence or unavailable)
+    shown = sentence or ("" if begin or secret else ways.advice)
+    account = account_link(request)
+    text = page(account=account, begin=begin, secret=secret, wanted=wanted, sentence=shown)
     return HTMLResponse(text, 403 if sentence else 200, _NO_STORE)
 
 

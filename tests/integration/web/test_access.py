@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from service.domain.access.account_link import AccountLink
+
 PAGE: Final = {"Accept": "text/html"}
 READ_TOKEN: Final = "bgt_read"
 READER: Final = TokenHolder(token_id=7, name="reader", scopes=frozenset({Scope(ScopeKind.READ)}))
@@ -69,7 +71,7 @@ class Site:
         return self.callers.as_person(role, subject)
 
 
-def _page(status: int, detail: str, request_id: str) -> str:
+def _page(status: int, detail: str, account: AccountLink | None, request_id: str) -> str:
     return f"<p>{status} {detail}</p>"
 
 

@@ -38,6 +38,7 @@ class Callers:
         base_url: str = BASE_URL,
         rights: Mapping[tuple[str, str], Need] = RIGHTS,
         find_token: Callable[[str], TokenHolder | None] | None = None,
+        has_way_in: bool = True,
     ) -> Access:
         """The access rules of an application for these callers."""
         return Access(
@@ -47,6 +48,7 @@ class Callers:
             find_session=self.sessions.find,
             find_token=find_token or self.tokens.get,
             limits=RateLimits(),
+            has_way_in=has_way_in,
         )
 
     def sign_in(self, role: Role, subject: str = "al") -> str:

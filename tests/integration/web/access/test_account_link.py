@@ -1,0 +1,92 @@
+"""The header's link: to the account, to the page for signing in, or none if nobody can sign in."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import pytest
+
+from service.domain.access.caller import Role
+from tests.support.access.callers import Callers
+from tests.support.reading.sample_project import sample_project
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+PAGE: Final = {"Accept": "text/html"}
+PAGES: Final = ("/", "/trends?q=a%20b", "/machines", "/docs", "/changes/4712", "/changes/99", "/nothing")
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def callers() -> Callers:
+    return Callers()
+
+
+@pytest.fixture
+def app(callers: Callers) -> FastAPI:
+    return build_app(sample_project(), access=callers.access())
+
+
+def links_of(text: str) -> list[str]:
+    """The names of the header's links."""
+    nav = text.partition('<nav aria-label="Main">')[2].partition("</nav>")[0]
+    return re.findall(r"<a [^>]*>([^<]*)</a>", nav)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_anonymous_readers_find_the_page_for_signing_in_which_leads_back(app: FastAPI, path: str) -> None:
+    page = call(app, "GET", path, headers=PAGE).text
+    assert "Account" not in links_of(page)
+    assert f'<a href="/sign-in?return={quote(path, safe="")}">Sign in</a>' in page
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_person_finds_their_account(app: FastAPI, callers: Callers, path: str) -> None:
+    page = call(app, "GET", path, headers={**PAGE, **callers.as_person(Role.READER)}).text
+    assert '<a href="/account">Account</a>' in page
+    assert "Sign in" not in links_of(page)
+
+
+def test_the_account_page_is_marked_in_the_header(app: FastAPI, callers: Callers) -> None:
+    page = call(app, "GET", "/account", headers={**PAGE, **callers.as_person(Role.READER)}).text
+    assert '<a href="/account" aria-current="page">Account</a>' in page
+
+
+def test_a_session_that_is_over_is_none(app: FastAPI, callers: Callers) -> None:
+    headers = callers.as_person(Role.READER)
+    callers.sessions.now += timedelta(hours=13)
+    assert links_of(call(app, "GET", "/", headers={**PAGE, **headers}).text)[-1] == "Sign in"
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/sign-in"])
+def test_a_site_without_a_way_in_offers_none(callers: Callers, path: str) -> None:
+    app = build_app(sample_project(), access=callers.access(has_way_in=False))
+    assert links_of(call(app, "GET", path, headers=PAGE).text) == ["Changes", "Trends", "Machines"]
+
+
+@pytest.mark.parametrize("path", ["/" + "a" * 1500, "/a%0d%0ab"])
+def test_a_path_that_is_not_returned_to_still_leads_to_the_page_for_signing_in(
+    app: FastAPI, path: str
+) -> None:
+    page = call(app, "GET", path, headers=PAGE).text
+    link = page.split('<a href="/sign-in')[1].split('"')[0]
+    assert call(app, "GET", f"/sign-in{link}", headers=PAGE).status_code == 200
+
+
+def test_a_page_that_answers_a_form_does_not_lead_back_to_it(app: FastAPI) -> None:
+    page = call(app, "POST", "/sign-out", headers=PAGE)
+    assert page.status_code == 401
+    assert '<a href="/sign-in">Sign in</a>' in page.text
+
+
+def test_without_a_way_in_the_page_says_what_an_operator_must_set(callers: Callers) -> None:
+    app = build_app(sample_project(), access=callers.access(has_way_in=False))
+    page = call(app, "GET", "/sign-in", headers=PAGE).text
+    assert "an operator must set BENCHGATE_OIDC_ISSUER, BENCHGATE_OIDC_CLIENT_ID and" in page
+    assert "benchgate up" not in page
