@@ -19,6 +19,7 @@ from service.domain.health import Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.rights import RIGHTS
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
 from service.steps.intake.record_external_build import record_once
@@ -109,7 +110,7 @@ def create_app() -> FastAPI:
 
 def _reading_by_caller(plane: Control) -> Callable[[Request], Reading]:
     public = plane.reading.seen_by(None)
-    viewers = Viewers({plane.server.instance: plane.server})
+    viewers = Viewers(RecentAnswers({plane.server.instance: plane.server.for_pages()}))
 
     def reading_of(request: Request) -> Reading:
         viewer = viewers.of(known_caller(request))

@@ -42,6 +42,9 @@ class ReviewServer(Permissions, Protocol):
     def account(self) -> str:
         """The account under which Benchgate posts, and by which it recognises its own messages."""
 
+    def for_pages(self) -> Permissions:
+        """Return the rights on this server, asked with short timeouts, because somebody waits for a page."""
+
     def now(self) -> datetime:
         """Read the server's clock, to the second. Times of two clocks are never compared."""
 

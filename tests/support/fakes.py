@@ -47,6 +47,9 @@ class FakeReviewServer:
         self.changes[change.key] = change
         self.revisions.setdefault(change.key, {})[change.current.revision] = change.current.number
 
+    def for_pages(self) -> FakeReviewServer:
+        return self
+
     def now(self) -> datetime:
         return WRITTEN
 

@@ -69,6 +69,10 @@ class ConsoleReview(ReviewServer):
         return self._account
 
     @override
+    def for_pages(self) -> ConsoleReview:
+        return self
+
+    @override
     def now(self) -> datetime:
         return self._now()
 

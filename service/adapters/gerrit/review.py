@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
@@ -83,7 +83,7 @@ class GerritReview(ReviewServer):
         self._instance = instance
         self._connection = Connection(url, credentials, timeouts, transport)
         self._anonymous = Connection(url, None, timeouts, transport)
-        self._for_pages = Connection(url, credentials, QUICK, transport)
+        self._with = partial(GerritReview, instance, url, credentials, projects=projects, transport=transport)
         self._projects = frozenset(projects)
         self._scope = _scope(projects)
 
@@ -170,12 +170,12 @@ class GerritReview(ReviewServer):
         try:
             members = listed(self._connection.get(path, "recursive"))
             return account in {account_from(member) for member in members}
-        except (Permanent, Forbidden) as error:
+        except (Permanent, Forbidden, Overlong) as error:
             raise Permanent(f"group {plain(group)} cannot be read: {error}") from error
 
     @override
     def account_of(self, email: str) -> Account | None:
-        return account_of(self._for_pages, email)
+        return account_of(self._connection, email)
 
     @override
     def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
@@ -185,13 +185,17 @@ class GerritReview(ReviewServer):
     def can_read(self, account: str | None, project: str, branch: str) -> bool:
         return can_read(self._asking_for(account), account, project, branch)
 
+    @override
+    def for_pages(self) -> GerritReview:
+        return self._with(timeouts=QUICK)
+
     def close(self) -> None:
         """Close the connections."""
-        for connection in (self._connection, self._anonymous, self._for_pages):
-            connection.close()
+        self._connection.close()
+        self._anonymous.close()
 
     def _asking_for(self, account: str | None) -> Connection:
-        return self._anonymous if account is None else self._for_pages
+        return self._anonymous if account is None else self._connection
 
     def _path(self, key: ChangeKey) -> str:
         if key.instance != self._instance:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import structlog
 
-from service.adapters.gerrit.connection import Password
+from service.adapters.gerrit.connection import MAX_BYTES, Password
 from service.adapters.gerrit.review import GerritReview
 from service.domain.errors import BenchgateError, NotFound, Permanent, Refused
 from service.domain.gerrit.change import ChangeStatus, InlineComment, Person, Review
@@ -383,6 +383,7 @@ def test_an_account_that_is_not_listed_is_not_a_member(account: str) -> None:
         httpx.Response(405, headers={"Content-Type": "text/plain"}, text="not a Gerrit internal group"),
         answer({"owners": {}}),
         answer([{"name": "no account"}]),
+        httpx.Response(200, content=b" " * (MAX_BYTES + 1)),
     ],
 )
 def test_a_group_that_cannot_be_read_raises_an_error(response: httpx.Response) -> None:

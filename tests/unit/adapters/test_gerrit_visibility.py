@@ -163,8 +163,14 @@ def test_another_address_links_to_nobody(email: str, accounts: object) -> None:
     assert answering(accounts).account_of(email) is None
 
 
-def test_a_page_does_not_wait_long_for_an_answer(model: GerritModel, server: GerritReview) -> None:
+def test_a_page_does_not_wait_long_for_an_answer_and_a_step_does(
+    model: GerritModel, server: GerritReview
+) -> None:
     model.upload(7, FIRST)
-    server.visible(BOB, {7})
-    server.account_of("bob@example.com")
-    assert [request.extensions["timeout"]["read"] for request in model.requests] == [5.0, 5.0]
+    model.groups["testers"] = set()
+    for permissions in (server.for_pages(), server):
+        permissions.visible(BOB, {7})
+        permissions.account_of("bob@example.com")
+        permissions.is_member(BOB, "testers")
+    waits = [request.extensions["timeout"]["read"] for request in model.requests]
+    assert waits == [5.0, 5.0, 5.0, 30.0, 30.0, 30.0]

@@ -1,0 +1,87 @@
+"""A review server that accepts connections and never answers holds up a few requests, and no other page."""
+
+from __future__ import annotations
+
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from prometheus_client import CollectorRegistry
+
+from service.adapters.gerrit.connection import Password
+from service.adapters.gerrit.review import GerritReview
+from service.domain.access.caller import Role
+from service.domain.identity import ChangeKey
+from service.steps.access.recent_answers import AT_ONCE, RecentAnswers
+from service.steps.access.visibility import Viewers
+from service.web.access.authenticate import known_caller
+from service.web.api import create_api
+from service.web.application import assemble
+from service.web.health import create_health
+from tests.support.access.callers import Callers
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import change_view
+from tests.support.waiting import eventually
+from tests.support.web import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fastapi import FastAPI, Request
+
+    from service.ports.reading import Reading
+
+PEOPLE = 40  # as many as the web server has threads
+QUICKLY = 1.0  # seconds; a thread that waits for the review server waits five
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0), backlog=2 * PEOPLE) as hung:
+        yield hung
+
+
+def app_over(review_server: str, callers: Callers) -> FastAPI:
+    """Change 7 is not public, so that the review server is asked about it for each person."""
+    store = FakeReading()
+    add_patch_set(store, change_view(7, "Hidden"), [])
+    store.hidden.add(ChangeKey("gerrit", 7))
+    server = GerritReview("gerrit", review_server, Password("buildbot", "secret"))
+    viewers = Viewers(RecentAnswers({"gerrit": server.for_pages()}))
+
+    def reading_of(request: Request) -> Reading:
+        return store.seen_by(viewers.of(known_caller(request)))
+
+    routers = [create_api(reading_of), create_health(store, CollectorRegistry())]
+    return assemble(routers, access=callers.access(), version="0.1.0")
+
+
+@contextmanager
+def browsers(address: str) -> Iterator[httpx.Client]:
+    limits = httpx.Limits(max_connections=2 * PEOPLE)
+    with httpx.Client(base_url=address, limits=limits, timeout=30, trust_env=False) as client:
+        yield client
+
+
+def test_forty_people_wait_for_a_hung_review_server_with_four_threads(listener: socket.socket) -> None:
+    callers = Callers()
+    cookies = [callers.as_person(Role.REVIEWER, f"p{number}") for number in range(PEOPLE)]
+    app = app_over(f"http://127.0.0.1:{listener.getsockname()[1]}", callers)
+    with serving(app) as address, browsers(address) as client, ThreadPoolExecutor(PEOPLE) as threads:
+
+        def seconds_of_health() -> float:
+            begun = time.monotonic()
+            assert client.get("/healthz").json() == {"status": "ok"}
+            return time.monotonic() - begun
+
+        assert seconds_of_health() < QUICKLY
+        pages = [threads.submit(client.get, "/api/v1/changes/7", headers=cookie) for cookie in cookies]
+        assert seconds_of_health() < QUICKLY
+        assert eventually(lambda: sum(page.done() for page in pages) == PEOPLE - AT_ONCE, 4.0)
+        assert seconds_of_health() < QUICKLY
+        listener.close()
+        assert [page.result(30).status_code for page in pages] == [404] * PEOPLE
