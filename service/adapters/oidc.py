@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 from typing_extensions import override
 
+from service.adapters.bounded_calls import BoundedCalls
 from service.domain.errors import NotAllowed, Refused, Transient
 from service.domain.text import plain
 from service.ports.access import Claims, IdentityProvider, SignInAttempt
@@ -25,7 +26,7 @@ _ALGORITHMS: Final = (
     "EdDSA",
 )  # by public keys; never `none` or a shared one
 _REFRESH_SECONDS: Final = 3600.0  # Authlib keeps metadata and keys for ever, and providers rotate them
-_TIMEOUT_SECONDS: Final = 10.0  # a person waits
+_CALL_SECONDS: Final = 10.0  # a person waits
 _LONGEST_SUBJECT: Final = 255  # by OpenID Connect
 _SERVER_FAULT: Final = 500
 
@@ -37,9 +38,14 @@ class OidcProvider(IdentityProvider):
         issuer: its URL, as the provider writes it.
         client_id: under which Benchgate is registered there.
         client_secret: of this client.
+        seconds: the deadline for an answer.
     """
 
-    def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
+    def __init__(
+        self, issuer: str, client_id: str, client_secret: str, seconds: float = _CALL_SECONDS
+    ) -> None:
+        self._calls = BoundedCalls("the identity provider", seconds, httpx.TransportError)
+        self._seconds = seconds
         self._issuer = issuer
         self._client_id = client_id
         self._client_secret = client_secret
@@ -50,7 +56,7 @@ class OidcProvider(IdentityProvider):
     @override
     def begin(self, callback: str) -> SignInAttempt:
         with self._translated():
-            app = self._current()
+            app = self._app if self._is_current() else self._calls.run(self._current)
             known = app.server_metadata.get("scopes_supported") or ()
             # Some providers give the groups only for this scope; others refuse a scope that they do not know.
             scope = " ".join(("openid", "email", "profile", *({"groups"} & set(known))))
@@ -68,7 +74,7 @@ class OidcProvider(IdentityProvider):
         if query.get("iss", self._issuer) != self._issuer or not query.get("code"):
             raise NotAllowed("the answer is not one of the identity provider")
         with self._translated():
-            return self._claims(attempt, callback, query["code"])
+            return self._calls.run(lambda: self._claims(attempt, callback, query["code"]))
 
     def _claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
         app = self._current()
@@ -93,7 +99,7 @@ class OidcProvider(IdentityProvider):
 
     def _current(self) -> Any:  # noqa: ANN401 - Authlib has no types
         """Return the client with the provider's metadata, which are read again after a while."""
-        if self._app is None or time.monotonic() - self._made_at > _REFRESH_SECONDS:
+        if not self._is_current():
             app = self._app_class(
                 None,
                 "benchgate",
@@ -103,13 +109,16 @@ class OidcProvider(IdentityProvider):
                 client_kwargs={
                     "scope": "openid",
                     "code_challenge_method": "S256",
-                    "timeout": _TIMEOUT_SECONDS,
+                    "timeout": self._seconds,
                     "follow_redirects": False,
                 },
             )
             self._check_metadata(app.load_server_metadata())
             self._app, self._made_at = app, time.monotonic()
         return self._app
+
+    def _is_current(self) -> bool:
+        return self._app is not None and time.monotonic() - self._made_at <= _REFRESH_SECONDS
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
         if metadata.get("issuer") != self._issuer:

@@ -1,0 +1,117 @@
+"""An identity provider that hangs does not stop the web server."""
+
+from __future__ import annotations
+
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final
+
+import httpx
+import pytest
+from prometheus_client import CollectorRegistry
+
+from dashboards.rendering import sign_in_page
+from service.adapters.oidc import OidcProvider
+from service.domain.errors import Transient
+from service.ports.access import SignInAttempt
+from service.steps.access.sign_in import ProviderSignIn
+from service.web.access.attempt_cookie import StoredAttempt, encode
+from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
+from service.web.application import assemble
+from service.web.health import create_health
+from tests.support.access.callers import BASE_URL, Callers
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.web import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fastapi import FastAPI
+
+CALLERS: Final = 50  # more than the web server has threads
+AT_ONCE: Final = 4
+
+pytestmark = pytest.mark.integration
+
+
+def app_with(provider: OidcProvider) -> FastAPI:
+    callers = Callers()
+    access = callers.access()
+    ways = WaysIn(
+        sessions=callers.sessions,
+        address=access.address,
+        limits=access.limits,
+        provider=ProviderSignIn(
+            provider=provider,
+            sessions=callers.sessions,
+            role_groups={},
+            callback=f"{BASE_URL}{CALLBACK}",
+            record_refusal=lambda *_: None,
+        ),
+    )
+    routers = [create_sign_in(ways, sign_in_page), create_health(FakeReading(), CollectorRegistry())]
+    return assemble(routers, access=access, version="0.1.0")
+
+
+def forged_cookie(state: str) -> str:
+    attempt = SignInAttempt(url="", state=state, nonce="n", verifier="v")
+    return f"__Host-benchgate-sign-in={encode(StoredAttempt(attempt, '/'))}"
+
+
+@pytest.mark.parametrize("path", ["/sign-in/begin", f"{CALLBACK}?state=x&code=y"])
+def test_people_who_wait_for_the_provider_leave_the_web_server_its_threads(path: str) -> None:
+    headers = {"Cookie": forged_cookie("x")}
+    with socket.create_server(("127.0.0.1", 0), backlog=CALLERS) as silent:
+        provider = OidcProvider(f"http://127.0.0.1:{silent.getsockname()[1]}", "id", "secret", seconds=60)
+        with (
+            serving(app_with(provider)) as url,
+            ThreadPoolExecutor(CALLERS) as pool,
+            httpx.Client(base_url=url, timeout=60, limits=httpx.Limits(max_connections=None)) as client,
+        ):
+            asked = [pool.submit(client.get, path, headers=headers) for _ in range(CALLERS)]
+            answers = (done.result() for done in as_completed(asked, 20))
+            refused = [next(answers) for _ in range(CALLERS - AT_ONCE)]
+            begun = time.monotonic()
+            assert client.get("/healthz").status_code == 200
+            assert time.monotonic() - begun < 1.0
+            silent.close()
+            # The calls that still wait end with their connections, which nobody accepts any more.
+            late = list(answers)
+    assert {answer.status_code for answer in refused + late} == {503}
+    assert {"try again in a minute" in answer.text for answer in refused} == {True}
+
+
+@contextmanager
+def trickling_server() -> Iterator[tuple[str, Event]]:
+    """A server that sends a byte of its answer now and then; the event is set once it was asked."""
+    stop, was_asked = Event(), Event()
+
+    def answer() -> None:
+        connection, _ = server.accept()
+        was_asked.set()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not stop.wait(0.02):
+                connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=answer)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}", was_asked
+        finally:
+            stop.set()
+            thread.join(20)
+
+
+def test_a_provider_that_trickles_its_answer_does_not_keep_a_person_waiting() -> None:
+    with trickling_server() as (issuer, was_asked):
+        provider = OidcProvider(issuer, "id", "secret", seconds=0.5)
+        with pytest.raises(Transient, match=r"did not answer within 0\.5 seconds; try again in a minute"):
+            provider.begin(f"{BASE_URL}{CALLBACK}")
+        assert was_asked.is_set()
+        with pytest.raises(Transient, match="did not answer a moment ago"):
+            provider.begin(f"{BASE_URL}{CALLBACK}")
