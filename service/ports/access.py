@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
 
-    from service.domain.access.audit import AuditEntry, AuditKind
+    from service.domain.access.audit import AuditEntry, AuditKind, ProtectionFault
     from service.domain.access.caller import Person, Role, TokenHolder
     from service.domain.access.scopes import Scope
 
@@ -107,8 +107,8 @@ class AuditLog(Protocol):
     ) -> Sequence[AuditEntry]:
         """Return up to ``limit`` entries with an id below ``before``, newest first; of one kind or of all."""
 
-    def protection_faults(self) -> Sequence[str]:
-        """Return a sentence for each protection that the stored log lacks; empty if it has all."""
+    def protection_faults(self) -> Sequence[ProtectionFault]:
+        """Return the protections that the stored log lacks; empty if it has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
     @override
     def _prepare(self, log_dir: Path, *, durable: bool) -> Child:
-        launcher = _launcher(self._directory.path)
+        launcher = launcher_for(self._directory.path)
         end_orphans(self._cluster, "postgres", ORPHAN_SIGNALS)
         # PostgreSQL takes any process that now has the ID in these files, even a zombie, for a running
         # server. Here it is certain that no server uses this cluster.
@@ -194,7 +194,7 @@ def _run_initdb(launcher: tuple[str, ...], target: Path, secret: Path, *, durabl
         raise Permanent(f"initdb ended with exit code {done.returncode}:\n{done.stdout[-2000:].strip()}")
 
 
-def _launcher(directory: Path) -> tuple[str, ...]:
+def launcher_for(directory: Path) -> tuple[str, ...]:
     """Make the command that must precede PostgreSQL's programs so that they accept the current user.
 
     They refuse root, and a user without a name. In a user namespace the same user appears as an ordinary

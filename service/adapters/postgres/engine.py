@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 # A call without a time limit eventually stops everything that waits for it.
 _SESSION: Final = {
     "timezone": "UTC",
+    "search_path": "public",  # and first of all PostgreSQL's own schema, whatever the database's owner sets
     "statement_timeout": "120s",  # the largest build's results take a few seconds
     "lock_timeout": "20s",  # planning a run holds its locks for a second or two
     "idle_in_transaction_session_timeout": "300s",  # a step that hangs must not hold its locks for ever

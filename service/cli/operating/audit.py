@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from service.steps.access.verify_audit import Verification
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
-_RESTORE: Final = "restore the protection with `benchgate migrate --administrator-url-from VARIABLE`"
 
 
 @click.group()
@@ -63,7 +62,6 @@ def _lines(verification: Verification, head: str) -> list[str]:
         lines.append(
             f"fault: no entry has the hash {head}: its last entries were removed, or all were written anew"
         )
-    lines.extend(f"not protected: {sentence}" for sentence in lost)
-    if lost:
-        lines.append(_RESTORE)
+    lines.extend(f"not protected: {fault}" for fault in lost)
+    lines.extend(f"to restore it: {remedy}" for remedy in dict.fromkeys(fault.remedy for fault in lost))
     return lines

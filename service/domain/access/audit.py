@@ -79,6 +79,17 @@ def hash_of(entry: AuditEntry) -> bytes:
     return sha256(entry.previous + canonical(entry)).digest()
 
 
+@dataclass(frozen=True, slots=True)
+class ProtectionFault:
+    """A protection that the stored log lacks, in a sentence; ``remedy`` says how to restore it."""
+
+    sentence: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
 class FaultKind(StrEnum):
     """The faults of a chain."""
 

@@ -11,21 +11,27 @@ from service.domain.machine.environment import Finding, State
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from service.domain.access.audit import ProtectionFault
+
 # The names of the checks.
 OWNER: Final = "database, owner"
 MACHINE: Final = "database, machine"
 BROKER: Final = "broker"
 GERRIT: Final = "Gerrit"
 
-# An attribute of a PostgreSQL role: its effect, and the state of an owner with it. A machine has none.
-_ATTRIBUTES: Final[Mapping[str, tuple[str, State]]] = MappingProxyType(
+# An attribute of a PostgreSQL role: its effect. A machine has none.
+_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "SUPERUSER": ("may do everything in every database, also change the audit log", State.BAD),
-        "REPLICATION": ("may copy every database of the server", State.BAD),
-        "BYPASSRLS": ("may pass the row security of every table", State.BAD),
-        "CREATEROLE": ("may create roles, also one that changes the audit log", State.WARN),
-        "CREATEDB": ("may create databases", State.WARN),
+        "SUPERUSER": "may do everything in every database, also change the audit log",
+        "REPLICATION": "may copy every database of the server",
+        "BYPASSRLS": "may pass the row security of every table",
+        "CREATEROLE": "may create roles, also one that changes the audit log",
+        "CREATEDB": "may create databases",
     }
+)
+# The state of an owner with an attribute. The other two are faults of the audit log's protection.
+_OF_OWNER: Final[Mapping[str, State]] = MappingProxyType(
+    {"REPLICATION": State.BAD, "BYPASSRLS": State.BAD, "CREATEDB": State.WARN}
 )
 # A command of the broker that no plane needs: its effect.
 BROKER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -81,7 +87,7 @@ class DatabaseRights:
     path: Path
     attributes: frozenset[str] = frozenset()
     is_owner: bool = False
-    faults: tuple[str, ...] = ()
+    faults: tuple[ProtectionFault, ...] = ()
     functions: int = 0  # of the schema machine, that it may call
     reachable: tuple[str, ...] = ()
 
@@ -126,13 +132,11 @@ def owner_findings(rights: DatabaseRights) -> Iterator[Finding]:
     owns = State.OK if rights.is_owner else State.WARN
     yield Finding(OWNER, owns, value, "" if rights.is_owner else f"ALTER DATABASE … OWNER TO {role}")
     yield from _unencrypted(OWNER, rights.path, "add ?sslmode=verify-full to BENCHGATE_DATABASE_URL")
-    for name, (effect, state) in _ATTRIBUTES.items():
+    for name, state in _OF_OWNER.items():
         if name in rights.attributes:
-            yield Finding(OWNER, state, f"{name}: {role} {effect}", _without(role, name))
+            yield Finding(OWNER, state, f"{name}: {role} {_ATTRIBUTES[name]}", _without(role, name))
     for fault in rights.faults:
-        yield Finding(
-            OWNER, State.BAD, f"audit log: {fault}", "benchgate migrate --administrator-url-from VARIABLE"
-        )
+        yield Finding(OWNER, State.BAD, f"audit log: {fault}", fault.remedy)
 
 
 def machine_findings(rights: DatabaseRights) -> Iterator[Finding]:
@@ -148,7 +152,7 @@ def machine_findings(rights: DatabaseRights) -> Iterator[Finding]:
     yield from _unencrypted(
         MACHINE, rights.path, "add ?sslmode=verify-full to BENCHGATE_MACHINE_DATABASE_URL"
     )
-    for name, (effect, _) in _ATTRIBUTES.items():
+    for name, effect in _ATTRIBUTES.items():
         if name in rights.attributes:
             yield Finding(MACHINE, State.BAD, f"{name}: {role} {effect}", _without(role, name))
     if "SUPERUSER" in rights.attributes:

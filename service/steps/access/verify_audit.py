@@ -10,7 +10,7 @@ from service.domain.access.audit import NO_ENTRY, check_chain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from service.domain.access.audit import AuditEntry, Chain
+    from service.domain.access.audit import AuditEntry, Chain, ProtectionFault
     from service.ports.access import AuditLog
 
 _PAGE: Final = 1000  # entries in memory at once; each has a kilobyte or two
@@ -18,10 +18,10 @@ _PAGE: Final = 1000  # entries in memory at once; each has a kilobyte or two
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of a verification; ``protection_faults`` has a sentence for each protection that is lost."""
+    """The result of a verification; ``protection_faults`` are the protections that are lost."""
 
     chain: Chain
-    protection_faults: Sequence[str]
+    protection_faults: Sequence[ProtectionFault]
 
     @property
     def is_passed(self) -> bool:

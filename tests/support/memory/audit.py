@@ -13,7 +13,7 @@ from tests.support.memory.state import InMemory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from service.domain.access.audit import AuditKind
+    from service.domain.access.audit import AuditKind, ProtectionFault
 
 
 class MemoryAudit(InMemory, Audit):
@@ -43,5 +43,5 @@ class MemoryAuditLog(InMemory, AuditLog):
     def _of(self, kind: AuditKind | None) -> list[AuditEntry]:
         return [each for each in self._m.audit if kind in {None, each.kind}]
 
-    def protection_faults(self) -> Sequence[str]:
+    def protection_faults(self) -> Sequence[ProtectionFault]:
         return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,13 +14,13 @@ from typing_extensions import override
 
 from service.adapters.postgres.connection import Connected, Snapshots
 from service.adapters.postgres.storable import clean, clean_json
-from service.domain.access.audit import AuditEntry, body_of
+from service.domain.access.audit import AuditEntry, ProtectionFault, body_of
 from service.domain.errors import Permanent
 from service.ports.access import AuditLog
 from service.ports.store import Audit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Row, TextClause
 
@@ -37,9 +39,40 @@ ORDER BY id DESC LIMIT :limit
 """)
 
 
+# A program cannot judge an object of somebody else.
+_OF_OTHERS: Final = (
+    "find out who made it, and let an administrator drop it; or begin a new log: "
+    "ALTER SCHEMA audit RENAME TO audit_before, and benchgate migrate --administrator-url-from VARIABLE"
+)
+RESTORE: Final = "benchgate migrate --administrator-url-from VARIABLE"
+_FUNCTION: Final = re.compile(r"CREATE OR REPLACE FUNCTION audit\.(\w+)\(.*?AS \$\$(.*?)\$\$;", re.DOTALL)
+
+
 def script(name: str) -> str:
     """Return an SQL script of this folder."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+@contextmanager
+def own_names(connection: Connection) -> Iterator[None]:
+    """Let names mean PostgreSQL's own objects: the database's owner may have others of the same names."""
+    before = connection.execute(text("SHOW search_path")).scalar_one()
+    connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
+    yield
+    connection.execute(text("SELECT set_config('search_path', :before, true)"), {"before": before})
+
+
+def lost_protections(connection: Connection) -> Sequence[ProtectionFault]:
+    """Return the protections that the log lacks; call it with :func:`own_names`."""
+    bodies = dict(_FUNCTION.findall(script("audit.sql")))
+    rows = connection.execute(text(script("audit_protection.sql")), bodies)
+    return [ProtectionFault(row.sentence, row.remedy or RESTORE) for row in rows]
+
+
+def foreign_objects(connection: Connection) -> Sequence[ProtectionFault]:
+    """Return the objects of the log that audit.sql does not make; call it with :func:`own_names`."""
+    rows = connection.execute(text(script("audit_foreign.sql")))
+    return [ProtectionFault(row.sentence, _OF_OTHERS) for row in rows]
 
 
 class PostgresAudit(Connected, Audit):
@@ -88,8 +121,9 @@ class PostgresAuditLog(Snapshots, AuditLog):
         return [_entry(row) for row in self._read(_NEWEST, before=before, limit=limit, kind=kind)]
 
     @override
-    def protection_faults(self) -> Sequence[str]:
-        return [row.sentence for row in self._all(text(script("audit_protection.sql").replace(":", r"\:")))]
+    def protection_faults(self) -> Sequence[ProtectionFault]:
+        with self._begin() as connection, own_names(connection):
+            return [*lost_protections(connection), *foreign_objects(connection)]
 
     def _read(self, statement: TextClause, **values: object) -> Sequence[Row[Any]]:
         try:

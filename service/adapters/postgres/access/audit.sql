@@ -5,8 +5,6 @@
 -- belongs to benchgate_audit, a role that nobody can log in with; the database's owner reads, and appends through
 -- one function.
 
-SELECT pg_advisory_xact_lock(hashtextextended('benchgate audit', 0));
-
 DO $$
 BEGIN
     IF to_regrole('benchgate_audit') IS NULL THEN
@@ -16,8 +14,13 @@ BEGIN
             NULL;  -- made for another database of the server at this moment
         END;
     END IF;
-    -- An administrator who is no superuser becomes a member until the end of this script.
-    IF NOT pg_has_role(current_user, 'benchgate_audit', 'SET') THEN
+    -- An administrator who is no superuser becomes a member until the end of this script. In PostgreSQL 15, every
+    -- member may act as the role.
+    IF current_setting('server_version_num')::integer < 160000 THEN
+        IF NOT pg_has_role(current_user, 'benchgate_audit', 'MEMBER') THEN
+            EXECUTE format('GRANT benchgate_audit TO %I', current_user);
+        END IF;
+    ELSIF NOT pg_has_role(current_user, 'benchgate_audit', 'SET') THEN
         EXECUTE format('GRANT benchgate_audit TO %I WITH INHERIT FALSE, SET TRUE', current_user);
     END IF;
     IF to_regnamespace('audit') IS NULL THEN
@@ -88,6 +91,24 @@ BEGIN
     INSERT INTO audit.entry (id, at, kind, actor, subject, body, previous, hash)
         VALUES (number, moment, p_kind, p_actor, p_subject, p_body, head, sha256(sealed));
     RETURN QUERY SELECT number, sha256(sealed);
+END $$;
+
+DO $$
+DECLARE
+    other text;
+BEGIN
+    FOR other IN
+        SELECT DISTINCT a.grantee::regrole::text FROM (
+            SELECT nspacl AS acl FROM pg_namespace WHERE nspname = 'audit'
+            UNION ALL SELECT relacl FROM pg_class WHERE relnamespace = 'audit'::regnamespace
+            UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = 'audit.entry'::regclass
+            UNION ALL SELECT proacl FROM pg_proc WHERE pronamespace = 'audit'::regnamespace
+        ) AS granted, aclexplode(acl) AS a WHERE a.grantee NOT IN (0, 'benchgate_audit'::regrole)
+    LOOP
+        EXECUTE format('REVOKE ALL ON SCHEMA audit FROM %s CASCADE', other);
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA audit FROM %s CASCADE', other);
+        EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA audit FROM %s CASCADE', other);
+    END LOOP;
 END $$;
 
 REVOKE ALL ON SCHEMA audit FROM PUBLIC;

@@ -5,17 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import psycopg
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import (
+    DuplicateObject,
+    DuplicateSchema,
+    DuplicateTable,
+    InsufficientPrivilege,
+    InternalError_,
+    UniqueViolation,
+)
 from sqlalchemy import text
 
-from service.adapters.postgres.access.audit import script
+from service.adapters.postgres.access.audit import (
+    RESTORE,
+    foreign_objects,
+    lost_protections,
+    own_names,
+    script,
+)
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
 from service.domain.errors import Permanent
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
+# Of two that create the log at once; an update of one row of the catalog by both is an internal error.
+_DONE_BY_OTHERS: Final = (DuplicateObject, DuplicateSchema, DuplicateTable, InternalError_, UniqueViolation)
 _CAN_APPEND: Final = text("""
 SELECT EXISTS (
     SELECT FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
@@ -28,13 +43,16 @@ def protect_audit(administrator_url: str) -> None:
     """Create the audit log in a database, or restore its protection; do nothing if it has all of it.
 
     Raises:
-        Permanent: the role may not do this.
+        Permanent: the role may not do this, or the log has objects that somebody else made.
         Transient: the database cannot be reached, or a transaction holds the log.
     """
     engine = make_engine(administrator_url)
     try:
-        with translated(), engine.begin() as connection:
-            _protect(connection)
+        with translated():
+            try:
+                _protect_anew(engine)
+            except _DONE_BY_OTHERS:  # who have committed, so this finds their log
+                _protect_anew(engine)
     finally:
         engine.dispose()
 
@@ -49,17 +67,34 @@ def require_audit(connection: Connection) -> None:
         _protect(connection)
 
 
+def _protect_anew(engine: Engine) -> None:
+    with engine.begin() as connection:
+        _protect(connection)
+
+
 def _protect(connection: Connection) -> None:
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise TypeError("the audit log needs a connection of psycopg")
-    try:
-        # Past SQLAlchemy, which would take the colons of a script for parameters.
-        driver.execute(script("audit.sql").encode())
-    except InsufficientPrivilege as error:
-        role = driver.info.user
-        raise Permanent(
-            f"the audit log must be created by an administrator of the database, and {role} may not "
-            f"({str(error).splitlines()[0]}): set a variable to the URL of a superuser, and run "
-            "`benchgate migrate --administrator-url-from VARIABLE`"
-        ) from error
+    with own_names(connection):
+        _refuse_foreign_objects(connection)
+        if not any(fault.remedy == RESTORE for fault in lost_protections(connection)):
+            return
+        try:
+            # Past SQLAlchemy, which would take the colons of a script for parameters.
+            driver.execute(script("audit.sql").encode())
+        except InsufficientPrivilege as error:
+            role = driver.info.user
+            raise Permanent(
+                f"the audit log must be created by an administrator of the database, and {role} may not "
+                f"({str(error).splitlines()[0]}): set a variable to the URL of a superuser, and run "
+                "`benchgate migrate --administrator-url-from VARIABLE`"
+            ) from error
+        # The script has locked the table, so nobody adds an object from here on.
+        _refuse_foreign_objects(connection)
+
+
+def _refuse_foreign_objects(connection: Connection) -> None:
+    if found := foreign_objects(connection):
+        sentences = "; ".join(map(str, found))
+        raise Permanent(f"the audit log is not one that Benchgate made: {sentences}; {found[0].remedy}")

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from service.adapters.postgres.access.audit import PostgresAuditLog
+from service.adapters.postgres.access.audit import PostgresAuditLog, own_names
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
 from service.domain.errors import Permanent
@@ -72,7 +72,7 @@ def read_rights(url: str, *, is_machine: bool) -> DatabaseRights:
     except ArgumentError as error:
         raise ValueError("not an address of a database") from error
     try:
-        with translated(), engine.connect() as connection:
+        with translated(), engine.connect() as connection, own_names(connection):
             row = connection.execute(_ROLE).mappings().one()
             reachable = connection.execute(_REACHABLE).scalars().all() if is_machine else ()
         return DatabaseRights(

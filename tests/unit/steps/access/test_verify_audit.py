@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from service.domain.access.audit import AuditKind, Fault, FaultKind
+from service.domain.access.audit import AuditKind, Fault, FaultKind, ProtectionFault
 from service.steps.access.verify_audit import verify_audit
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.store import MemoryStore
@@ -20,7 +20,7 @@ class LogInPages(MemoryAuditLog):
     """A log that counts its pages, and whose protection is lost on demand."""
 
     pages: int = 0
-    lost: Sequence[str] = ()
+    lost: Sequence[ProtectionFault] = ()
 
     @override
     def entries(self, after: int, limit: int, kind: AuditKind | None = None) -> Sequence[AuditEntry]:
@@ -29,7 +29,7 @@ class LogInPages(MemoryAuditLog):
         return super().entries(after, limit, kind)
 
     @override
-    def protection_faults(self) -> Sequence[str]:
+    def protection_faults(self) -> Sequence[ProtectionFault]:
         return self.lost
 
 
@@ -74,6 +74,6 @@ def test_a_head_that_was_seen_must_still_be_there() -> None:
 
 def test_a_lost_protection_fails_although_the_chain_holds() -> None:
     log = log_of(3)
-    log.lost = ["the trigger is missing"]
+    log.lost = [ProtectionFault("the trigger is missing", "make it anew")]
     found = verify_audit(log)
     assert (found.is_passed, found.chain.fault, found.protection_faults) == (False, None, tuple(log.lost))
