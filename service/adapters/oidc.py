@@ -66,15 +66,19 @@ class OidcProvider(IdentityProvider):
         )
 
     @override
-    def finish(self, attempt: SignInAttempt, callback: str, query: Mapping[str, str]) -> Claims:
+    def code_of(self, attempt: SignInAttempt, query: Mapping[str, str]) -> str:
         if not attempt.is_answered_by(query) or not (attempt.nonce and attempt.verifier):
             raise NotAllowed("the answer belongs to another sign-in")
         if "error" in query:
             raise NotAllowed(f"the identity provider refused to sign you in: {plain(query['error'], 100)}")
         if query.get("iss", self._issuer) != self._issuer or not query.get("code"):
-            raise NotAllowed("the answer is not one of the identity provider")
+            raise NotAllowed("the identity provider did not send this answer")
+        return query["code"]
+
+    @override
+    def claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
         with self._translated():
-            return self._calls.run(lambda: self._claims(attempt, callback, query["code"]))
+            return self._calls.run(lambda: self._claims(attempt, callback, code))
 
     def _claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
         app = self._current()

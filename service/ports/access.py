@@ -142,10 +142,18 @@ class IdentityProvider(Protocol):
     def begin(self, callback: str) -> SignInAttempt:
         """Begin a sign-in that ends at ``callback``; raises Transient if the provider does not answer."""
 
-    def finish(self, attempt: SignInAttempt, callback: str, query: Mapping[str, str]) -> Claims:
-        """Return the claims about the person who came back with a query.
+    def code_of(self, attempt: SignInAttempt, query: Mapping[str, str]) -> str:
+        """Return the code in the query with which a browser came back; asks nobody.
 
         Raises:
-            NotAllowed: the query is not the answer to this attempt, or the provider refuses.
+            NotAllowed: the query is not the answer to this attempt, or says that the provider refuses.
+                Anybody can send a browser here with such a query, so it proves nothing.
+        """
+
+    def claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
+        """Ask the provider about the person of a code.
+
+        Raises:
+            NotAllowed: the provider refuses, or its answer is not valid.
             Transient: the provider does not answer.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.access.audit import AuditKind
@@ -17,8 +18,19 @@ _MOST: Final = 10  # in a minute: enough to see an attack, and who is its target
 _WINDOW_SECONDS: Final = 60.0
 
 
+@dataclass(slots=True)
+class _Minute:
+    """The refusals of a minute."""
+
+    begun_at: float = float("-inf")
+    recorded: int = 0
+    omitted: int = 0
+
+
 class RefusedSignIns:
-    """The recorder of one process.
+    """The recorder of one process. Refusals of people whom the provider named are counted by themselves.
+
+    Anybody can make the provider refuse a guessed code; this must not keep the others out of the log.
 
     Args:
         store: keeps the audit log.
@@ -29,9 +41,7 @@ class RefusedSignIns:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._begun_at = float("-inf")
-        self._recorded = 0
-        self._omitted = 0
+        self._minutes = {is_known: _Minute() for is_known in (True, False)}
 
     def record(self, person: str, address: str, reason: str) -> None:
         """Record a refusal, or count it for the next entry.
@@ -42,13 +52,14 @@ class RefusedSignIns:
             reason: the sentence that the person read.
         """
         with self._lock:
-            if self._clock() - self._begun_at >= _WINDOW_SECONDS:
-                self._begun_at, self._recorded = self._clock(), 0
-            if self._recorded == _MOST:
-                self._omitted += 1
+            minute = self._minutes[bool(person)]
+            if self._clock() - minute.begun_at >= _WINDOW_SECONDS:
+                minute.begun_at, minute.recorded = self._clock(), 0
+            if minute.recorded == _MOST:
+                minute.omitted += 1
                 return
-            self._recorded += 1
-            omitted, self._omitted = self._omitted, 0
-        details = {"reason": reason, **({"refused before, not recorded": str(omitted)} if omitted else {})}
+            minute.recorded += 1
+            omitted, minute.omitted = minute.omitted, 0
+        details = {"reason": reason, **({"further refusals not recorded": str(omitted)} if omitted else {})}
         with self._store.transaction() as tx:
             tx.record_act(AuditKind.SIGN_IN_REFUSED, person, address, details)

@@ -29,7 +29,8 @@ class ProviderSignIn:
         role_groups: the provider's groups that give each role.
         callback: the address to which the provider sends people back.
         record_refusal: records the subject of a person, the address of their browser, and why they were
-            refused; called after the provider answered.
+            refused. It is called only after Benchgate itself asked the provider, because anybody can send
+            a browser here with a query of their choice.
     """
 
     provider: IdentityProvider
@@ -55,8 +56,9 @@ class ProviderSignIn:
             NotAllowed: the provider refuses the person, or no group gives them a role.
             Transient: the provider or the database cannot be used now.
         """
+        code = self.provider.code_of(attempt, query)
         try:
-            claims = self.provider.finish(attempt, self.callback, query)
+            claims = self.provider.claims(attempt, self.callback, code)
         except NotAllowed as refusal:
             self.record_refusal("", address, str(refusal))
             raise

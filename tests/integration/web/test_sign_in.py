@@ -11,9 +11,10 @@ from dashboards.rendering import sign_in_page
 from service.adapters.oidc import OidcProvider
 from service.domain.access.caller import Role
 from service.domain.access.needs import Need
+from service.ports.access import SignInAttempt
 from service.rights import RIGHTS
 from service.steps.access.sign_in import ProviderSignIn
-from service.web.access.attempt_cookie import return_path
+from service.web.access.attempt_cookie import StoredAttempt, encode, return_path
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.application import assemble
@@ -260,6 +261,37 @@ def test_a_denial_is_shown_with_its_reason(site: Site, provider: Provider) -> No
     assert answer.status_code == 403
     assert "The identity provider refused to sign you in: access_denied." in answer.text
     assert ATTEMPT not in browser.cookies
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"error": "alice was refused by the provider: account locked"},
+        {"error": "access_denied", "code": "x"},
+        {"code": ""},
+        {"code": "x", "iss": "https://evil.example"},
+        {},
+    ],
+)
+def test_nobody_writes_into_the_audit_log_by_a_forged_answer(site: Site, query: Mapping[str, str]) -> None:
+    """The browser can invent the cookie as well as the answer, and the provider was asked nothing."""
+    browser = site.browser()
+    forged = SignInAttempt(url="", state="x", nonce="y", verifier="z")
+    browser.cookies[ATTEMPT] = encode(StoredAttempt(forged, "/"))
+    answer = browser.get(callback({"state": "x", **query}))
+    assert answer.status_code == 403
+    assert "identity provider" in answer.text
+    assert site.refusals == []
+
+
+def test_a_code_that_the_provider_refuses_is_recorded(site: Site) -> None:
+    browser = site.browser()
+    forged = SignInAttempt(url="", state="x", nonce="y", verifier="z")
+    browser.cookies[ATTEMPT] = encode(StoredAttempt(forged, "/"))
+    assert browser.get(callback({"state": "x", "code": "guessed"})).status_code == 403
+    [(person, address, reason)] = site.refusals
+    assert (person, address) == ("", "127.0.0.1")
+    assert reason.startswith("the identity provider refused: invalid_grant")
 
 
 def test_the_page_says_that_the_provider_is_down(site: Site) -> None:
