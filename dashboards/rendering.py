@@ -118,6 +118,7 @@ def problem_page(
             health=None,
             account=account,
             title=title,
+            is_missing=status == HTTPStatus.NOT_FOUND,
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
             advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
             request_id=request_id,

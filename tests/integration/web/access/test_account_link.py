@@ -1,4 +1,4 @@
-"""The header's link: to the account, to the page for signing in, or none if nobody can sign in."""
+"""Links to the account, to the page for signing in, or none if nobody can sign in."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from service.domain.access.caller import Role
 from tests.support.access.callers import Callers
+from tests.support.reading.fake_reading import FakeReading
 from tests.support.reading.sample_project import sample_project
 from tests.support.web import build_app, call
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 PAGE: Final = {"Accept": "text/html"}
+MISSING: Final = ("/changes/99", "/changes/4712/9", "/runs/9", "/job/perf/99", "/nothing")
 PAGES: Final = ("/", "/trends?q=a%20b", "/machines", "/docs", "/changes/4712", "/changes/99", "/nothing")
 
 pytestmark = pytest.mark.integration
@@ -90,3 +92,37 @@ def test_without_a_way_in_the_page_says_what_an_operator_must_set(callers: Calle
     page = call(app, "GET", "/sign-in", headers=PAGE).text
     assert "an operator must set BENCHGATE_OIDC_ISSUER, BENCHGATE_OIDC_CLIENT_ID and" in page
     assert "benchgate up" not in page
+
+
+@pytest.mark.parametrize("path", MISSING)
+def test_a_page_that_is_not_found_offers_to_sign_in(app: FastAPI, path: str) -> None:
+    """A change that is not public is one of them."""
+    page = call(app, "GET", path, headers=PAGE)
+    assert page.status_code == 404
+    link = f'<a href="/sign-in?return={quote(path, safe="")}">Sign in</a> to see what is not public.'
+    assert link in page.text
+
+
+@pytest.mark.parametrize("path", MISSING)
+def test_a_page_that_is_not_found_offers_it_to_nobody_else(app: FastAPI, callers: Callers, path: str) -> None:
+    closed = build_app(sample_project(), access=callers.access(has_way_in=False))
+    signed_in = {**PAGE, **callers.as_person(Role.READER)}
+    for page in (call(closed, "GET", path, headers=PAGE), call(app, "GET", path, headers=signed_in)):
+        assert page.status_code == 404
+        assert "not public" not in page.text
+
+
+def test_an_empty_list_says_that_no_change_is_public_and_offers_to_sign_in(callers: Callers) -> None:
+    app = build_app(FakeReading(), access=callers.access())
+    anonymous = call(app, "GET", "/", headers=PAGE).text
+    assert "No change is public, or there is none yet." in anonymous
+    assert '<a href="/sign-in?return=%2F">Sign in</a> to see the changes' in anonymous
+    signed_in = call(app, "GET", "/", headers={**PAGE, **callers.as_person(Role.READER)}).text
+    assert "The review server shows no change to you, or there is none yet." in signed_in
+
+
+def test_an_empty_list_of_a_site_without_a_way_in_offers_none(callers: Callers) -> None:
+    app = build_app(FakeReading(), access=callers.access(has_way_in=False))
+    page = call(app, "GET", "/", headers=PAGE).text
+    assert "No change is public, or there is none yet. The first" in page
+    assert "Sign in" not in page
