@@ -10,6 +10,7 @@ import structlog
 
 from service.config import ControlSettings
 from service.domain.errors import Transient
+from service.domain.health import VISIBILITY
 from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
@@ -47,7 +48,7 @@ def _reconcile(plane: Control, entity: int) -> bool:
     """
     queued = reconcile(plane.store, plane.server, is_full=entity == 1, lookback=plane.lookback)
     if entity == 1:
-        record_all(plane.store, plane.server)
+        plane.upkeep.beat(VISIBILITY, trouble=record_all(plane.store, plane.server))
     if queued is not None:
         plane.upkeep.beat("reconcile", f"{queued} changes")
     return queued is not None

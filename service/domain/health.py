@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 VOTE_ON: Final = "vote on "
 LISTEN: Final = "listen"  # the part that listens to a stream of events
 RECONCILE: Final = "reconcile"  # the part that asks the review server for updated changes
+VISIBILITY: Final = "visibility"  # the part that asks what is public, every half hour
 TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
 _MOST_GROUPS: Final = 5  # of failing steps that are reported one by one
 
@@ -121,6 +122,7 @@ class DegradationKind(StrEnum):
     SILENT = auto()  # part, seconds
     DISCONNECTED = auto()  # the reason
     VOTE_FORBIDDEN = auto()  # the missing right
+    VISIBILITY_UNKNOWN = auto()  # the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def degradations(
     """
     return tuple(
         degradation
-        for part in (_backlogs, _failing_steps, _queues, _missing_rights)
+        for part in (_backlogs, _failing_steps, _queues, _missing_rights, _unknown_visibility)
         for degradation in part(condition, patience)
     ) + tuple(lack for lack, seconds in _heartbeats(condition, patience) if uptime >= seconds)
 
@@ -216,6 +218,12 @@ def _missing_rights(condition: Condition, patience: Patience) -> Iterator[Degrad
     for beat in condition.heartbeats:
         if beat.part.startswith(VOTE_ON) and beat.trouble and _age(condition, beat.beat_at) < patience.right:
             yield Degradation(DegradationKind.VOTE_FORBIDDEN, (beat.trouble,))
+
+
+def _unknown_visibility(condition: Condition, _: Patience) -> Iterator[Degradation]:
+    for beat in condition.heartbeats:
+        if beat.part == VISIBILITY and beat.trouble:
+            yield Degradation(DegradationKind.VISIBILITY_UNKNOWN, (beat.trouble,))
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:

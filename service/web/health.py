@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from service.domain.errors import Transient
-from service.domain.health import VOTE_ON
+from service.domain.health import VISIBILITY, VOTE_ON
 from service.steps.upkeep.check_health import HealthCheck, Status
 
 if TYPE_CHECKING:
@@ -137,6 +137,6 @@ def _gauges(condition: Condition) -> Iterable[Metric]:
         "benchgate_pulse_seconds", "Time since the part's last heartbeat.", labels=["part"]
     )
     for heartbeat in condition.heartbeats:
-        if not heartbeat.part.startswith(VOTE_ON):  # has no regular heartbeat
+        if not heartbeat.part.startswith((VOTE_ON, VISIBILITY)):  # they have no frequent heartbeat
             beats.add_metric([heartbeat.part], age(heartbeat.beat_at))
     yield from (waiting, oldest, beats)

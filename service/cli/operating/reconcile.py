@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from service.cli.services.find_site import home_option, settings_of_running_site
+from service.domain.health import VISIBILITY
 from service.steps.intake.reconcile import reconcile
 from service.steps.intake.record_visibility import record_all
 from service.wiring.control import build_control
@@ -25,6 +26,6 @@ def command(home: Path) -> None:
     """
     with closing(build_control(settings_of_running_site(home))) as plane:
         queued = reconcile(plane.store, plane.server, is_full=True)
-        record_all(plane.store, plane.server)
+        plane.upkeep.beat(VISIBILITY, trouble=record_all(plane.store, plane.server))
     message = "another check is running" if queued is None else f"{queued} changes queued for a check"
     click.echo(message, err=True)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # For readers who may not see the change or the branch.
 HIDDEN_ERROR: Final = "the error names what is not public; an operator finds it in the log"
 HIDDEN_RIGHT: Final = "a branch that is not public lacks the right; an operator finds it in the log"
+# A question whose answer names what may not be public.
+QUESTION_REJECTED: Final = "it rejects a question, which the log of the control worker names"
 _PARTS: Final = MappingProxyType({RECONCILE: "reconciliation", LISTEN: "listener of the event stream"})
 _MAX_ERROR: Final = 300
 _BRACED: Final = re.compile(r"\{[^{}]*\}")
@@ -136,6 +138,9 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
         DegradationKind.NEVER_RAN: lambda part: f"{_part(part)} has not run yet.",
         DegradationKind.SILENT: lambda part, seconds: f"{_part(part)} has not run for {_duration(seconds)}.",
         DegradationKind.VOTE_FORBIDDEN: lambda right: f"Benchgate may not vote: {plain(right)}.",
+        DegradationKind.VISIBILITY_UNKNOWN: lambda reason: (
+            f"Benchgate cannot find out what Gerrit shows without sign-in: {plain(reason).rstrip('.')}."
+        ),
         DegradationKind.DISCONNECTED: lambda trouble: f"{_part(LISTEN)} is {plain(trouble)}.",
     }
 )

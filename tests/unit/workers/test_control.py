@@ -11,6 +11,7 @@ import pytest
 import workers.control
 from service.domain.errors import Transient
 from service.domain.gerrit.change import Review
+from service.domain.health import VISIBILITY
 from service.domain.identity import ChangeKey
 from service.ports.queue import Task
 from tests.support.changes import KEY, change_at
@@ -95,6 +96,25 @@ def test_a_step_waits_until_the_database_answers_and_the_next_one_checks_again(
         run_step(Task.RECONCILE, 0)
     assert built == [True, True]
     assert list(plane.store.memory.beats) == ["reconcile"]
+
+
+def test_a_full_reconciliation_reports_what_keeps_it_from_asking_what_is_public(
+    plane: Plane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bool:
+        raise Transient("the response is not from Gerrit")
+
+    plane.server.put(change_at(1))
+    run_step(Task.RECONCILE, 0)
+    for event in range(1, len(plane.store.memory.events) + 1):
+        run_step(Task.HANDLE_EVENT, event)
+    assert VISIBILITY not in plane.store.memory.beats
+    with monkeypatch.context() as patch:
+        patch.setattr(plane.server, "can_read", fail)
+        run_step(Task.RECONCILE, 1)
+    assert plane.store.memory.beats[VISIBILITY] == "the response is not from Gerrit"
+    run_step(Task.RECONCILE, 1)
+    assert plane.store.memory.beats[VISIBILITY] == ""
 
 
 def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:

@@ -92,6 +92,10 @@ CASES = [
         {"heartbeats": (*WELL, Heartbeat("vote on kv master", NOW - 60 * HOUR, "no right on kv"))},
         "Benchgate may not vote: no right on kv.",
     ),
+    (
+        {"heartbeats": (*WELL, Heartbeat("visibility", NOW - HOUR, "the response is not from Gerrit."))},
+        "Benchgate cannot find out what Gerrit shows without sign-in: the response is not from Gerrit.",
+    ),
 ]
 
 
@@ -163,6 +167,10 @@ def test_an_unset_or_unusable_git_url_is_a_problem() -> None:
 
 def test_a_listener_that_is_connected_is_well() -> None:
     assert sentences(heartbeats=(*WELL, Heartbeat("listen", NOW))) == ()
+
+
+def test_an_answer_about_visibility_of_yesterday_is_no_problem() -> None:
+    assert sentences(heartbeats=(*WELL, Heartbeat("visibility", NOW - 24 * HOUR))) == ()
 
 
 def test_a_missing_right_is_not_reported_after_a_granted_vote_or_a_week() -> None:

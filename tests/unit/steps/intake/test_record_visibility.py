@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service.domain.errors import Transient
+from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
+from service.domain.wording.health import QUESTION_REJECTED
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.intake.record_visibility import BATCH, record_all
 from tests.support.changes import KEY, Service, change_at
 from tests.support.fakes import FakeReviewServer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
 
 class SilentServer(FakeReviewServer):
@@ -23,6 +24,21 @@ class SilentServer(FakeReviewServer):
 
     def can_read(self, account: str | None, project: str, branch: str) -> bool:
         raise Transient("Gerrit answers 502")
+
+
+class Picky(FakeReviewServer):
+    """A server that fails on some branches, and keeps those that it was asked about."""
+
+    def __init__(self, failures: Mapping[str, Exception]) -> None:
+        super().__init__()
+        self.failures = failures
+        self.branches: list[str] = []
+
+    def can_read(self, account: str | None, project: str, branch: str) -> bool:
+        self.branches.append(branch)
+        if branch in self.failures:
+            raise self.failures[branch]
+        return super().can_read(account, project, branch)
 
 
 @pytest.fixture
@@ -76,8 +92,43 @@ def test_a_server_that_does_not_answer_delays_no_run() -> None:
 
 def test_a_server_that_does_not_answer_leaves_public_what_was(service: Service) -> None:
     service.see(change_at(1))
-    record_all(service.store, SilentServer())
+    assert record_all(service.store, SilentServer()) == "Gerrit answers 502"
     assert numbers(service) == {7}
+
+
+def on_branches(failures: Mapping[str, Exception]) -> tuple[Service, Picky]:
+    """An upgraded database with a change on each of six branches."""
+    server = Picky(failures)
+    service = Service(server=server)
+    for number in range(1, 7):
+        service.see(change_at(1, key=ChangeKey("gerrit", number), branch=f"b{number}"))
+    service.store.memory.public.clear()
+    service.store.memory.public_branches.clear()
+    server.branches.clear()
+    return service, server
+
+
+@pytest.mark.parametrize("error", [Permanent("b2 is not a branch"), Transient("Gerrit answers 500")])
+def test_a_branch_that_fails_keeps_no_other_from_being_public(error: Exception) -> None:
+    service, server = on_branches({"b2": error, "b5": error})
+    record_all(service.store, server)
+    assert numbers(service) == {1, 3, 4, 6}
+
+
+def test_a_question_that_is_rejected_is_trouble_that_names_no_branch() -> None:
+    service, server = on_branches({"b2": Permanent("b2 is not a branch")})
+    assert record_all(service.store, server) == QUESTION_REJECTED
+
+
+def test_a_server_that_is_away_is_not_asked_about_each_branch() -> None:
+    service, server = on_branches({f"b{number}": Transient("down") for number in range(2, 7)})
+    assert record_all(service.store, server) == "down"
+    assert server.branches == ["b1", "b2", "b3", "b4"]
+
+
+def test_a_server_that_answers_is_no_trouble(service: Service) -> None:
+    service.see(change_at(1))
+    assert record_all(service.store, service.server) == ""
 
 
 def test_a_project_that_is_closed_disappears_and_returns(service: Service) -> None:
