@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _DISCOVERY: Final = "/.well-known/openid-configuration"
-_ALGORITHMS: Final = (
-    "RS256",
-    "PS256",
-    "ES256",
-    "EdDSA",
-)  # by public keys; never `none` or a shared one
+# By public keys; never `none` or a shared one.
+_ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 _REFRESH_SECONDS: Final = 3600.0  # Authlib keeps metadata and keys for ever, and providers rotate them
 _CALL_SECONDS: Final = 10.0  # a person waits
 _LONGEST_SUBJECT: Final = 255  # by OpenID Connect
