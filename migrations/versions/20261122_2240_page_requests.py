@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from alembic import op
+
 revision = "20261122_2240"
 down_revision = "20261122_2230"
 branch_labels = None
@@ -9,8 +11,13 @@ depends_on = None
 
 
 def upgrade() -> None:
-    pass
+    op.execute(
+        "ALTER TABLE heard"
+        " ADD COLUMN source text NOT NULL DEFAULT 'comment' CHECK (source IN ('comment', 'page')),"
+        " ADD COLUMN ticket bytea UNIQUE"  # the digest of the ticket of a page's form, which is valid once
+    )
+    op.execute("CREATE INDEX heard_on_page ON heard (patch_set_id, id) WHERE source = 'page'")
 
 
 def downgrade() -> None:
-    pass
+    op.execute("ALTER TABLE heard DROP COLUMN ticket, DROP COLUMN source")

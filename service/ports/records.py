@@ -211,6 +211,32 @@ class CommentState(StrEnum):
     DONE = "done"
 
 
+class CommentSource(StrEnum):
+    """The places where people write commands."""
+
+    COMMENT = "comment"  # on the review server
+    PAGE = "page"  # a form of Benchgate's pages
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A command that a person requests on a page.
+
+    Args:
+        patch_set_id: the patch set that the page showed.
+        account: the person's account on the review server.
+        person: the name that the review server shows for the account.
+        text: the line of the command.
+        ticket: the digest of the form's ticket; a request with one that was used before changes nothing.
+    """
+
+    patch_set_id: int
+    account: str
+    person: str
+    text: str
+    ticket: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
     """A message on a patch set that may hold commands."""
@@ -225,6 +251,7 @@ class ReviewComment:
     person: str
     text: str
     is_pending: bool
+    source: CommentSource
 
 
 @dataclass(frozen=True, slots=True)

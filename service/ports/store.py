@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         NewOverride,
         NewReport,
         NewRun,
+        PageRequest,
         ReviewComment,
         RunRecord,
         SentReport,
@@ -109,10 +110,13 @@ class Visibility(Protocol):
 
 
 class ReviewComments(Protocol):
-    """Messages on changes that may hold commands; each is answered once."""
+    """Messages on changes, and requests on pages, that may hold commands; each is answered once."""
 
     def record_comments(self, record: ChangeRecord, messages: Sequence[PostedMessage]) -> Sequence[int]:
         """Store messages on the current patch set in their order; return the ids of the new ones."""
+
+    def add_request(self, request: PageRequest) -> int | None:
+        """Store a request of a page as a message; return its id, None if its ticket was used before."""
 
     def lock_comment(self, comment_id: int) -> ReviewComment:
         """Return a message; its change is locked until the transaction ends. NotFound without such a one."""

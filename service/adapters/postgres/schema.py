@@ -121,6 +121,8 @@ heard: Final = Table(
     Column("digest", LargeBinary, nullable=False),
     Column("state", CleanText, nullable=False, server_default=text("'pending'::text")),
     *_optional_texts("answer"),
+    Column("source", CleanText, nullable=False, server_default=text("'comment'::text")),
+    Column("ticket", LargeBinary, unique=True),
     _moment("created_at"),
     UniqueConstraint("change_id", "account", "written_at", "digest"),
 )

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, assert_never
 
+from service.domain.errors import BadInput
 from service.domain.inference.policy import MOST_PAIRS
 from service.domain.project.project_file import Permission
 from service.domain.text import plain
@@ -134,6 +135,55 @@ def commands_in(text: str, jobs: Collection[str]) -> tuple[ReviewCommand | Missp
     return tuple(islice((command for command in parsed if command is not None), MAX_COMMANDS))
 
 
+def line_of(command: ReviewCommand, jobs: Collection[str]) -> str:
+    """Write a command as the line that :func:`commands_in` parses as exactly this command.
+
+    Raises:
+        BadInput: no line is this command; names the part of the command and the problem.
+    """
+    words = _words(command)
+    for name, text in words:
+        _check_word(name, text)
+    line = " ".join((command.word, *filter(None, (text for _, text in words))))
+    if commands_in(line, jobs) != (command,):
+        raise BadInput(_expected(_first_word(command.word)[0], jobs), command.word)
+    return line
+
+
+def _words(command: ReviewCommand) -> Sequence[tuple[str, str]]:
+    """List the parts of a command behind its word, each with a name for people."""
+    match command:
+        case RecheckCommand():
+            return [("job", "all")] if command.is_all else [("job", job) for job in command.jobs]
+        case MorePairsCommand():
+            count = "" if command.count is None else f"x{command.count}"
+            return [("filter", _quoted(command.filter)), ("number of pairs", count)]
+        case OverrideCommand():
+            return [("job", command.job), ("bug", command.bug), ("reason", command.reason)]
+        case AcceptCommand():
+            return [("filter", _quoted(command.filter)), ("reason", command.reason)]
+        case CancelCommand() | UndoOverrideCommand() | OkToTestCommand():
+            return []
+    assert_never(command)
+
+
+def _quoted(pattern: str) -> str:
+    if not pattern or len(pattern) > MAX_FILTER:
+        raise BadInput(f"must have 1 to {MAX_FILTER} characters", "filter")
+    if text := filter_text(pattern):
+        return text
+    raise BadInput(
+        "must be one line without quotation marks, backticks, control characters or outer blanks", "filter"
+    )
+
+
+def _check_word(name: str, text: str) -> None:
+    if len(text) > MAX_REASON:
+        raise BadInput(f"must have at most {MAX_REASON} characters, not {len(text)}", name)
+    if plain(text, MAX_REASON) != text:
+        raise BadInput("must be one line without control characters, outer blanks or double blanks", name)
+
+
 def may_be_command(text: str) -> bool:
     """Return whether a line of the message begins with a command's word."""
     lines = _prose_lines(written_lines(text))
@@ -188,8 +238,12 @@ def _parsed(line: str, message: _Message) -> ReviewCommand | Misspelt | None:
     word = _meant_by(line) or word.rstrip(".!")
     if not message.is_alone or word not in _EXPECTED:
         return None
-    names = ", ".join(sorted(message.jobs)) if word in {"recheck", "override"} else ""
-    return Misspelt(plain(line), _EXPECTED[word] + (f"; the jobs are {plain(names, 300)}" if names else ""))
+    return Misspelt(plain(line), _expected(word, message.jobs))
+
+
+def _expected(word: str, jobs: Collection[str]) -> str:
+    names = ", ".join(sorted(jobs)) if word in {"recheck", "override"} else ""
+    return _EXPECTED[word] + (f"; the jobs are {plain(names, 300)}" if names else "")
 
 
 def _meant_by(line: str) -> str:

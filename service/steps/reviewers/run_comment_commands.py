@@ -22,7 +22,7 @@ from service.domain.gerrit.comment_commands import (
 )
 from service.domain.text import literal
 from service.domain.wording import replies
-from service.ports.records import NewOverride
+from service.ports.records import CommentSource, NewOverride
 from service.steps.planning.new_run import check_of, start_run
 from service.steps.planning.read_project_file import NoProjectFile, read_project_file
 from service.steps.planning.rerun import recheck
@@ -76,14 +76,15 @@ def _run_commands(
         source.fetch(change.project, f"refs/heads/{change.branch}")
         project_file = read_project_file(source, change.project, change.branch)
     except BadInput as error:
-        text = "" if isinstance(error, NoProjectFile) else str(error)
+        is_known = isinstance(error, NoProjectFile) and comment.source is CommentSource.COMMENT
+        text = "" if is_known else str(error)
         answer(store, comment, change.current.revision, links, text)
         return
     request = CommandRequest(comment, change, project_file, links)
-    admitted = [
-        _admit(server, request, command)
-        for command in commands_in(comment.text, [job.name for job in project_file.jobs])
-    ]
+    commands = commands_in(comment.text, [job.name for job in project_file.jobs])
+    admitted = [_admit(server, request, command) for command in commands]
+    if not commands and comment.source is CommentSource.PAGE:
+        admitted = [replies.NO_SUCH_JOB]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]
@@ -99,7 +100,7 @@ def answer(store: Store, comment: ReviewComment, revision: str, links: Links, te
 
 def _reply(tx: Transaction, comment: ReviewComment, revision: str, links: Links, text: str) -> None:
     tx.answer(comment.id, text)
-    if text:
+    if text and comment.source is CommentSource.COMMENT:  # the page shows the answer to its own request
         lines = "\n".join(map(literal, text.split("\n")))  # they quote the comment and the project file
         message = f"{lines}\n\n{links.reply(comment.change, comment.id)}"
         tx.queue_review(f"reply/{comment.id}", Review(comment.change, revision, message))

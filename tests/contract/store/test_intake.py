@@ -11,7 +11,7 @@ import pytest
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus, Person, PostedMessage
 from service.domain.identity import ChangeKey
-from service.ports.records import SyncCursor
+from service.ports.records import CommentSource, PageRequest, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
@@ -122,6 +122,10 @@ def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMess
     return PostedMessage(message_id, 1, BOB, NOON + timedelta(minutes=minutes), text)
 
 
+def requested(patch_set_id: int, *, text: str = "cancel", ticket: bytes = b"1") -> PageRequest:
+    return PageRequest(patch_set_id, "1000003", "Bob", text, ticket)
+
+
 class TestReviewComments:
     def test_a_message_is_stored_once_whatever_its_id_becomes(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -140,6 +144,39 @@ class TestReviewComments:
         assert (comment.change, comment.patch_set) == (current.key, 2)
         assert (comment.revision, comment.account) == (current.current.revision, "1000003")
         assert (comment.person, comment.text, comment.is_pending) == ("Bob", "recheck", True)
+
+    def test_a_request_of_a_page_is_a_message_on_the_patch_set_that_the_page_showed(self, store: Store) -> None:
+        with store.transaction() as tx:
+            (older,) = tx.record_comments(shown := tx.upsert_change(change()), [posted("recheck")])
+            tx.upsert_change(change(patch_set=2, minutes=1))
+            number = tx.add_request(requested(shown.patch_set_id))
+            assert number is not None
+            comment = tx.lock_comment(number)
+            assert tx.lock_comment(older).source is CommentSource.COMMENT
+            assert [each.id for each in tx.pending_until(number)] == [older, number]
+        assert (comment.source, comment.patch_set, comment.is_pending) == (CommentSource.PAGE, 1, True)
+        assert (comment.account, comment.person, comment.text) == ("1000003", "Bob", "cancel")
+        assert (comment.change_id, comment.patch_set_id) == (shown.change_id, shown.patch_set_id)
+
+    def test_a_ticket_is_valid_once_whatever_it_asks_for(self, store: Store) -> None:
+        with store.transaction() as tx:
+            shown = tx.upsert_change(change())
+            other = tx.upsert_change(change(8))
+            first = tx.add_request(requested(shown.patch_set_id))
+            again = tx.add_request(requested(shown.patch_set_id))
+            elsewhere = tx.add_request(requested(other.patch_set_id, text="recheck"))
+            second = tx.add_request(requested(shown.patch_set_id, ticket=b"2"))
+            assert (again, elsewhere) == (None, None)
+            assert first is not None
+            assert second is not None
+            tx.answer(first, "")
+            assert tx.add_request(requested(shown.patch_set_id)) is None
+            assert [each.id for each in tx.pending_until(second)] == [second]
+
+    def test_an_unanswered_request_of_a_page_is_found_by_the_sweep(self, store: Store, upkeep: Upkeep) -> None:
+        with store.transaction() as tx:
+            number = tx.add_request(requested(tx.upsert_change(change()).patch_set_id))
+        assert upkeep.stalled(-1.0) == [("run_comment_commands", number)]
 
     @pytest.mark.parametrize("number", [0, 1])
     def test_an_unknown_message_is_not_found(self, store: Store, number: int) -> None:

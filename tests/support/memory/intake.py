@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
-from service.ports.records import ChangeRecord, ReviewComment, SentReport, SyncCursor
+from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SentReport, SyncCursor
 from service.ports.store import Changes, Events, Reports, ReviewComments, SyncCursors, Visibility
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.gerrit.change import Change, PostedMessage
-    from service.ports.records import NewReport
+    from service.ports.records import NewReport, PageRequest
 
 
 class MemoryEvents(InMemory, Events):
@@ -160,9 +160,34 @@ class MemoryReviewComments(InMemory, ReviewComments):
                         person=message.author.shown,
                         text=message.text,
                         is_pending=True,
+                        source=CommentSource.COMMENT,
                     )
                 )
         return new
+
+    def add_request(self, request: PageRequest) -> int | None:
+        if request.ticket in self._m.tickets:
+            return None
+        self._m.tickets.add(request.ticket)
+        patch_set = self._m.patch_sets[request.patch_set_id - 1]
+        number = len(self._m.comment) + 1
+        self._m.recorded[number] = self._m.clock
+        self._m.comment.append(
+            ReviewComment(
+                id=number,
+                change_id=patch_set.change_id,
+                patch_set_id=request.patch_set_id,
+                change=self._m.change_ids[patch_set.change_id - 1],
+                patch_set=patch_set.number,
+                revision=patch_set.revision,
+                account=request.account,
+                person=request.person,
+                text=request.text,
+                is_pending=True,
+                source=CommentSource.PAGE,
+            )
+        )
+        return number
 
     def lock_comment(self, comment_id: int) -> ReviewComment:
         return row(self._m.comment, comment_id, "message")

@@ -146,6 +146,7 @@ class Memory:
     sync_cursors: dict[str, SyncCursor] = field(default_factory=dict)
     comment: list[ReviewComment] = field(default_factory=list)
     recorded: dict[object, float] = field(default_factory=dict)
+    tickets: set[bytes] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
     overrides: list[tuple[int, Override]] = field(default_factory=list)
     reports: dict[tuple[int, str], SentReport] = field(default_factory=dict)  # by token and key

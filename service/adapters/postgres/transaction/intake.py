@@ -15,7 +15,7 @@ from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
 from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentState, ReviewComment, SyncCursor
+from service.ports.records import ChangeRecord, CommentSource, CommentState, ReviewComment, SyncCursor
 from service.ports.store import Changes, Events, ReviewComments, SyncCursors
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.gerrit.change import Change, PostedMessage
+    from service.ports.records import PageRequest
 
 # Built once: bursts of events come in, and building it takes longer than its execution.
 _ADD_EVENT: Final = (
@@ -171,6 +172,23 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
             text=message.text,
         )
         return self._execute(new.on_conflict_do_nothing().returning(t.heard.c.id)).scalar()
+
+    @override
+    def add_request(self, request: PageRequest) -> int | None:
+        change_of = select(t.patch_set.c.change_id).where(t.patch_set.c.id == request.patch_set_id)
+        new = insert(t.heard).values(
+            change_id=change_of.scalar_subquery(),
+            patch_set_id=request.patch_set_id,
+            account=request.account,
+            person=request.person,
+            written_at=func.clock_timestamp(),
+            digest=hashlib.sha256(request.text.encode()).digest(),
+            text=request.text,
+            source=CommentSource.PAGE,
+            ticket=request.ticket,
+        )
+        added = new.on_conflict_do_nothing(index_elements=["ticket"]).returning(t.heard.c.id)
+        return self._execute(added).scalar()
 
     @override
     def lock_comment(self, comment_id: int) -> ReviewComment:
