@@ -183,6 +183,7 @@ class Build:
     blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     seed: str = field(default="", metadata=_PAGES_ONLY)
     permissions: tuple[Permission, ...] = field(default=(), metadata=_PAGES_ONLY)
+    groups: Mapping[str, str] = field(default_factory=dict, metadata=_PAGES_ONLY)  # by permission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.identity import RunKind, digest_of
 from service.domain.inference.verdict import RULE
-from service.domain.project.project_file import Permission, parse_job
+from service.domain.project.project_file import Commands, parse_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,9 +56,10 @@ class BuildSpec:
 
     ``base`` is None for a root commit. ``jobs`` is how many benchmark jobs of the round can vote: they share
     the patch set's false alarms. ``session`` is the run of a calibration, which is never continued; 0 for
-    all others. ``longer``: more pairs than the policy's, of some. ``permissions``: those that some
-    group had when the build was planned; they are only shown. ``second``: the slow-downs that vote −1 are
-    measured again in a sequence of their own.
+    all others. ``longer``: more pairs than the policy's, of some. ``commands``: the groups that had
+    permissions when the build was planned, which pages and messages offer commands by; a group's name is
+    empty if a previous version planned the build. ``second``: the slow-downs that vote −1 are measured again
+    in a sequence of their own.
     """
 
     kind: RunKind
@@ -71,7 +72,7 @@ class BuildSpec:
     jobs: int = 1
     session: int = 0
     longer: Longer | None = None
-    permissions: tuple[Permission, ...] = ()
+    commands: Commands = Commands()
     second: bool = False
 
     @property
@@ -108,9 +109,10 @@ class BuildSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
-        names = [each.name for each in fields(self) if each.name != "permissions"]
+        names = [each.name for each in fields(self) if each.name != "commands"]
+        groups = {each: self.commands.group_for(each) for each in self.commands.granted}
         # Left out if there are none, so that the specs of a previous version stay as they are.
-        granted = {"permissions": list(self.permissions)} if self.permissions else {}
+        granted = {"permissions": list(groups), "groups": groups} if groups else {}
         return (
             granted
             | {name: getattr(self, name) for name in names}
@@ -138,6 +140,6 @@ class BuildSpec:
             jobs=found["jobs"],
             session=found.get("session", 0),
             longer=Longer(**found["longer"]) if found.get("longer") else None,
-            permissions=tuple(map(Permission, found.get("permissions", ()))),
+            commands=Commands(**dict.fromkeys(found.get("permissions", ()), "") | found.get("groups", {})),
             second=found.get("second", False),
         )

@@ -109,7 +109,7 @@ def _next_steps(
         )
         for build, override in judged
     ]
-    found = next_steps(ended, {granted for spec in specs.values() for granted in spec.permissions})
+    found = next_steps(ended, {granted for spec in specs.values() for granted in spec.commands.granted})
     return tuple(each for each in found if each.step is not Step.ENABLE)  # reviewers cannot enable commands
 
 

@@ -133,7 +133,7 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
             job,
             plan.voters,
             session,
-            permissions=plan.project_file.commands.granted,
+            commands=plan.project_file.commands,
         )
 
     waits = False

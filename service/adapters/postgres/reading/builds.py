@@ -46,7 +46,8 @@ _BUILD_COLUMNS: Final = """
         WHERE build_id = b.id AND measured_at = b.created_at AND verdict = 'undecided'
     ) AS undecided,
     coalesce((SELECT seed FROM sequence WHERE sequence.id = b.sequence_id), '') AS seed,
-    coalesce(b.spec -> 'permissions', '[]') AS permissions, b.spec -> 'config' AS configuration
+    coalesce(b.spec -> 'permissions', '[]') AS permissions, coalesce(b.spec -> 'groups', '{}') AS groups,
+    b.spec -> 'config' AS configuration
 """
 _RUNS: Final = f"""
     SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,

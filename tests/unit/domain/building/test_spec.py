@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
 from service.domain.identity import RunKind
-from service.domain.project.project_file import Permission, parse_job
+from service.domain.project.project_file import Commands, Permission, parse_job
 
 CONFIG = {
     "kind": "benchmark",
@@ -19,12 +19,21 @@ PATCH = Revision("p" * 40, "t2", "refs/changes/01/1/1", "unreviewed")
 SPEC = BuildSpec(RunKind.CHECK, "gerrit", "kv", "master", BASE, PATCH, parse_job("perf", CONFIG))
 
 
-@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None, permissions=(Permission.RERUN,))])
+@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, base=None, commands=Commands(rerun="perf"))])
 def test_a_spec_survives_the_database(spec: BuildSpec) -> None:
     again = BuildSpec.from_mapping(json.loads(json.dumps(spec.to_mapping())))
 
     assert again == spec
     assert again.sequence == spec.sequence
+
+
+def test_a_spec_of_a_previous_version_names_permissions_without_their_groups() -> None:
+    old = {**SPEC.to_mapping(), "permissions": ["rerun"]}
+    new = replace(SPEC, commands=Commands(rerun="perf", override="owners")).to_mapping()
+
+    assert BuildSpec.from_mapping(old).commands == Commands(rerun="")
+    assert BuildSpec.from_mapping(old).commands.granted == (Permission.RERUN,)
+    assert new["permissions"] == ["rerun", "override"]  # a previous version reads these
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
-from service.domain.project.project_file import Permission
+from service.domain.project.project_file import Commands
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
 
@@ -42,8 +42,8 @@ def test_a_run_becomes_the_builds_of_the_target_branchs_project_file() -> None:
 def test_a_build_records_which_commands_the_project_enables() -> None:
     enabled = f"{PROJECT_FILE}commands: {{override: perf-owners}}\n"
 
-    assert spec_of(planned(project(enabled))).permissions == (Permission.OVERRIDE,)
-    assert spec_of(planned(project())).permissions == ()
+    assert spec_of(planned(project(enabled))).commands == Commands(override="perf-owners")
+    assert spec_of(planned(project())).commands == Commands()
 
 
 def test_the_patch_sets_own_project_file_is_never_used() -> None:
