@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.domain.wording.next_steps import EndedBuild, next_steps
+from service.domain.wording.next_steps import next_steps
+from service.steps.reviewers.offered_actions import ended_builds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,19 +23,5 @@ def steps_after(
         builds: each with the override that waives its failure (empty if none does) and its comparisons.
         is_open: comment commands work: the patch set is the newest of an open change.
     """
-    ended = [
-        EndedBuild(
-            job=build.job,
-            kind=build.kind,
-            outcome=build.outcome,
-            seed=build.seed,
-            slower=build.blamed,
-            undecided=tuple(dict.fromkeys(row.benchmark for row in rows if row.needs_pairs)),
-            is_voting=build.is_voting,
-            is_waived=bool(waived_by),
-        )
-        for build, waived_by, rows in builds
-        if build.outcome is not None
-    ]
     permissions = {permission for build, *_ in builds for permission in build.permissions}
-    return next_steps(ended, permissions, is_open=is_open)
+    return next_steps(ended_builds(builds), permissions, is_open=is_open)

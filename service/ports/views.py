@@ -66,6 +66,7 @@ class Change:
 class PatchSet:
     """One patch set in the history of its change."""
 
+    id: int = field(metadata=_PAGES_ONLY)
     number: int
     revision: str
     author: str
@@ -196,10 +197,22 @@ class BuildOfRun(Build):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    """A command that a person requested on a page. ``answer`` may be empty: its effect is shown anyway."""
+
+    id: int
+    person: str
+    text: str
+    created_at: datetime
+    is_pending: bool
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchSetDetail:
     """Everything known of a patch set, with the builds of its newest check run.
 
-    Decisions and overrides come newest first; revoked overrides are included.
+    Decisions, overrides and requests come newest first; revoked overrides are included.
     """
 
     change: Change
@@ -210,6 +223,7 @@ class PatchSetDetail:
     builds: tuple[BuildOfRun, ...]
     overrides: tuple[Override, ...]
     problems: tuple[str, ...]  # steps of the change that failed several times
+    requests: tuple[PageRequest, ...] = field(default=(), metadata=_PAGES_ONLY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ class Longer:
     pairs: int
 
 
+NO_COMMANDS: Final = Commands()
 LOCAL: Final = "local"
 """The instance of a build on a developer's machine."""
 
@@ -72,7 +73,7 @@ class BuildSpec:
     jobs: int = 1
     session: int = 0
     longer: Longer | None = None
-    commands: Commands = Commands()
+    commands: Commands = NO_COMMANDS
     second: bool = False
 
     @property

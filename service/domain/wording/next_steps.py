@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MORE_PAIRS: Final = 64  # twice the pairs after which most benchmarks are decided or far from it
 _MOST_JOBS: Final = 5  # in one line; a plain `recheck` is shorter
 _SHORTEST_PREFIX: Final = 4  # a shorter filter says nothing about what it chooses
-_ANY: Final = "*"
+ANY: Final = "*"
 _PLACEHOLDER: Final = "FILTER"
 
 
@@ -132,14 +132,33 @@ def next_steps(
         permissions: those that the project file gives to a group.
         is_open: comment commands work; False for an outdated patch set and a closed change.
     """
-    counting = [build for build in builds if not build.is_waived]
-    by_step = {step: [build for build in counting if step in _STEPS[build.outcome]] for step in Step}
+    by_step = builds_by_step(builds)
     useful = [(step, line) for step, write in _LINES.items() for line in write(by_step[step])]
     usable = [(step, line) for step, line in useful if is_open or step not in _PERMISSIONS]
     found = [each for each in usable if _PERMISSIONS.get(each[0]) in {None, *permissions}]
     if usable and not found:
         found = [(Step.ENABLE, _ENABLE)]
     return tuple(NextStep(step, *_PURPOSES[step], line) for step, line in found)
+
+
+def builds_by_step(builds: Sequence[EndedBuild]) -> Mapping[Step, Sequence[EndedBuild]]:
+    """List, for each step, the builds after which it is useful; those whose failure is waived are left out.
+
+    A failure that does not vote is neither accepted nor overridden, and another CI repeats its own builds.
+    """
+    counting = [build for build in builds if not build.is_waived]
+    concerned = {step: [build for build in counting if step in _STEPS[build.outcome]] for step in Step}
+    for step in (Step.ACCEPT, Step.OVERRIDE):
+        concerned[step] = [build for build in concerned[step] if build.is_voting]
+    concerned[Step.RECHECK] = [build for build in concerned[Step.RECHECK] if not build.kind.is_external]
+    return concerned
+
+
+def common_filter(names: Sequence[str]) -> str:
+    """Return the longest filter that chooses all these benchmarks; ``*`` if their names begin differently."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
+    common = "".join(letter for letter, _ in alike).strip()
+    return common if len(common) >= _SHORTEST_PREFIX else ANY
 
 
 def in_one_line(steps: Sequence[NextStep]) -> str:
@@ -170,8 +189,21 @@ def _check(builds: Sequence[EndedBuild]) -> Iterator[str]:
 
 
 def _recheck(builds: Sequence[EndedBuild]) -> Iterator[str]:
-    if jobs := [build.job for build in builds if not build.kind.is_external]:  # another CI repeats its own
-        yield " ".join(("recheck", *jobs)) if len(jobs) <= _MOST_JOBS else "recheck"
+    if builds:
+        yield " ".join(("recheck", *jobs_to_recheck(builds)))
+
+
+def jobs_to_recheck(builds: Sequence[EndedBuild]) -> tuple[str, ...]:
+    """Name the jobs of builds to run again; none if there are so many that `recheck` alone is shorter."""
+    return tuple(build.job for build in builds) if len(builds) <= _MOST_JOBS else ()
+
+
+def job_to_override(builds: Sequence[EndedBuild]) -> str:
+    """Name the job of a single failure; empty for several, which the command overrides without a job.
+
+    The check of the project file itself is no job.
+    """
+    return builds[0].job if len(builds) == 1 and builds[0].kind != OWN_FILE else ""
 
 
 def _more_pairs(builds: Sequence[EndedBuild]) -> Iterator[str]:
@@ -180,17 +212,15 @@ def _more_pairs(builds: Sequence[EndedBuild]) -> Iterator[str]:
 
 
 def _accept(builds: Sequence[EndedBuild]) -> Iterator[str]:
-    if names := _names([build for build in builds if build.is_voting], lambda build: build.slower):
+    if names := _names(builds, lambda build: build.slower):
         # `accept *` would accept what nobody looked at.
         chosen = _filter(names)
-        yield f"accept {_PLACEHOLDER if chosen == _ANY else chosen} REASON"
+        yield f"accept {_PLACEHOLDER if chosen == ANY else chosen} REASON"
 
 
 def _override(builds: Sequence[EndedBuild]) -> Iterator[str]:
-    failed = [build for build in builds if build.is_voting]
-    if failed:  # without a job, the command overrides all failures; the file's own check is no job
-        job = failed[0].job if len(failed) == 1 and failed[0].kind != OWN_FILE else ""
-        yield " ".join(filter(None, ("override", job, "BUG-ID REASON")))
+    if builds:
+        yield " ".join(filter(None, ("override", job_to_override(builds), "BUG-ID REASON")))
 
 
 def _names(builds: Sequence[EndedBuild], of: Callable[[EndedBuild], tuple[str, ...]]) -> list[str]:
@@ -198,10 +228,7 @@ def _names(builds: Sequence[EndedBuild], of: Callable[[EndedBuild], tuple[str, .
 
 
 def _filter(names: Sequence[str]) -> str:
-    """Write the longest filter that chooses all these benchmarks."""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
-    common = "".join(letter for letter, _ in alike).strip()
-    return filter_text(common if len(common) >= _SHORTEST_PREFIX else _ANY) or _PLACEHOLDER
+    return filter_text(common_filter(names)) or _PLACEHOLDER
 
 
 _LINES: Final[Mapping[Step, Callable[[Sequence[EndedBuild]], Iterator[str]]]] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""Reasons of runs that Benchgate refuses to plan or cannot decide."""
+"""Reasons of runs that are refused or cannot be decided, and of actions that a page does not offer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,36 @@ from service.domain.text import plain
 
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
+
+
+NO_EMAIL: Final = (
+    "the identity provider has not verified an e-mail address of yours, so Benchgate cannot find your "
+    "account on the review server; write the command in a comment on the change"
+)
+GROUPS_UNKNOWN: Final = (
+    "Benchgate does not know yet who may use commands here; it does after the next run: write `recheck` in "
+    "a comment on the change"
+)
+
+
+def no_account(email: str) -> str:
+    """The refusal of a person who has no account on the review server."""
+    return (
+        f"no account on the review server has {plain(email)} as its preferred e-mail address; set it there, "
+        "or write the command in a comment on the change"
+    )
+
+
+def not_asked(error: Exception) -> str:
+    """The refusal while the review server cannot be asked for the groups of a person."""
+    return (
+        f"the review server cannot say which groups you are in ({plain(str(error))}); try again in a minute"
+    )
+
+
+def not_offered(word: str) -> str:
+    """The refusal of a command that makes no sense for a patch set now."""
+    return f"`{word}` is of no use for this patch set now; reload the page to see what is"
 
 
 def moved(branch: str) -> str:

@@ -23,7 +23,6 @@ NO_PAIRS_NEEDED: Final = (
 )
 OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 NO_OVERRIDE: Final = "there is no override to undo"
-NO_SUCH_JOB: Final = "benchgate.yaml has no longer the job that this command names"
 RECORDED: Final = "recorded; it takes effect when the run finishes"
 _SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
 _MAX_NAMES: Final = 500

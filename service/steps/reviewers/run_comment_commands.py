@@ -81,10 +81,10 @@ def _run_commands(
         answer(store, comment, change.current.revision, links, text)
         return
     request = CommandRequest(comment, change, project_file, links)
-    commands = commands_in(comment.text, [job.name for job in project_file.jobs])
-    admitted = [_admit(server, request, command) for command in commands]
-    if not commands and comment.source is CommentSource.PAGE:
-        admitted = [replies.NO_SUCH_JOB]
+    admitted = [
+        _admit(server, request, command)
+        for command in commands_in(comment.text, [job.name for job in project_file.jobs])
+    ]
     with store.transaction() as tx:
         if tx.lock_comment(comment.id).is_pending:
             answers = [each if isinstance(each, str) else _run(tx, request, each) for each in admitted]

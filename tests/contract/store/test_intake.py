@@ -145,7 +145,7 @@ class TestReviewComments:
         assert (comment.revision, comment.account) == (current.current.revision, "1000003")
         assert (comment.person, comment.text, comment.is_pending) == ("Bob", "recheck", True)
 
-    def test_a_request_of_a_page_is_a_message_on_the_patch_set_that_the_page_showed(self, store: Store) -> None:
+    def test_a_request_of_a_page_belongs_to_the_patch_set_that_the_page_showed(self, store: Store) -> None:
         with store.transaction() as tx:
             (older,) = tx.record_comments(shown := tx.upsert_change(change()), [posted("recheck")])
             tx.upsert_change(change(patch_set=2, minutes=1))
@@ -173,7 +173,7 @@ class TestReviewComments:
             assert tx.add_request(requested(shown.patch_set_id)) is None
             assert [each.id for each in tx.pending_until(second)] == [second]
 
-    def test_an_unanswered_request_of_a_page_is_found_by_the_sweep(self, store: Store, upkeep: Upkeep) -> None:
+    def test_the_sweep_finds_an_unanswered_request_of_a_page(self, store: Store, upkeep: Upkeep) -> None:
         with store.transaction() as tx:
             number = tx.add_request(requested(tx.upsert_change(change()).patch_set_id))
         assert upkeep.stalled(-1.0) == [("run_comment_commands", number)]

@@ -158,6 +158,7 @@ def change_view(number: int, subject: str, **more: object) -> Change:
 def patch_set_view(change: Change) -> PatchSet:
     """The newest patch set of a change."""
     return PatchSet(
+        id=change.id * 100 + change.patch_set,
         number=change.patch_set,
         revision=change.revision,
         author=change.owner,

@@ -12,6 +12,7 @@ from service.adapters.postgres.reading.comparisons import measured_patch_sets
 from service.adapters.postgres.reading.decisions import decisions_of, override_views
 from service.adapters.postgres.reading.failing_steps import failing_steps
 from service.adapters.postgres.reading.lookup_keys import ADDRESS, ID_AT_ADDRESS, address_keys, without_change
+from service.adapters.postgres.reading.page_requests import page_requests
 from service.adapters.postgres.reading.sight import OF_CHANGE, Sighted, visible_change
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_INTEGER
@@ -167,6 +168,7 @@ class PostgresChanges(Sighted, ChangeReading):
                 builds=() if newest is None else builds_of_run(connection, newest, overrides),
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
                 problems=failure_sentences(failing_steps(connection, sight, shown.id)),
+                requests=page_requests(connection, row["id"]),
             )
 
     @override

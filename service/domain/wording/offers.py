@@ -1,0 +1,156 @@
+"""Offers: the commands that a change's page offers to a person as forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.gerrit.comment_commands import OverrideCommand, RecheckCommand, filter_text
+from service.domain.gerrit.form_commands import Action
+from service.domain.project.project_file import Permission
+from service.domain.wording.next_steps import (
+    ANY,
+    Step,
+    builds_by_step,
+    common_filter,
+    job_to_override,
+    jobs_to_recheck,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.wording.next_steps import EndedBuild
+
+PERMISSIONS: Final[Mapping[Action, Permission]] = MappingProxyType(
+    {
+        Action.RECHECK: Permission.RERUN,
+        Action.MORE_PAIRS: Permission.RERUN,
+        Action.CANCEL: Permission.RERUN,
+        Action.OVERRIDE: Permission.OVERRIDE,
+        Action.ACCEPT: Permission.OVERRIDE,
+        Action.UNDO: Permission.OVERRIDE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A command for which a page has a form.
+
+    Args:
+        action: the command.
+        jobs: those that it names; none: all that failed.
+        filter: the benchmarks that it chooses, which the person may change; empty: the person writes it.
+    """
+
+    action: Action
+    jobs: tuple[str, ...] = ()
+    filter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """The offers of a page: for the whole run, for builds by their job, and for rows by job and benchmark."""
+
+    run: tuple[Offer, ...] = ()
+    builds: Mapping[str, tuple[Offer, ...]] = field(default_factory=dict)
+    rows: Mapping[tuple[str, str], tuple[Offer, ...]] = field(default_factory=dict)
+
+    def includes(self, command: FormCommand) -> bool:
+        """Return whether a form makes this command; the person chooses filters, bugs and reasons."""
+        word = Action(command.word)
+        each = [offer for group in (self.run, *self.builds.values(), *self.rows.values()) for offer in group]
+        same = [offer for offer in each if offer.action is word]
+        match command:
+            case RecheckCommand():
+                return not command.is_all and any(set(command.jobs) <= set(offer.jobs) for offer in same)
+            case OverrideCommand():
+                return any(offer.jobs == tuple(filter(None, (command.job,))) for offer in same)
+            case _:
+                return bool(same)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCondition:
+    """The state of a patch set's newest check that offers depend on.
+
+    Args:
+        builds: those that ended.
+        is_open: commands work: the patch set is the newest of an open change.
+        is_running: the check has not ended.
+        has_overrides: an override or acceptance is in force.
+    """
+
+    builds: Sequence[EndedBuild]
+    is_open: bool
+    is_running: bool
+    has_overrides: bool
+
+
+def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers:
+    """List the commands that make sense for a run, of those that a person may use."""
+    if not run.is_open:
+        return Offers()
+    by_step = builds_by_step(run.builds)
+    useful = {action: by_step[step] for action, step in _STEPS.items()}
+    may = {action for action, permission in PERMISSIONS.items() if permission in permissions}
+    several = {build.job: build for build in run.builds} if len(run.builds) > 1 else {}
+    return Offers(
+        run=tuple(offer for offer in _for_run(run, useful) if offer.action in may),
+        builds={
+            job: tuple(offer for offer in _for_build(build, useful) if offer.action in may)
+            for job, build in several.items()
+        },
+        rows={
+            place: tuple(Offer(action, filter=place[1]) for action in actions if action in may)
+            for place, actions in _for_rows(useful).items()
+        },
+    )
+
+
+_STEPS: Final[Mapping[Action, Step]] = MappingProxyType(
+    {
+        Action.RECHECK: Step.RECHECK,
+        Action.MORE_PAIRS: Step.MORE_PAIRS,
+        Action.OVERRIDE: Step.OVERRIDE,
+        Action.ACCEPT: Step.ACCEPT,
+    }
+)
+
+
+def _for_run(run: RunCondition, useful: Mapping[Action, Sequence[EndedBuild]]) -> Iterator[Offer]:
+    if run.is_running:
+        yield Offer(Action.CANCEL)
+    if again := useful[Action.RECHECK]:
+        yield Offer(Action.RECHECK, jobs_to_recheck(again))
+    if undecided := [name for build in useful[Action.MORE_PAIRS] for name in build.undecided]:
+        yield Offer(Action.MORE_PAIRS, filter=common_filter(undecided))
+    if slower := [name for build in useful[Action.ACCEPT] for name in build.slower]:
+        # A form that accepts everything would accept what nobody looked at.
+        chosen = common_filter(slower)
+        yield Offer(Action.ACCEPT, filter="" if chosen == ANY else chosen)
+    if failed := useful[Action.OVERRIDE]:
+        yield Offer(Action.OVERRIDE, tuple(filter(None, (job_to_override(failed),))))
+    if run.has_overrides:
+        yield Offer(Action.UNDO)
+
+
+def _for_build(build: EndedBuild, useful: Mapping[Action, Sequence[EndedBuild]]) -> Iterator[Offer]:
+    for action in (Action.RECHECK, Action.OVERRIDE):
+        # The check of the project file itself is no job that a command can name.
+        if build in useful[action] and job_to_override([build]):
+            yield Offer(action, (build.job,))
+
+
+def _for_rows(useful: Mapping[Action, Sequence[EndedBuild]]) -> Mapping[tuple[str, str], Sequence[Action]]:
+    rows: dict[tuple[str, str], list[Action]] = {}
+    for build in useful[Action.ACCEPT]:
+        for name in filter(filter_text, build.slower):
+            rows.setdefault((build.job, name), []).append(Action.ACCEPT)
+    for build in useful[Action.MORE_PAIRS]:
+        for name in filter(filter_text, build.undecided):
+            rows.setdefault((build.job, name), []).append(Action.MORE_PAIRS)
+    return rows

@@ -1,0 +1,176 @@
+"""The actions that a change's page offers to a person, by the groups of their account."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import UNFINISHED
+from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.gerrit.change import ChangeStatus
+from service.domain.gerrit.form_commands import Action
+from service.domain.identity import RunKind
+from service.domain.project.project_file import Permission
+from service.domain.wording import refusals, replies
+from service.domain.wording.next_steps import EndedBuild
+from service.domain.wording.offers import PERMISSIONS, Offers, RunCondition, offers_for
+from service.steps.reviewers.recent_answers import RecentAnswers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from service.domain.gerrit.change import Account
+    from service.domain.gerrit.form_commands import FormCommand
+    from service.ports.views import Build, Comparison, PatchSetDetail
+
+    Compared = Sequence[tuple[Build, str, Sequence[Comparison]]]
+
+_REVOCABLE: Final = frozenset({OverrideKind.OVERRIDE, OverrideKind.ACCEPT})
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedActions:
+    """The actions that a page offers to a person.
+
+    Args:
+        offers: the actions; empty if there is nothing to do or the person may do nothing.
+        account: the person's account on the review server; None if it is not known.
+        missing: the reason why the person lacks a permission, by permission.
+    """
+
+    offers: Offers = field(default_factory=Offers)
+    account: Account | None = None
+    missing: Mapping[Permission, BenchgateError] = field(default_factory=dict)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons why actions that make sense are not offered, each once."""
+        return tuple(dict.fromkeys(map(str, self.missing.values())))
+
+
+class ActionOffers:
+    """The commands that people may request on pages.
+
+    Args:
+        account_of: asks the review server for the account with an e-mail address.
+        is_member: asks it whether an account is in a group.
+        clock: never goes back.
+    """
+
+    def __init__(
+        self,
+        account_of: Callable[[str], Account | None],
+        is_member: Callable[[str, str], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        def ask_member(asked: tuple[str, str]) -> bool:
+            return is_member(*asked)
+
+        self._accounts = RecentAnswers(account_of, clock)
+        self._members = RecentAnswers(ask_member, clock)
+
+    def offered(self, email: str, page: PatchSetDetail, compared: Compared) -> OfferedActions:
+        """List what a page offers to the person with a verified e-mail address, which may be empty.
+
+        Args:
+            email: of the person.
+            page: the patch set.
+            compared: the builds of its newest check, as :func:`ended_builds` gets them.
+        """
+        condition = _condition(page, compared)
+        useful = {permission for permission in Permission if offers_for(condition, {permission}) != Offers()}
+        if not useful:
+            return OfferedActions()
+        groups = {Permission(key): group for build in page.builds for key, group in build.groups.items()}
+        account: Account | None = None
+        missing: dict[Permission, BenchgateError] = {}
+        for permission in sorted(useful):
+            try:
+                account = self._account(email)
+                self._require_member(account, permission, groups, page)
+            except (NotAllowed, Transient) as error:
+                missing[permission] = error
+        return OfferedActions(offers_for(condition, useful - missing.keys()), account, missing)
+
+    def _account(self, email: str) -> Account:
+        if not email:
+            raise NotAllowed(refusals.NO_EMAIL)
+        try:
+            account = self._accounts.get(email)
+        except (Transient, Permanent) as error:
+            raise Transient(refusals.not_asked(error)) from error
+        if account is None:
+            raise NotAllowed(refusals.no_account(email))
+        return account
+
+    def _require_member(
+        self, account: Account, permission: Permission, groups: Mapping[Permission, str], page: PatchSetDetail
+    ) -> None:
+        group = groups.get(permission, "")
+        if not group:
+            is_enabled = any(permission in build.permissions for build in page.builds)
+            raise NotAllowed(refusals.GROUPS_UNKNOWN if is_enabled else replies.not_enabled(permission))
+        try:
+            is_member = self._members.get((account.id, group))
+        except Transient as error:
+            raise Transient(refusals.not_asked(error)) from error
+        except Permanent as error:  # also a group that Benchgate's account cannot see
+            raise NotAllowed(replies.refused(error)) from error
+        if not is_member:
+            raise NotAllowed(replies.not_a_member(account.name, group))
+
+
+def require_offered(page: PatchSetDetail, offered: OfferedActions, command: FormCommand) -> Account:
+    """Return the account of a person to whom a page offers a command.
+
+    Raises:
+        NotAllowed: the person lacks the permission; the error names the group or account that is missing.
+        BadInput: the command makes no sense for the patch set now.
+        Transient: the review server cannot be asked.
+    """
+    if not _is_open(page):
+        raise BadInput(replies.outdated(page.patch_set.number))
+    refused = offered.missing.get(PERMISSIONS[Action(command.word)])
+    if refused is not None:
+        raise refused
+    if offered.account is None or not offered.offers.includes(command):
+        raise BadInput(refusals.not_offered(command.word))
+    return offered.account
+
+
+def ended_builds(compared: Compared) -> Sequence[EndedBuild]:
+    """Return the part of finished builds that next steps and offers depend on.
+
+    Args:
+        compared: each build with the override that waives it (empty if none does) and its comparisons.
+    """
+    return [
+        EndedBuild(
+            job=build.job,
+            kind=build.kind,
+            outcome=build.outcome,
+            seed=build.seed,
+            slower=build.blamed,
+            undecided=tuple(dict.fromkeys(row.benchmark for row in rows if row.needs_pairs)),
+            is_voting=build.is_voting,
+            is_waived=bool(waived_by),
+        )
+        for build, waived_by, rows in compared
+        if build.outcome is not None
+    ]
+
+
+def _condition(page: PatchSetDetail, compared: Compared) -> RunCondition:
+    check = next((run for run in page.runs if run.kind is RunKind.CHECK), None)
+    return RunCondition(
+        builds=ended_builds(compared),
+        is_open=_is_open(page),
+        is_running=check is not None and check.state in UNFINISHED,
+        has_overrides=any(each.is_active and each.kind in _REVOCABLE for each in page.overrides),
+    )
+
+
+def _is_open(page: PatchSetDetail) -> bool:
+    return page.change.status is ChangeStatus.NEW and page.patch_set.number == page.change.patch_set

@@ -1,0 +1,42 @@
+"""Requests of commands on pages: each is stored beside the comments, and run as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.gerrit.comment_commands import line_of
+from service.ports.queue import Task
+from service.ports.records import PageRequest
+
+if TYPE_CHECKING:
+    from service.domain.gerrit.change import Account
+    from service.domain.gerrit.form_commands import FormCommand
+    from service.ports.store import Store
+    from service.ports.views import PatchSetDetail
+
+
+def request_command(
+    store: Store, page: PatchSetDetail, account: Account, command: FormCommand, ticket: bytes
+) -> int | None:
+    """Store the request of a command for the patch set of a page; return its id.
+
+    Args:
+        store: where comments wait for their turn.
+        page: the patch set that the person saw.
+        account: the person's, as the review server names them.
+        command: the command.
+        ticket: the key of the page's form.
+
+    Returns:
+        None if a request with this ticket is stored already.
+
+    Raises:
+        BadInput: the command cannot be written as one line; names the part.
+    """
+    line = line_of(command, [build.job for build in page.builds])
+    request = PageRequest(page.patch_set.id, account.id, account.name, line, ticket)
+    with store.transaction() as tx:
+        number = tx.add_request(request)
+        if number is not None:
+            tx.queue_task(Task.RUN_COMMENT_COMMANDS, number)
+    return number
