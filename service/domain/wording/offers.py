@@ -101,12 +101,14 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
     return Offers(
         run=tuple(offer for offer in _for_run(run, useful) if offer.action in may),
         builds={
-            job: tuple(offer for offer in _for_build(build, useful) if offer.action in may)
+            job: offers
             for job, build in several.items()
+            if (offers := tuple(offer for offer in _for_build(build, useful) if offer.action in may))
         },
         rows={
-            place: tuple(Offer(action, filter=place[1]) for action in actions if action in may)
+            place: offers
             for place, actions in _for_rows(useful).items()
+            if (offers := tuple(Offer(action, filter=place[1]) for action in actions if action in may))
         },
     )
 

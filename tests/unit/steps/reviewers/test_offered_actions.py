@@ -1,0 +1,204 @@
+"""The actions that a page offers depend on the groups of the person's account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.gerrit.change import Account, ChangeStatus
+from service.domain.gerrit.comment_commands import (
+    AcceptCommand,
+    CancelCommand,
+    OverrideCommand,
+    RecheckCommand,
+    UndoOverrideCommand,
+)
+from service.domain.gerrit.form_commands import Action
+from service.domain.identity import ChangeAddress
+from service.domain.project.project_file import Permission
+from service.domain.wording.offers import Offers
+from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions, require_offered
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import build_view, change_view, override_view
+
+if TYPE_CHECKING:
+    from service.domain.gerrit.form_commands import FormCommand
+    from service.ports.views import BuildOfRun, PatchSetDetail
+
+BOB = "bob@example.com"
+GROUPS = {"rerun": "committers", "override": "reviewers"}
+SLOWER = build_view(
+    1, 1, job="perf", outcome=Outcome.SLOWER, blamed=("BM_a/1",), permissions=tuple(Permission), groups=GROUPS
+)
+FLAKY = OverrideCommand("MB-1", "flaky", "perf")
+
+
+@dataclass
+class Accounts:
+    """The accounts and groups of a review server; ``fault`` is raised instead of an answer."""
+
+    members: set[tuple[str, str]] = field(default_factory=lambda: {("7", "committers"), ("7", "reviewers")})
+    fault: BenchgateError | None = None
+    asked: list[object] = field(default_factory=list)
+
+    def account_of(self, email: str) -> Account | None:
+        self.asked.append(email)
+        return Account("7", "Bob") if email == BOB else None
+
+    def is_member(self, account: str, group: str) -> bool:
+        self.asked.append((account, group))
+        if self.fault is not None:
+            raise self.fault
+        return (account, group) in self.members
+
+
+def shown(*builds: BuildOfRun, **more: object) -> PatchSetDetail:
+    reading = FakeReading()
+    change = change_view(7, "Speed up", run_id=1, run_state=RunState.FINISHED)
+    add_patch_set(reading, change, [(build, ()) for build in builds or (SLOWER,)])
+    return replace(reading.patch_set(ChangeAddress(7)), **more)  # type: ignore[arg-type]
+
+
+def offered(accounts: Accounts, page: PatchSetDetail | None = None, email: str = BOB) -> OfferedActions:
+    page = page or shown()
+    return ActionOffers(accounts.account_of, accounts.is_member).offered(
+        email, page, [(build, build.waived_by, ()) for build in page.builds]
+    )
+
+
+def actions(found: OfferedActions) -> list[Action]:
+    return [offer.action for offer in found.offers.run]
+
+
+def refused(found: OfferedActions, command: FormCommand = FLAKY, page: PatchSetDetail | None = None) -> str:
+    with pytest.raises(BenchgateError) as error:
+        require_offered(page or shown(), found, command)
+    return f"{type(error.value).__name__}: {error.value}"
+
+
+def test_a_member_of_all_groups_may_use_all_commands_that_make_sense() -> None:
+    found = offered(Accounts())
+    assert actions(found) == [Action.RECHECK, Action.ACCEPT, Action.OVERRIDE]
+    assert (found.account, found.reasons) == (Account("7", "Bob"), ())
+    assert require_offered(shown(), found, FLAKY) == Account("7", "Bob")
+
+
+def test_only_the_commands_of_a_persons_groups_are_offered() -> None:
+    found = offered(Accounts(members={("7", "committers")}))
+    assert actions(found) == [Action.RECHECK]
+    assert found.reasons == ("refused: Bob is not a member of reviewers",)
+    assert refused(found) == "NotAllowed: refused: Bob is not a member of reviewers"
+    assert require_offered(shown(), found, RecheckCommand(("perf",))) == Account("7", "Bob")
+
+
+def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() -> None:
+    found = offered(Accounts(), email="eve@example.com")
+    assert found.offers == Offers()
+    (reason,) = found.reasons
+    assert reason.startswith("no account on the review server has eve@example.com as its preferred e-mail")
+    assert refused(found).startswith("NotAllowed: no account on the review server has eve@example.com")
+
+
+def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
+    accounts = Accounts()
+    found = offered(accounts, email="")
+    assert found.offers == Offers()
+    assert found.reasons[0].startswith("the identity provider has not verified an e-mail address of yours")
+    assert accounts.asked == []
+
+
+def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
+    found = offered(Accounts(fault=Transient("connection refused")))
+    assert found.offers == Offers()
+    assert found.reasons == (
+        "the review server cannot say which groups you are in (connection refused); try again in a minute",
+    )
+    assert refused(found).startswith("Transient: ")
+
+
+def test_a_group_that_benchgate_cannot_read_is_nobodys() -> None:
+    found = offered(Accounts(fault=Permanent("the group is hidden")))
+    assert found.offers == Offers()
+    assert refused(found) == "NotAllowed: refused: the group is hidden"
+
+
+def test_a_build_of_a_previous_version_offers_nothing_and_says_what_to_do() -> None:
+    accounts = Accounts()
+    page = shown(replace(SLOWER, groups={}))
+    found = offered(accounts, page)
+    assert found.offers == Offers()
+    assert found.reasons[0].startswith("Benchgate does not know yet who may use commands here")
+
+
+def test_a_command_that_no_group_may_use_is_refused_by_the_name_of_its_setting() -> None:
+    page = shown(replace(SLOWER, permissions=(Permission.RERUN,), groups={"rerun": "committers"}))
+    found = offered(Accounts(), page)
+    assert actions(found) == [Action.RECHECK]
+    assert refused(found, page=page) == (
+        "NotAllowed: not enabled: set `commands: {override: GROUP}` in benchgate.yaml"
+    )
+
+
+def test_a_green_patch_set_asks_the_review_server_nothing() -> None:
+    accounts = Accounts()
+    page = shown(replace(SLOWER, outcome=Outcome.PASSED, blamed=()))
+    assert offered(accounts, page) == OfferedActions()
+    assert accounts.asked == []
+
+
+def test_a_minute_of_pages_asks_each_question_once() -> None:
+    accounts = Accounts()
+    offers = ActionOffers(accounts.account_of, accounts.is_member, lambda: 0.0)
+    for _ in range(3):
+        offers.offered(BOB, shown(), [(SLOWER, "", ())])
+    assert accounts.asked == [BOB, ("7", "reviewers"), ("7", "committers")]
+
+
+def test_a_command_that_makes_no_sense_now_is_refused() -> None:
+    found = offered(Accounts())
+    for command in (CancelCommand(), UndoOverrideCommand(), OverrideCommand("MB-1", "flaky", "other")):
+        assert refused(found, command).startswith(
+            f"BadInput: `{command.word}` is of no use for this patch set"
+        )
+
+
+def test_a_running_check_can_be_cancelled_and_an_override_undone() -> None:
+    running = change_view(7, "Speed up", run_id=1, run_state=RunState.RUNNING)
+    reading = FakeReading()
+    add_patch_set(reading, running, [(SLOWER, ())], overrides=[override_view(OverrideKind.ACCEPT, "Bob")])
+    found = offered(Accounts(), reading.patch_set(ChangeAddress(7)))
+    assert {Action.CANCEL, Action.UNDO} <= set(actions(found))
+
+
+@pytest.mark.parametrize("status", [ChangeStatus.MERGED, ChangeStatus.ABANDONED])
+def test_a_closed_change_is_refused(status: ChangeStatus) -> None:
+    page = shown()
+    closed = replace(page, change=replace(page.change, status=status))
+    found = offered(Accounts(), closed)
+    assert found == OfferedActions()
+    assert refused(found, page=closed) == "BadInput: patch set 1 is outdated or its change is closed"
+
+
+def test_an_outdated_patch_set_is_refused() -> None:
+    page = shown()
+    older = replace(page, change=replace(page.change, patch_set=2))
+    found = offered(Accounts(), older)
+    assert found == OfferedActions()
+    assert refused(found, page=older) == "BadInput: patch set 1 is outdated or its change is closed"
+
+
+def test_a_person_who_may_accept_chooses_the_benchmarks() -> None:
+    page = shown()
+    assert require_offered(page, offered(Accounts(), page), AcceptCommand("BM_", "wanted"))
+    with pytest.raises(NotAllowed):
+        require_offered(
+            page, offered(Accounts(members={("7", "committers")}), page), AcceptCommand("BM_", "wanted")
+        )
+    with pytest.raises(BadInput):
+        require_offered(page, offered(Accounts(), page), RecheckCommand(is_all=True))
