@@ -27,6 +27,7 @@ from service.ports.cursor import Cursor
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from dashboards.actions import ActionsOf
     from dashboards.comparison_table import ComparisonTable
     from dashboards.logs import StreamLog
     from dashboards.patch_set_table import PatchSetTable
@@ -61,6 +62,7 @@ def create_pages(
     health: HealthCheck,
     stream_log: StreamLog,
     review_url: str = "",
+    actions_of: ActionsOf = lambda *_: None,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
 
@@ -69,10 +71,11 @@ def create_pages(
         health: the check whose problems every page shows.
         stream_log: returns the size and the bytes of a log's artifact; may raise NotFound.
         review_url: the review server's address; empty: its pages are not linked.
+        actions_of: returns the actions that the caller of a request may use on a patch set.
     """
     pages = Pages(health, review_url)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
-    _add_changes(router, reading_of, pages)
+    _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
     add_trends(router, reading_of, pages)
@@ -106,7 +109,7 @@ def create_pages(
     return whole
 
 
-def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None:
+def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions_of: ActionsOf) -> None:
     @router.get("/")
     def changes(
         request: Request, cursor: Annotated[str | None, Query(max_length=200)] = None
@@ -153,7 +156,8 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages) -> None
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
-            **_tables(reading, _waived(detail.builds), q, show, is_open=is_open),
+            **(tables := _tables(reading, _waived(detail.builds), q, show, is_open=is_open)),
+            actions=actions_of(request, detail, tables["compared"]),
         )
 
 
@@ -226,6 +230,7 @@ def _tables(
         compared.append((build, waived_by, rows))
     return {
         "builds": shown,
+        "compared": compared,
         "undecided": sum(build.undecided for build, _ in builds),
         "steps": steps_after(compared, is_open=is_open),
         "q": q,

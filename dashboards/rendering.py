@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
+from dashboards.actions import row_offers, title_of
 from dashboards.assets import asset_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
 from dashboards.environment import build_facts, machine_facts, stages
@@ -22,8 +23,12 @@ from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
 from service.domain.gerrit.change import ChangeStatus
+from service.domain.gerrit.comment_commands import MAX_FILTER, MAX_REASON
+from service.domain.gerrit.form_commands import Action
 from service.domain.identity import RunKind
+from service.domain.inference.policy import MOST_PAIRS
 from service.domain.text import plain, plain_lines
+from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
         503: "Try again in a few seconds. If it lasts, /readyz says what does not work.",
     }
 )
-_ENUMS: Final = (BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
+_ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
 
 
 class Pages:
@@ -154,6 +159,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
+    environment.globals.update(actions=None)  # pages without forms have none
+    environment.globals.update(
+        title_of=title_of, row_offers=row_offers, MORE_PAIRS=MORE_PAIRS, MAX_REASON=MAX_REASON
+    )
+    environment.globals.update(MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))
     environment.globals.update({enum.__name__: enum for enum in _ENUMS})
     environment.filters.update(

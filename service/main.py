@@ -23,6 +23,7 @@ from service.steps.access.recent_answers import RecentAnswers
 from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
 from service.steps.intake.record_external_build import record_once
+from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.address import Address
@@ -30,6 +31,7 @@ from service.web.access.authenticate import Access, known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
+from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks, origin_of
@@ -74,6 +76,7 @@ def create_app() -> FastAPI:
         provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}"),
         local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
     )
+    actions = PageActions(plane.store, ActionOffers({plane.server.instance: plane.server}), reading_of)
     routers = [
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(secrets, receive, registry),
@@ -81,8 +84,13 @@ def create_app() -> FastAPI:
         create_reports(settings.instance, partial(record_once, plane.store), known_caller),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(public, registry, health=health, is_public=is_public),
+        create_actions(actions),
         create_pages(
-            reading_of, stream_log=plane.artifacts.stream, health=health, review_url=settings.gerrit_url
+            reading_of,
+            stream_log=plane.artifacts.stream,
+            health=health,
+            review_url=settings.gerrit_url,
+            actions_of=actions.forms_for,
         ),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),

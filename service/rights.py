@@ -40,6 +40,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/"): Need.READ,
         ("GET", "/changes/{change}"): Need.READ,
         ("GET", "/changes/{change}/{patch_set}"): Need.READ,
+        ("POST", "/changes/{change}/{patch_set}/actions"): Need.ACT,
         ("GET", "/runs/{run_id}"): Need.READ,
         ("GET", "/job/{job}/{number}"): Need.READ,
         ("GET", "/job/{job}/{number}/"): Need.READ,

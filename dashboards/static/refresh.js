@@ -5,7 +5,9 @@ async function reload() {
   if (!main) return;
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok && !main.contains(document.activeElement)) {
+    // A form that a person opened stays until they close it.
+    const isUsed = main.contains(document.activeElement) || main.querySelector("details.action[open]");
+    if (answer.ok && !isUsed) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = page.querySelector("main");
       if (fresh && fresh.innerHTML !== main.innerHTML) main.replaceWith(fresh);

@@ -219,25 +219,6 @@ class CommentSource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PageRequest:
-    """A command that a person requests on a page.
-
-    Args:
-        patch_set_id: the patch set that the page showed.
-        account: the person's account on the review server.
-        person: the name that the review server shows for the account.
-        text: the line of the command.
-        ticket: the digest of the form's ticket; a request with one that was used before changes nothing.
-    """
-
-    patch_set_id: int
-    account: str
-    person: str
-    text: str
-    ticket: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewComment:
     """A message on a patch set that may hold commands."""
 

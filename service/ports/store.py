@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from service.domain.decision.vote import Outcome
     from service.domain.gerrit.change import Change, PostedMessage, Review
     from service.domain.identity import ChangeKey, RunKind, SeriesKey
+    from service.ports.page_requests import PageRequest
     from service.ports.queue import Task
     from service.ports.records import (
         BuildRecord,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         NewOverride,
         NewReport,
         NewRun,
-        PageRequest,
         ReviewComment,
         RunRecord,
         SentReport,

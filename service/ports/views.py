@@ -20,6 +20,7 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.domain.text import change, interval
+from service.ports.page_requests import ShownRequest
 from service.ports.records import ReviewState
 
 if TYPE_CHECKING:
@@ -197,18 +198,6 @@ class BuildOfRun(Build):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageRequest:
-    """A command that a person requested on a page. ``answer`` may be empty: its effect is shown anyway."""
-
-    id: int
-    person: str
-    text: str
-    created_at: datetime
-    is_pending: bool
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchSetDetail:
     """Everything known of a patch set, with the builds of its newest check run.
 
@@ -223,7 +212,7 @@ class PatchSetDetail:
     builds: tuple[BuildOfRun, ...]
     overrides: tuple[Override, ...]
     problems: tuple[str, ...]  # steps of the change that failed several times
-    requests: tuple[PageRequest, ...] = field(default=(), metadata=_PAGES_ONLY)
+    requests: tuple[ShownRequest, ...] = field(default=(), metadata=_PAGES_ONLY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,12 @@ from dashboards.rendering import problem_page, sign_in_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
 from service.steps.intake.record_external_build import record_once
+from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.authenticate import known_caller
 from service.web.access.sign_in import WaysIn, create_sign_in
+from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
 from service.web.gerrit_checks import create_gerrit_checks
@@ -67,6 +69,8 @@ def build_app(
     access: Access | None = None,
     audit_log: AuditLog | None = None,
     tokens: MemoryTokens | None = None,
+    offers: ActionOffers | None = None,
+    store: MemoryStore | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -78,6 +82,7 @@ def build_app(
     registry = CollectorRegistry()
     tokens = tokens or MemoryTokens()
     access = access or Callers().access()
+    actions = PageActions(store or MemoryStore(), offers or ActionOffers({}), lambda _: reading)
     routers = [
         create_sign_in(
             WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
@@ -87,8 +92,13 @@ def build_app(
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
         create_webhooks(secrets, receive, registry),
         create_health(reading, registry),
+        create_actions(actions),
         create_pages(
-            lambda _: reading, health=HealthCheck(reading), stream_log=stream_log, review_url=review_url
+            lambda _: reading,
+            health=HealthCheck(reading),
+            stream_log=stream_log,
+            review_url=review_url,
+            actions_of=actions.forms_for,
         ),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),

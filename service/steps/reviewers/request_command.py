@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from service.domain.gerrit.comment_commands import line_of
+from service.ports.page_requests import PageRequest
 from service.ports.queue import Task
-from service.ports.records import PageRequest
 
 if TYPE_CHECKING:
     from service.domain.gerrit.change import Account

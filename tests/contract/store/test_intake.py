@@ -11,7 +11,8 @@ import pytest
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Change, ChangeStatus, Person, PostedMessage
 from service.domain.identity import ChangeKey
-from service.ports.records import CommentSource, PageRequest, SyncCursor
+from service.ports.page_requests import PageRequest
+from service.ports.records import CommentSource, SyncCursor
 from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:

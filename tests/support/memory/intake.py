@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from service.domain.gerrit.change import Change, PostedMessage
-    from service.ports.records import NewReport, PageRequest
+    from service.ports.page_requests import PageRequest
+    from service.ports.records import NewReport
 
 
 class MemoryEvents(InMemory, Events):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
-from service.ports.views import PageRequest
+from service.ports.page_requests import ShownRequest
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -18,7 +18,7 @@ WHERE patch_set_id = :patch_set_id AND source = 'page' ORDER BY id DESC LIMIT 50
 """)
 
 
-def page_requests(connection: Connection, patch_set_id: int) -> tuple[PageRequest, ...]:
+def page_requests(connection: Connection, patch_set_id: int) -> tuple[ShownRequest, ...]:
     """Return the newest requests of a patch set, newest first."""
     rows = connection.execute(_QUERY, {"patch_set_id": patch_set_id}).mappings()
-    return tuple(from_row(PageRequest, row) for row in rows)
+    return tuple(from_row(ShownRequest, row) for row in rows)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from service.domain.gerrit.change import Change, PostedMessage
-    from service.ports.records import PageRequest
+    from service.ports.page_requests import PageRequest
 
 # Built once: bursts of events come in, and building it takes longer than its execution.
 _ADD_EVENT: Final = (

@@ -1,0 +1,66 @@
+"""The forms by which a person acts on a change, as its page shows them."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
+
+from service.domain.gerrit.form_commands import Action
+from service.domain.inference.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fastapi import Request
+
+    from service.domain.wording.offers import Offer
+    from service.ports.views import Build, Comparison, PatchSetDetail
+    from service.steps.reviewers.offered_actions import Compared, OfferedActions
+
+    ActionsOf = Callable[[Request, PatchSetDetail, Compared], "PageActions | None"]
+
+_TITLES: Final[Mapping[Action, str]] = MappingProxyType(
+    {
+        Action.RECHECK: "Run again",
+        Action.MORE_PAIRS: "Measure longer",
+        Action.CANCEL: "Cancel the run",
+        Action.OVERRIDE: "Override the failure",
+        Action.ACCEPT: "Accept",
+        Action.UNDO: "Undo all overrides",
+    }
+)
+_WORSE: Final = frozenset({Verdict.SLOWER, Verdict.REMOVED})
+
+
+class PageActions(Protocol):
+    """The actions that a page offers to the person who reads it."""
+
+    @property
+    def offered(self) -> OfferedActions:
+        """The actions."""
+
+    @property
+    def path(self) -> str:
+        """The address that the forms are sent to."""
+
+    def ticket(self) -> str:
+        """Make the ticket of one form."""
+
+
+def title_of(offer: Offer) -> str:
+    """Name an action and, if it concerns single jobs, these."""
+    of = f" of {', '.join(offer.jobs)}" if offer.jobs and offer.action is Action.OVERRIDE else ""
+    again = f": {', '.join(offer.jobs)}" if offer.jobs and offer.action is Action.RECHECK else ""
+    return f"{_TITLES[offer.action]}{of}{again}"
+
+
+def row_offers(actions: PageActions | None, build: Build, row: Comparison) -> Sequence[Offer]:
+    """List the actions on a row: to accept what is worse, and to measure longer what is undecided."""
+    if actions is None:
+        return ()
+    fits = {Action.ACCEPT: row.verdict in _WORSE, Action.MORE_PAIRS: row.needs_pairs}
+    return [
+        offer
+        for offer in actions.offered.offers.rows.get((build.job, row.benchmark), ())
+        if fits.get(offer.action)
+    ]

@@ -1,0 +1,37 @@
+"""Requests that people make on pages: as they are stored, and as the pages show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - rows are read by the annotation
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A command that a person requests on a page.
+
+    Args:
+        patch_set_id: the patch set that the page showed.
+        account: the person's account on the review server.
+        person: the name that the review server shows for the account.
+        text: the line of the command.
+        ticket: the digest of the form's ticket; a request with one that was used before changes nothing.
+    """
+
+    patch_set_id: int
+    account: str
+    person: str
+    text: str
+    ticket: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRequest:
+    """A command that a person requested on a page. ``answer`` may be empty: its effect is shown anyway."""
+
+    id: int
+    person: str
+    text: str
+    created_at: datetime
+    is_pending: bool
+    answer: str
