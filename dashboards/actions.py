@@ -25,8 +25,18 @@ _TITLES: Final[Mapping[Action, str]] = MappingProxyType(
         Action.MORE_PAIRS: "Measure longer",
         Action.CANCEL: "Cancel the run",
         Action.OVERRIDE: "Override the failure",
-        Action.ACCEPT: "Accept",
+        Action.ACCEPT: "Accept what is slower or removed",
         Action.UNDO: "Undo all overrides",
+    }
+)
+_BUTTONS: Final[Mapping[Action, str]] = MappingProxyType(
+    {
+        Action.RECHECK: "Run again",
+        Action.MORE_PAIRS: "Measure longer",
+        Action.CANCEL: "Cancel",
+        Action.OVERRIDE: "Override",
+        Action.ACCEPT: "Accept",
+        Action.UNDO: "Undo",
     }
 )
 _WORSE: Final = frozenset({Verdict.SLOWER, Verdict.REMOVED})
@@ -49,9 +59,12 @@ class PageActions(Protocol):
 
 def title_of(offer: Offer) -> str:
     """Name an action and, if it concerns single jobs, these."""
-    of = f" of {', '.join(offer.jobs)}" if offer.jobs and offer.action is Action.OVERRIDE else ""
-    again = f": {', '.join(offer.jobs)}" if offer.jobs and offer.action is Action.RECHECK else ""
-    return f"{_TITLES[offer.action]}{of}{again}"
+    return ": ".join(filter(None, (_TITLES[offer.action], ", ".join(offer.jobs))))
+
+
+def button_of(offer: Offer) -> str:
+    """Name an action in as few words as a button needs."""
+    return _BUTTONS[offer.action]
 
 
 def row_offers(actions: PageActions | None, build: Build, row: Comparison) -> Sequence[Offer]:

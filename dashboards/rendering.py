@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
-from dashboards.actions import row_offers, title_of
+from dashboards.actions import button_of, row_offers, title_of
 from dashboards.assets import asset_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
 from dashboards.environment import build_facts, machine_facts, stages
@@ -161,7 +161,11 @@ def _environment() -> Environment:
     environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
     environment.globals.update(actions=None)  # pages without forms have none
     environment.globals.update(
-        title_of=title_of, row_offers=row_offers, MORE_PAIRS=MORE_PAIRS, MAX_REASON=MAX_REASON
+        title_of=title_of,
+        button_of=button_of,
+        row_offers=row_offers,
+        MORE_PAIRS=MORE_PAIRS,
+        MAX_REASON=MAX_REASON,
     )
     environment.globals.update(MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))

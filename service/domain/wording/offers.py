@@ -97,7 +97,8 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
     by_step = builds_by_step(run.builds)
     useful = {action: by_step[step] for action, step in _STEPS.items()}
     may = {action for action, permission in PERMISSIONS.items() if permission in permissions}
-    several = {build.job: build for build in run.builds} if len(run.builds) > 1 else {}
+    concerned = {build.job: build for build in (*useful[Action.RECHECK], *useful[Action.OVERRIDE])}
+    several = concerned if len(concerned) > 1 else {}  # of one build, the offers for the run say it all
     return Offers(
         run=tuple(offer for offer in _for_run(run, useful) if offer.action in may),
         builds={

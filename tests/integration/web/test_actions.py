@@ -137,8 +137,8 @@ class TestPage:
         section = section[: section.index("</section>")]
         assert re.findall(r"<summary>([^<]+)</summary>", section) == [
             "Run again: perf",
-            "Accept",
-            "Override the failure of perf",
+            "Accept what is slower or removed",
+            "Override the failure: perf",
         ]
         assert f'<form method="post" action="{PATH}"' in section
 

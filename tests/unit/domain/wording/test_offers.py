@@ -62,6 +62,10 @@ def test_of_several_builds_each_has_offers_of_its_own() -> None:
     assert both.rows["more", "BM_Sort/8"] == (Offer(Action.MORE_PAIRS, filter="BM_Sort/8"),)
 
 
+def test_beside_a_green_build_the_offers_for_the_run_are_enough() -> None:
+    assert offers_for(replace(ENDED, builds=[SLOWER, DOCS]), ALL).builds == {}
+
+
 def test_an_undecided_build_can_be_measured_longer() -> None:
     run = replace(ENDED, builds=[UNDECIDED])
     assert offers_for(run, ALL).run == (Offer(Action.MORE_PAIRS, filter="BM_Sort/"),)

@@ -1,0 +1,147 @@
+"""Acting on a change in a browser: without scripts, by the keyboard alone, and on a narrow screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+
+from service.domain.access.caller import Role
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome, Result
+from service.domain.gerrit.change import Account
+from service.domain.inference.verdict import Verdict
+from service.domain.project.project_file import Permission
+from service.steps.reviewers.offered_actions import ActionOffers
+from tests.support.access.callers import Callers
+from tests.support.memory.store import MemoryStore
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
+from tests.support.reading.views import build_view, change_view, comparison
+from tests.support.store_samples import change
+from tests.support.web import build_app, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+LONG = "CB3ExecutorBench/OneShotScheduleRun/real_time/threads:4"
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    store = MemoryStore()
+    with store.transaction() as tx:
+        tx.upsert_change(change())
+    return store
+
+
+@pytest.fixture
+def reading() -> FakeReading:
+    reading = FakeReading()
+    slower = build_view(
+        1,
+        1,
+        result=Result.FAILURE,
+        outcome=Outcome.SLOWER,
+        blamed=(LONG,),
+        permissions=tuple(Permission),
+        groups={"rerun": "committers", "override": "reviewers"},
+    )
+    view = change_view(7, "Speed up", run_id=1, run_state=RunState.FINISHED)
+    add_patch_set(reading, view, [(slower, [comparison(1, LONG, 0.8, Verdict.SLOWER)])])
+    page = reading.patch_set_rows[0]
+    reading.patch_set_rows[0] = replace(page, patch_set=replace(page.patch_set, id=1))
+    return reading
+
+
+@pytest.fixture
+def person(browser: Browser, reading: FakeReading, store: MemoryStore) -> Iterator[Page]:
+    """The narrow browser of a reviewer, which runs no scripts."""
+    callers = Callers()
+    offers = ActionOffers(lambda _: Account("1", "Al Ray"), lambda *_: True)
+    app = build_app(reading, access=callers.access(), offers=offers, store=store)
+    with serving(app) as address:
+        app.state.access = callers.access(base_url=address)
+        context = browser.new_context(
+            base_url=address, viewport={"width": 390, "height": 844}, java_script_enabled=False
+        )
+        secret = callers.sign_in(Role.REVIEWER)
+        context.add_cookies([{"name": "benchgate", "value": secret, "url": address, "sameSite": "Lax"}])
+        yield context.new_page()
+        context.close()
+
+
+def requests(store: MemoryStore) -> list[str]:
+    return [each.text for each in store.memory.comment]
+
+
+def test_a_failure_is_overridden_by_the_keyboard_alone(person: Page, store: MemoryStore) -> None:
+    person.goto("/changes/7")
+    person.locator("summary", has_text="Override the failure").focus()
+    person.keyboard.press("Enter")
+    person.keyboard.press("Tab")
+    person.keyboard.type("MB-123")
+    person.keyboard.press("Tab")
+    person.keyboard.type("known slow")
+    person.keyboard.press("Enter")
+    person.wait_for_url("**/changes/7/1#m1")
+    assert requests(store) == ["override kv-engine-cv-perf MB-123 known slow"]
+
+
+def test_a_slower_row_is_accepted_on_a_narrow_screen(person: Page, store: MemoryStore) -> None:
+    person.goto("/changes/7")
+    row = person.locator(".rows details.action")
+    row.locator("summary").click()
+    row.get_by_label("Reason").fill("the lock is needed")
+    assert row.get_by_role("button").bounding_box()["x"] < 390  # type: ignore[index]
+    row.get_by_role("button").click()
+    person.wait_for_url("**/changes/7/1#m1")
+    assert requests(store) == [f"accept {LONG} the lock is needed"]
+
+
+def test_a_form_without_a_reason_is_not_sent(person: Page, store: MemoryStore) -> None:
+    person.goto("/changes/7")
+    form = person.locator("section.actions details.action", has_text="Override the failure")
+    form.locator("summary").click()
+    form.get_by_label("Bug").fill("MB-123")
+    form.get_by_role("button").click()
+    assert form.get_by_label("Reason").evaluate("field => field.validity.valueMissing")
+    assert requests(store) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "title"),
+    [
+        ("localhost", "Unauthorized"),  # another site: the browser sends no cookie
+        ("127.0.0.1", "Forbidden"),  # another port of the same site: the cookie comes with another origin
+    ],
+)
+def test_a_form_of_another_origin_changes_nothing(
+    person: Page, store: MemoryStore, host: str, title: str
+) -> None:
+    person.goto("/changes/7")
+    form = person.locator("section.actions form").first
+    address, ticket = (
+        person.url.partition("/changes")[0],
+        form.locator("[name=ticket]").get_attribute("value"),
+    )
+    evil = FastAPI()
+
+    @evil.get("/")
+    def page() -> HTMLResponse:
+        fields = f'<input name="ticket" value="{ticket}"><input name="action" value="recheck">'
+        target = f"{address}/changes/7/1/actions"
+        return HTMLResponse(f'<form method="post" action="{target}">{fields}<button>Win</button></form>')
+
+    with serving(evil) as elsewhere:
+        person.goto(elsewhere.replace("127.0.0.1", host))
+        person.get_by_role("button").click()
+        person.wait_for_url("**/actions")
+    assert person.title().startswith(title)
+    assert requests(store) == []

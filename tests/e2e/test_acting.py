@@ -1,0 +1,97 @@
+"""From a form of the change's page to a new vote, through real processes."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from service.domain.access.caller import LOCAL_EMAIL, Role
+from service.ports.access import NewSession
+from tests.e2e.conftest import started
+from tests.support.tiny_project import TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.conftest import RunningSite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+
+RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
+_FORM = re.compile(r'<form method="post" action="([^"]+)".*?</form>', re.DOTALL)
+_HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """A Benchgate whose project lets a group override."""
+    root = tmp_path_factory.mktemp("site")
+    with started(root, TinyProject(root / "tiny", RIGHTS)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser(running: RunningSite) -> Iterator[httpx.Client]:
+    """The browser of the user of this machine, signed in."""
+    session = NewSession(subject="local", name="Somebody Else", email=LOCAL_EMAIL, role=Role.REVIEWER)
+    headers = {"Cookie": f"benchgate={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
+    with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def change(running: RunningSite) -> int:
+    """The number of a change with a −1."""
+    running.feed(running.project.propose(2, {"time.txt": "150"}).event())
+    assert running.wait_for_vote(2) == -1
+    return 2
+
+
+def form(browser: httpx.Client, change: int, action: str) -> tuple[str, dict[str, str]]:
+    """The address and the hidden fields of the page's first form for an action."""
+    text = browser.get(f"/changes/{change}").raise_for_status().text
+    for found in _FORM.finditer(text):
+        fields = {name: unescape(value) for name, value in _HIDDEN.findall(found[0])}
+        if fields["action"] == action:
+            return found[1], fields
+    raise AssertionError(f"no form for {action}")
+
+
+def test_an_override_on_the_page_turns_the_vote(
+    running: RunningSite, browser: httpx.Client, change: int
+) -> None:
+    path, fields = form(browser, change, "override")
+    answer = browser.post(path, data={**fields, "bug": "MB-123", "reason": "known slow"})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/changes/{change}/1#m1")
+    running.wait(lambda: running.vote(change) == 1, "the +1")
+    # The name is that of the account on the review server, and not the one that the session claims.
+    assert "overridden by local: known slow (MB-123)" in running.messages(change)[-1].replace("\\", "")
+    page = browser.get(f"/changes/{change}").text
+    assert "override tiny-perf MB-123 known slow" in page
+    assert "Somebody Else" not in page
+
+
+def test_the_override_is_undone_on_the_page(running: RunningSite, browser: httpx.Client, change: int) -> None:
+    running.wait(lambda: running.vote(change) == 1, "the +1")
+    path, fields = form(browser, change, "override undo")
+    assert browser.post(path, data=fields).status_code == 303
+    running.wait(lambda: running.vote(change) == -1, "the −1")
+    before = len(running.messages(change))
+    assert browser.post(path, data=fields).status_code in {303, 400}
+    assert len(running.messages(change)) == before
+
+
+def test_another_site_cannot_act(running: RunningSite, browser: httpx.Client, change: int) -> None:
+    running.wait(lambda: running.vote(change) == -1, "the −1")
+    path, fields = form(browser, change, "override")
+    answer = browser.post(
+        path,
+        data={**fields, "bug": "MB-1", "reason": "forged"},
+        headers={"Origin": "https://evil.example.com"},
+    )
+    assert answer.status_code == 403
+    assert not any("forged" in message for message in running.messages(change))
