@@ -27,9 +27,9 @@ from service.ports.cursor import Cursor
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from dashboards.actions import ActionsOf
     from dashboards.comparison_table import ComparisonTable
     from dashboards.logs import StreamLog
+    from dashboards.next_steps import ActionsOf
     from dashboards.patch_set_table import PatchSetTable
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run

@@ -14,10 +14,10 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from dashboards import formatting
-from dashboards.actions import button_of, row_offers, title_of
 from dashboards.assets import asset_path
 from dashboards.comparison_table import Mark, RowFilter, sign_of, word_of
 from dashboards.environment import build_facts, machine_facts, stages
+from dashboards.next_steps import button_of, row_offers, title_of
 from dashboards.review_links import ReviewLinks
 from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState

@@ -16,6 +16,7 @@ from service.domain.gerrit.change import Account
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
 from service.steps.reviewers.offered_actions import ActionOffers
+from tests.support.access.accounts import FakeAccounts
 from tests.support.access.callers import Callers
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
@@ -64,7 +65,9 @@ def reading() -> FakeReading:
 def person(browser: Browser, reading: FakeReading, store: MemoryStore) -> Iterator[Page]:
     """The narrow browser of a reviewer, which runs no scripts."""
     callers = Callers()
-    offers = ActionOffers(lambda _: Account("1", "Al Ray"), lambda *_: True)
+    groups = {"1": frozenset({"committers", "reviewers"})}
+    accounts = FakeAccounts({"al@example.com": Account("1", "Al Ray")}, groups)
+    offers = ActionOffers({"gerrit": accounts})
     app = build_app(reading, access=callers.access(), offers=offers, store=store)
     with serving(app) as address:
         app.state.access = callers.access(base_url=address)
@@ -118,8 +121,8 @@ def test_a_form_without_a_reason_is_not_sent(person: Page, store: MemoryStore) -
 @pytest.mark.parametrize(
     ("host", "title"),
     [
-        ("localhost", "Unauthorized"),  # another site: the browser sends no cookie
-        ("127.0.0.1", "Forbidden"),  # another port of the same site: the cookie comes with another origin
+        ("localhost", "Not signed in"),  # another site: the browser sends no cookie
+        ("127.0.0.1", "Not allowed"),  # another port of the same site: the cookie comes with another origin
     ],
 )
 def test_a_form_of_another_origin_changes_nothing(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from service.domain.gerrit.change import Account
     from service.domain.gerrit.form_commands import FormCommand
+    from service.ports.reviewing import Accounts
     from service.ports.views import Build, Comparison, PatchSetDetail
 
     Compared = Sequence[tuple[Build, str, Sequence[Comparison]]]
@@ -54,21 +55,21 @@ class ActionOffers:
     """The commands that people may request on pages.
 
     Args:
-        account_of: asks the review server for the account with an e-mail address.
-        is_member: asks it whether an account is in a group.
+        servers: the review servers by instance; an account's number means another person on each.
         clock: never goes back.
     """
 
-    def __init__(
-        self,
-        account_of: Callable[[str], Account | None],
-        is_member: Callable[[str, str], bool],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        def ask_member(asked: tuple[str, str]) -> bool:
-            return is_member(*asked)
+    def __init__(self, servers: Mapping[str, Accounts], clock: Callable[[], float] = time.monotonic) -> None:
+        def ask_account(asked: tuple[str, str]) -> Account | None:
+            instance, email = asked
+            return servers[instance].account_of(email)
 
-        self._accounts = RecentAnswers(account_of, clock)
+        def ask_member(asked: tuple[str, str, str]) -> bool:
+            instance, account, group = asked
+            return servers[instance].is_member(account, group)
+
+        self._served = servers.keys()
+        self._accounts = RecentAnswers(ask_account, clock)
         self._members = RecentAnswers(ask_member, clock)
 
     def offered(self, email: str, page: PatchSetDetail, compared: Compared) -> OfferedActions:
@@ -88,17 +89,19 @@ class ActionOffers:
         missing: dict[Permission, BenchgateError] = {}
         for permission in sorted(useful):
             try:
-                account = self._account(email)
+                account = self._account(page.change.instance, email)
                 self._require_member(account, permission, groups, page)
             except (NotAllowed, Transient) as error:
                 missing[permission] = error
         return OfferedActions(offers_for(condition, useful - missing.keys()), account, missing)
 
-    def _account(self, email: str) -> Account:
+    def _account(self, instance: str, email: str) -> Account:
+        if instance not in self._served:
+            raise NotAllowed(refusals.not_served(instance))
         if not email:
             raise NotAllowed(refusals.NO_EMAIL)
         try:
-            account = self._accounts.get(email)
+            account = self._accounts.get((instance, email))
         except (Transient, Permanent) as error:
             raise Transient(refusals.not_asked(error)) from error
         if account is None:
@@ -113,7 +116,7 @@ class ActionOffers:
             is_enabled = any(permission in build.permissions for build in page.builds)
             raise NotAllowed(refusals.GROUPS_UNKNOWN if is_enabled else replies.not_enabled(permission))
         try:
-            is_member = self._members.get((account.id, group))
+            is_member = self._members.get((page.change.instance, account.id, group))
         except Transient as error:
             raise Transient(refusals.not_asked(error)) from error
         except Permanent as error:  # also a group that Benchgate's account cannot see

@@ -13,7 +13,7 @@ from service.domain.access.caller import Role, TokenHolder
 from service.domain.access.scopes import Scope, ScopeKind
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome, Result
-from service.domain.errors import BenchgateError, Transient
+from service.domain.errors import Transient
 from service.domain.gerrit.change import Account
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
@@ -21,6 +21,7 @@ from service.ports.page_requests import ShownRequest
 from service.ports.records import CommentSource
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
+from tests.support.access.accounts import FakeAccounts
 from tests.support.access.callers import BASE_URL, Callers
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
@@ -49,6 +50,9 @@ SLOWER: Final = build_view(
 )
 
 
+PEOPLE: Final = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
+
+
 @dataclass
 class Site:
     """An application with a change that is slower; Al is in both groups of the review server, Eve in none."""
@@ -56,7 +60,9 @@ class Site:
     reading: FakeReading = field(default_factory=FakeReading)
     store: MemoryStore = field(default_factory=MemoryStore)
     callers: Callers = field(default_factory=Callers)
-    fault: BenchgateError | None = None
+    accounts: FakeAccounts = field(
+        default_factory=lambda: FakeAccounts(PEOPLE, {"1000003": frozenset({"committers", "reviewers"})})
+    )
 
     def __post_init__(self) -> None:
         with self.store.transaction() as tx:
@@ -65,7 +71,7 @@ class Site:
         rows = [comparison(n, name, 0.8, Verdict.SLOWER) for n, name in enumerate(BLAMED, 1)]
         add_patch_set(self.reading, view, [(SLOWER, rows)])
         self.change_page(patch_set=replace(self.page.patch_set, id=self.patch_set_id))
-        offers = ActionOffers(self._account_of, self._is_member)
+        offers = ActionOffers({"gerrit": self.accounts})
         access = self.callers.access()
         self.app = build_app(self.reading, access=access, offers=offers, store=self.store)
 
@@ -89,15 +95,6 @@ class Site:
 
     def sign_in(self, role: Role = Role.REVIEWER, subject: str = "al") -> Browser:
         return Browser(self, dict(self.callers.as_person(role, subject)))
-
-    def _account_of(self, email: str) -> Account | None:
-        known = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
-        return known.get(email)
-
-    def _is_member(self, account: str, group: str) -> bool:
-        if self.fault is not None:
-            raise self.fault
-        return account == "1000003" and group in {"committers", "reviewers"}
 
 
 @dataclass
@@ -166,7 +163,7 @@ class TestPage:
         assert "Eve is not a member of reviewers" in text.replace("<wbr>", "")
 
     def test_while_the_review_server_is_down_the_page_says_so(self, site: Site) -> None:
-        site.fault = Transient("connection refused")
+        site.accounts.fault = Transient("connection refused")
         text = site.sign_in().read()
         assert 'method="post"' not in text
         assert "cannot say which groups you are in (connection refused)" in text
@@ -319,7 +316,7 @@ class TestRefusals:
 
     def test_a_review_server_that_is_down_is_a_temporary_refusal(self, site: Site) -> None:
         browser = site.sign_in()
-        site.fault = Transient("connection refused")
+        site.accounts.fault = Transient("connection refused")
         refused(
             site, browser.act(ticket=own_ticket(browser)), 503, "(connection refused); try again in a minute"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +24,7 @@ from service.domain.identity import ChangeAddress
 from service.domain.project.project_file import Permission
 from service.domain.wording.offers import Offers
 from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions, require_offered
+from tests.support.access.accounts import FakeAccounts
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, override_view
 
@@ -39,23 +40,14 @@ SLOWER = build_view(
 FLAKY = OverrideCommand("MB-1", "flaky", "perf")
 
 
-@dataclass
-class Accounts:
-    """The accounts and groups of a review server; ``fault`` is raised instead of an answer."""
+def accounts_of(*groups: str, fault: BenchgateError | None = None) -> FakeAccounts:
+    """A review server on which Bob is in these groups."""
+    return FakeAccounts({BOB: Account("7", "Bob")}, {"7": frozenset(groups)}, fault)
 
-    members: set[tuple[str, str]] = field(default_factory=lambda: {("7", "committers"), ("7", "reviewers")})
-    fault: BenchgateError | None = None
-    asked: list[object] = field(default_factory=list)
 
-    def account_of(self, email: str) -> Account | None:
-        self.asked.append(email)
-        return Account("7", "Bob") if email == BOB else None
-
-    def is_member(self, account: str, group: str) -> bool:
-        self.asked.append((account, group))
-        if self.fault is not None:
-            raise self.fault
-        return (account, group) in self.members
+def members(fault: BenchgateError | None = None) -> FakeAccounts:
+    """A review server on which Bob is in both groups."""
+    return accounts_of("committers", "reviewers", fault=fault)
 
 
 def shown(*builds: BuildOfRun, **more: object) -> PatchSetDetail:
@@ -65,9 +57,9 @@ def shown(*builds: BuildOfRun, **more: object) -> PatchSetDetail:
     return replace(reading.patch_set(ChangeAddress(7)), **more)  # type: ignore[arg-type]
 
 
-def offered(accounts: Accounts, page: PatchSetDetail | None = None, email: str = BOB) -> OfferedActions:
+def offered(accounts: FakeAccounts, page: PatchSetDetail | None = None, email: str = BOB) -> OfferedActions:
     page = page or shown()
-    return ActionOffers(accounts.account_of, accounts.is_member).offered(
+    return ActionOffers({"gerrit": accounts}).offered(
         email, page, [(build, build.waived_by, ()) for build in page.builds]
     )
 
@@ -83,14 +75,14 @@ def refused(found: OfferedActions, command: FormCommand = FLAKY, page: PatchSetD
 
 
 def test_a_member_of_all_groups_may_use_all_commands_that_make_sense() -> None:
-    found = offered(Accounts())
+    found = offered(members())
     assert actions(found) == [Action.RECHECK, Action.ACCEPT, Action.OVERRIDE]
     assert (found.account, found.reasons) == (Account("7", "Bob"), ())
     assert require_offered(shown(), found, FLAKY) == Account("7", "Bob")
 
 
 def test_only_the_commands_of_a_persons_groups_are_offered() -> None:
-    found = offered(Accounts(members={("7", "committers")}))
+    found = offered(accounts_of("committers"))
     assert actions(found) == [Action.RECHECK]
     assert found.reasons == ("refused: Bob is not a member of reviewers",)
     assert refused(found) == "NotAllowed: refused: Bob is not a member of reviewers"
@@ -98,7 +90,7 @@ def test_only_the_commands_of_a_persons_groups_are_offered() -> None:
 
 
 def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() -> None:
-    found = offered(Accounts(), email="eve@example.com")
+    found = offered(members(), email="eve@example.com")
     assert found.offers == Offers()
     (reason,) = found.reasons
     assert reason.startswith("no account on the review server has eve@example.com as its preferred e-mail")
@@ -106,7 +98,7 @@ def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() ->
 
 
 def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
-    accounts = Accounts()
+    accounts = members()
     found = offered(accounts, email="")
     assert found.offers == Offers()
     assert found.reasons[0].startswith("the identity provider has not verified an e-mail address of yours")
@@ -114,7 +106,7 @@ def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
 
 
 def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
-    found = offered(Accounts(fault=Transient("connection refused")))
+    found = offered(members(fault=Transient("connection refused")))
     assert found.offers == Offers()
     assert found.reasons == (
         "the review server cannot say which groups you are in (connection refused); try again in a minute",
@@ -123,13 +115,13 @@ def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_tempora
 
 
 def test_a_group_that_benchgate_cannot_read_is_nobodys() -> None:
-    found = offered(Accounts(fault=Permanent("the group is hidden")))
+    found = offered(members(fault=Permanent("the group is hidden")))
     assert found.offers == Offers()
     assert refused(found) == "NotAllowed: refused: the group is hidden"
 
 
 def test_a_build_of_a_previous_version_offers_nothing_and_says_what_to_do() -> None:
-    accounts = Accounts()
+    accounts = members()
     page = shown(replace(SLOWER, groups={}))
     found = offered(accounts, page)
     assert found.offers == Offers()
@@ -138,7 +130,7 @@ def test_a_build_of_a_previous_version_offers_nothing_and_says_what_to_do() -> N
 
 def test_a_command_that_no_group_may_use_is_refused_by_the_name_of_its_setting() -> None:
     page = shown(replace(SLOWER, permissions=(Permission.RERUN,), groups={"rerun": "committers"}))
-    found = offered(Accounts(), page)
+    found = offered(members(), page)
     assert actions(found) == [Action.RECHECK]
     assert refused(found, page=page) == (
         "NotAllowed: not enabled: set `commands: {override: GROUP}` in benchgate.yaml"
@@ -146,22 +138,55 @@ def test_a_command_that_no_group_may_use_is_refused_by_the_name_of_its_setting()
 
 
 def test_a_green_patch_set_asks_the_review_server_nothing() -> None:
-    accounts = Accounts()
+    accounts = members()
     page = shown(replace(SLOWER, outcome=Outcome.PASSED, blamed=()))
     assert offered(accounts, page) == OfferedActions()
     assert accounts.asked == []
 
 
 def test_a_minute_of_pages_asks_each_question_once() -> None:
-    accounts = Accounts()
-    offers = ActionOffers(accounts.account_of, accounts.is_member, lambda: 0.0)
+    accounts = members()
+    offers = ActionOffers({"gerrit": accounts}, lambda: 0.0)
     for _ in range(3):
         offers.offered(BOB, shown(), [(SLOWER, "", ())])
     assert accounts.asked == [BOB, ("7", "reviewers"), ("7", "committers")]
 
 
+def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
+    groups = {"7": frozenset({"committers", "reviewers"})}
+    core = FakeAccounts({BOB: Account("7", "Bob"), "eve@example.com": Account("8", "Eve")}, groups)
+    edge = FakeAccounts({BOB: Account("8", "Bob B"), "eve@example.com": Account("7", "Eve")}, groups)
+    offers = ActionOffers({"core": core, "edge": edge}, lambda: 0.0)
+    pages = {name: on_server(name) for name in ("core", "edge")}
+
+    found = {
+        (name, email): offers.offered(email, page, [(SLOWER, "", ())])
+        for name, page in pages.items()
+        for email in (BOB, "eve@example.com")
+    }
+
+    assert {place: (each.account, actions(each)) for place, each in found.items()} == {
+        ("core", BOB): (Account("7", "Bob"), actions(offered(members()))),
+        ("core", "eve@example.com"): (Account("8", "Eve"), []),
+        ("edge", BOB): (Account("8", "Bob B"), []),
+        ("edge", "eve@example.com"): (Account("7", "Eve"), actions(offered(members()))),
+    }
+
+
+def test_nobody_acts_on_a_change_of_a_review_server_that_is_not_configured_any_more() -> None:
+    accounts = members()
+    found = offered(accounts, on_server("old"))
+    assert (found.offers, accounts.asked) == (Offers(), [])
+    assert refused(found) == "NotAllowed: Benchgate is not connected to the review server old any more"
+
+
+def on_server(instance: str) -> PatchSetDetail:
+    page = shown()
+    return replace(page, change=replace(page.change, instance=instance))
+
+
 def test_a_command_that_makes_no_sense_now_is_refused() -> None:
-    found = offered(Accounts())
+    found = offered(members())
     for command in (CancelCommand(), UndoOverrideCommand(), OverrideCommand("MB-1", "flaky", "other")):
         assert refused(found, command).startswith(
             f"BadInput: `{command.word}` is of no use for this patch set"
@@ -172,7 +197,7 @@ def test_a_running_check_can_be_cancelled_and_an_override_undone() -> None:
     running = change_view(7, "Speed up", run_id=1, run_state=RunState.RUNNING)
     reading = FakeReading()
     add_patch_set(reading, running, [(SLOWER, ())], overrides=[override_view(OverrideKind.ACCEPT, "Bob")])
-    found = offered(Accounts(), reading.patch_set(ChangeAddress(7)))
+    found = offered(members(), reading.patch_set(ChangeAddress(7)))
     assert {Action.CANCEL, Action.UNDO} <= set(actions(found))
 
 
@@ -180,7 +205,7 @@ def test_a_running_check_can_be_cancelled_and_an_override_undone() -> None:
 def test_a_closed_change_is_refused(status: ChangeStatus) -> None:
     page = shown()
     closed = replace(page, change=replace(page.change, status=status))
-    found = offered(Accounts(), closed)
+    found = offered(members(), closed)
     assert found == OfferedActions()
     assert refused(found, page=closed) == "BadInput: patch set 1 is outdated or its change is closed"
 
@@ -188,17 +213,15 @@ def test_a_closed_change_is_refused(status: ChangeStatus) -> None:
 def test_an_outdated_patch_set_is_refused() -> None:
     page = shown()
     older = replace(page, change=replace(page.change, patch_set=2))
-    found = offered(Accounts(), older)
+    found = offered(members(), older)
     assert found == OfferedActions()
     assert refused(found, page=older) == "BadInput: patch set 1 is outdated or its change is closed"
 
 
 def test_a_person_who_may_accept_chooses_the_benchmarks() -> None:
     page = shown()
-    assert require_offered(page, offered(Accounts(), page), AcceptCommand("BM_", "wanted"))
+    assert require_offered(page, offered(members(), page), AcceptCommand("BM_", "wanted"))
     with pytest.raises(NotAllowed):
-        require_offered(
-            page, offered(Accounts(members={("7", "committers")}), page), AcceptCommand("BM_", "wanted")
-        )
+        require_offered(page, offered(accounts_of("committers"), page), AcceptCommand("BM_", "wanted"))
     with pytest.raises(BadInput):
-        require_offered(page, offered(Accounts(), page), RecheckCommand(is_all=True))
+        require_offered(page, offered(members(), page), RecheckCommand(is_all=True))
