@@ -44,7 +44,7 @@ from service.wiring.control import build_control
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fastapi import FastAPI, Request
+    from fastapi import APIRouter, FastAPI, Request
 
     from service.ports.reading import Reading
     from service.wiring.control import Control
@@ -76,7 +76,6 @@ def create_app() -> FastAPI:
         provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}"),
         local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
     )
-    actions = PageActions(plane.store, ActionOffers({plane.server.instance: plane.server}), reading_of)
     routers = [
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(secrets, receive, registry),
@@ -84,14 +83,7 @@ def create_app() -> FastAPI:
         create_reports(settings.instance, partial(record_once, plane.store), known_caller),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(public, registry, health=health, is_public=is_public),
-        create_actions(actions),
-        create_pages(
-            reading_of,
-            stream_log=plane.artifacts.stream,
-            health=health,
-            review_url=settings.gerrit_url,
-            actions_of=actions.forms_for,
-        ),
+        *_pages(settings, plane, reading_of, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -114,6 +106,21 @@ def create_app() -> FastAPI:
     gc.collect()
     gc.freeze()
     return app
+
+
+def _pages(
+    settings: ControlSettings, plane: Control, reading_of: Callable[[Request], Reading], health: HealthCheck
+) -> tuple[APIRouter, APIRouter]:
+    """Create the pages, and the route to which their forms send actions."""
+    actions = PageActions(plane.store, ActionOffers({plane.server.instance: plane.server}), reading_of)
+    pages = create_pages(
+        reading_of,
+        stream_log=plane.artifacts.stream,
+        health=health,
+        review_url=settings.gerrit_url,
+        actions_of=actions.forms_for,
+    )
+    return create_actions(actions), pages
 
 
 def _reading_by_caller(plane: Control) -> Callable[[Request], Reading]:
