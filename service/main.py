@@ -67,7 +67,9 @@ def create_app() -> FastAPI:
         Patience.of_intervals(settings.reconcile_seconds, has_listener=bool(settings.gerrit_ssh_host)),
         {"queue": plane.queue.check, "git": lambda: git_url_problem(settings.git_url)},
     )
-    reading_of = _reading_by_caller(plane)
+    answers = RecentAnswers({plane.server.instance: plane.server.for_pages()})
+    reading_of = _reading_by_caller(plane, answers)
+    actions = PageActions(plane.store, ActionOffers(answers), reading_of)
     address, limits = Address(settings.base_url), RateLimits()
     ways_in = WaysIn(
         sessions=plane.sessions,
@@ -83,7 +85,7 @@ def create_app() -> FastAPI:
         create_reports(settings.instance, partial(record_once, plane.store), known_caller),
         create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
         create_health(public, registry, health=health, is_public=is_public),
-        *_pages(settings, plane, reading_of, health),
+        *_pages(settings, plane, actions, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -109,12 +111,11 @@ def create_app() -> FastAPI:
 
 
 def _pages(
-    settings: ControlSettings, plane: Control, reading_of: Callable[[Request], Reading], health: HealthCheck
+    settings: ControlSettings, plane: Control, actions: PageActions, health: HealthCheck
 ) -> tuple[APIRouter, APIRouter]:
     """Create the pages, and the route to which their forms send actions."""
-    actions = PageActions(plane.store, ActionOffers({plane.server.instance: plane.server}), reading_of)
     pages = create_pages(
-        reading_of,
+        actions.reading_of,
         stream_log=plane.artifacts.stream,
         health=health,
         review_url=settings.gerrit_url,
@@ -123,9 +124,9 @@ def _pages(
     return create_actions(actions), pages
 
 
-def _reading_by_caller(plane: Control) -> Callable[[Request], Reading]:
+def _reading_by_caller(plane: Control, answers: RecentAnswers) -> Callable[[Request], Reading]:
     public = plane.reading.seen_by(None)
-    viewers = Viewers(RecentAnswers({plane.server.instance: plane.server.for_pages()}))
+    viewers = Viewers(answers)
 
     def reading_of(request: Request) -> Reading:
         viewer = viewers.of(known_caller(request))

@@ -12,18 +12,14 @@ if TYPE_CHECKING:
     from service.domain.identity import ChangeKey
 
 
-class Accounts(Protocol):
-    """Accounts of the review server and their groups, asked at each call. Raises Transient, Permanent."""
+class Permissions(Protocol):
+    """Rights of accounts on the review server, asked at each call. Raises Transient, Permanent."""
 
     def is_member(self, account: str, group: str) -> bool:
         """Return whether an account is in a group now; raises Permanent if the group cannot be read."""
 
     def account_of(self, email: str) -> Account | None:
         """Return the only active account with this preferred e-mail address; None if there is no such one."""
-
-
-class Permissions(Accounts, Protocol):
-    """Rights of accounts on the review server, asked at each call. Raises Transient, Permanent."""
 
     def visible(self, account: str | None, numbers: Collection[int]) -> frozenset[int]:
         """Return which of these changes an account may see (None: a reader who does not sign in).

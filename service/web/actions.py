@@ -56,7 +56,7 @@ class PageActions:
     def __init__(self, store: Store, offers: ActionOffers, reading_of: Callable[[Request], Reading]) -> None:
         self._store = store
         self._offers = offers
-        self._reading_of = reading_of
+        self.reading_of = reading_of
 
     def forms_for(self, request: Request, page: PatchSetDetail, compared: Compared) -> ActionForms | None:
         """Return the forms of a page; None if its caller may not act at all."""
@@ -77,7 +77,7 @@ class PageActions:
         person = known_caller(request)
         if not isinstance(person, Person):  # the table of rights admits nobody else
             raise NotAllowed("only a person who signed in can act")
-        reading = self._reading_of(request)
+        reading = self.reading_of(request)
         page = reading.patch_set(ChangeAddress.parse(change), patch_set)
         ticket = check_ticket(person, f"POST {_path(page)}", form.get("ticket", ""))
         command = command_from(form)

@@ -15,9 +15,10 @@ from service.domain.decision.vote import Outcome, Result
 from service.domain.gerrit.change import Account
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers
-from tests.support.access.accounts import FakeAccounts
 from tests.support.access.callers import Callers
+from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, comparison
@@ -65,9 +66,11 @@ def reading() -> FakeReading:
 def person(browser: Browser, reading: FakeReading, store: MemoryStore) -> Iterator[Page]:
     """The narrow browser of a reviewer, which runs no scripts."""
     callers = Callers()
-    groups = {"1": frozenset({"committers", "reviewers"})}
-    accounts = FakeAccounts({"al@example.com": Account("1", "Al Ray")}, groups)
-    offers = ActionOffers({"gerrit": accounts})
+    server = FakeReviewServer(
+        accounts={"al@example.com": Account("1", "Al Ray")},
+        members={("1", "committers"), ("1", "reviewers")},
+    )
+    offers = ActionOffers(RecentAnswers({"gerrit": server}))
     app = build_app(reading, access=callers.access(), offers=offers, store=store)
     with serving(app) as address:
         app.state.access = callers.access(base_url=address)

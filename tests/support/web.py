@@ -24,6 +24,7 @@ from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.domain.errors import NotFound
 from service.domain.links import Links
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.intake.record_external_build import record_once
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
@@ -82,7 +83,9 @@ def build_app(
     registry = CollectorRegistry()
     tokens = tokens or MemoryTokens()
     access = access or Callers().access()
-    actions = PageActions(store or MemoryStore(), offers or ActionOffers({}), lambda _: reading)
+    actions = PageActions(
+        store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
+    )
     routers = [
         create_sign_in(
             WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page

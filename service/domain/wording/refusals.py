@@ -20,11 +20,6 @@ GROUPS_UNKNOWN: Final = (
 )
 
 
-def not_served(instance: str) -> str:
-    """The refusal to act on a change whose review server is no longer configured."""
-    return f"Benchgate is not connected to the review server {plain(instance)} any more"
-
-
 def no_account(email: str) -> str:
     """The refusal of a person who has no account on the review server."""
     return (

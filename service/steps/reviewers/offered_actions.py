@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -16,15 +15,14 @@ from service.domain.project.project_file import Permission
 from service.domain.wording import refusals, replies
 from service.domain.wording.next_steps import EndedBuild
 from service.domain.wording.offers import PERMISSIONS, Offers, RunCondition, offers_for
-from service.steps.reviewers.recent_answers import RecentAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from service.domain.gerrit.change import Account
     from service.domain.gerrit.form_commands import FormCommand
-    from service.ports.reviewing import Accounts
     from service.ports.views import Build, Comparison, PatchSetDetail
+    from service.steps.access.recent_answers import RecentAnswers
 
     Compared = Sequence[tuple[Build, str, Sequence[Comparison]]]
 
@@ -55,22 +53,11 @@ class ActionOffers:
     """The commands that people may request on pages.
 
     Args:
-        servers: the review servers by instance; an account's number means another person on each.
-        clock: never goes back.
+        answers: of the review servers; an account's number means another person on each.
     """
 
-    def __init__(self, servers: Mapping[str, Accounts], clock: Callable[[], float] = time.monotonic) -> None:
-        def ask_account(asked: tuple[str, str]) -> Account | None:
-            instance, email = asked
-            return servers[instance].account_of(email)
-
-        def ask_member(asked: tuple[str, str, str]) -> bool:
-            instance, account, group = asked
-            return servers[instance].is_member(account, group)
-
-        self._served = servers.keys()
-        self._accounts = RecentAnswers(ask_account, clock)
-        self._members = RecentAnswers(ask_member, clock)
+    def __init__(self, answers: RecentAnswers) -> None:
+        self._answers = answers
 
     def offered(self, email: str, page: PatchSetDetail, compared: Compared) -> OfferedActions:
         """List what a page offers to the person with a verified e-mail address, which may be empty.
@@ -96,14 +83,14 @@ class ActionOffers:
         return OfferedActions(offers_for(condition, useful - missing.keys()), account, missing)
 
     def _account(self, instance: str, email: str) -> Account:
-        if instance not in self._served:
-            raise NotAllowed(refusals.not_served(instance))
         if not email:
             raise NotAllowed(refusals.NO_EMAIL)
         try:
-            account = self._accounts.get((instance, email))
-        except (Transient, Permanent) as error:
+            account = self._answers.account_of(instance, email)
+        except Transient as error:
             raise Transient(refusals.not_asked(error)) from error
+        except Permanent as error:
+            raise NotAllowed(replies.refused(error)) from error
         if account is None:
             raise NotAllowed(refusals.no_account(email))
         return account
@@ -116,7 +103,7 @@ class ActionOffers:
             is_enabled = any(permission in build.permissions for build in page.builds)
             raise NotAllowed(refusals.GROUPS_UNKNOWN if is_enabled else replies.not_enabled(permission))
         try:
-            is_member = self._members.get((page.change.instance, account.id, group))
+            is_member = self._answers.is_member(page.change.instance, account.id, group)
         except Transient as error:
             raise Transient(refusals.not_asked(error)) from error
         except Permanent as error:  # also a group that Benchgate's account cannot see

@@ -19,9 +19,10 @@ from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
 from service.ports.page_requests import ShownRequest
 from service.ports.records import CommentSource
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.web.access.tickets import ticket_for
-from tests.support.access.accounts import FakeAccounts
+from tests.support.access.accounts import CountedAccounts
 from tests.support.access.callers import BASE_URL, Callers
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
@@ -51,6 +52,7 @@ SLOWER: Final = build_view(
 
 
 PEOPLE: Final = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
+MEMBERS: Final = {("1000003", "committers"), ("1000003", "reviewers")}
 
 
 @dataclass
@@ -60,8 +62,8 @@ class Site:
     reading: FakeReading = field(default_factory=FakeReading)
     store: MemoryStore = field(default_factory=MemoryStore)
     callers: Callers = field(default_factory=Callers)
-    accounts: FakeAccounts = field(
-        default_factory=lambda: FakeAccounts(PEOPLE, {"1000003": frozenset({"committers", "reviewers"})})
+    accounts: CountedAccounts = field(
+        default_factory=lambda: CountedAccounts(accounts=dict(PEOPLE), members=set(MEMBERS))
     )
 
     def __post_init__(self) -> None:
@@ -71,7 +73,7 @@ class Site:
         rows = [comparison(n, name, 0.8, Verdict.SLOWER) for n, name in enumerate(BLAMED, 1)]
         add_patch_set(self.reading, view, [(SLOWER, rows)])
         self.change_page(patch_set=replace(self.page.patch_set, id=self.patch_set_id))
-        offers = ActionOffers({"gerrit": self.accounts})
+        offers = ActionOffers(RecentAnswers({"gerrit": self.accounts}))
         access = self.callers.access()
         self.app = build_app(self.reading, access=access, offers=offers, store=self.store)
 

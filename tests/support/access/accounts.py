@@ -1,37 +1,30 @@
-"""The accounts and groups of a review server, in memory."""
+"""A review server whose answers about accounts a test can count, and let fail."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from service.ports.reviewing import Accounts
+from tests.support.fakes import FakeReviewServer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from service.domain.errors import BenchgateError
     from service.domain.gerrit.change import Account
 
 
 @dataclass
-class FakeAccounts(Accounts):
-    """Accounts by e-mail address, and the groups of each by its id.
+class CountedAccounts(FakeReviewServer):
+    """A review server; ``fault`` is raised instead of an answer about a group, and ``questions`` are kept."""
 
-    ``fault`` is raised instead of an answer about a group; ``asked`` are the questions.
-    """
-
-    people: Mapping[str, Account]
-    groups: Mapping[str, frozenset[str]]
     fault: BenchgateError | None = None
-    asked: list[object] = field(default_factory=list)
+    questions: list[object] = field(default_factory=list)
 
     def account_of(self, email: str) -> Account | None:
-        self.asked.append(email)
-        return self.people.get(email)
+        self.questions.append(email)
+        return super().account_of(email)
 
     def is_member(self, account: str, group: str) -> bool:
-        self.asked.append((account, group))
+        self.questions.append((account, group))
         if self.fault is not None:
             raise self.fault
-        return group in self.groups.get(account, frozenset())
+        return super().is_member(account, group)

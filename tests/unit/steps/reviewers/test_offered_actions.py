@@ -23,8 +23,9 @@ from service.domain.gerrit.form_commands import Action
 from service.domain.identity import ChangeAddress
 from service.domain.project.project_file import Permission
 from service.domain.wording.offers import Offers
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions, require_offered
-from tests.support.access.accounts import FakeAccounts
+from tests.support.access.accounts import CountedAccounts
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, override_view
 
@@ -40,12 +41,13 @@ SLOWER = build_view(
 FLAKY = OverrideCommand("MB-1", "flaky", "perf")
 
 
-def accounts_of(*groups: str, fault: BenchgateError | None = None) -> FakeAccounts:
+def accounts_of(*groups: str, fault: BenchgateError | None = None) -> CountedAccounts:
     """A review server on which Bob is in these groups."""
-    return FakeAccounts({BOB: Account("7", "Bob")}, {"7": frozenset(groups)}, fault)
+    groups_of_bob = {("7", group) for group in groups}
+    return CountedAccounts(accounts={BOB: Account("7", "Bob")}, members=groups_of_bob, fault=fault)
 
 
-def members(fault: BenchgateError | None = None) -> FakeAccounts:
+def members(fault: BenchgateError | None = None) -> CountedAccounts:
     """A review server on which Bob is in both groups."""
     return accounts_of("committers", "reviewers", fault=fault)
 
@@ -57,9 +59,11 @@ def shown(*builds: BuildOfRun, **more: object) -> PatchSetDetail:
     return replace(reading.patch_set(ChangeAddress(7)), **more)  # type: ignore[arg-type]
 
 
-def offered(accounts: FakeAccounts, page: PatchSetDetail | None = None, email: str = BOB) -> OfferedActions:
+def offered(
+    accounts: CountedAccounts, page: PatchSetDetail | None = None, email: str = BOB
+) -> OfferedActions:
     page = page or shown()
-    return ActionOffers({"gerrit": accounts}).offered(
+    return ActionOffers(RecentAnswers({"gerrit": accounts})).offered(
         email, page, [(build, build.waived_by, ()) for build in page.builds]
     )
 
@@ -102,7 +106,7 @@ def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
     found = offered(accounts, email="")
     assert found.offers == Offers()
     assert found.reasons[0].startswith("the identity provider has not verified an e-mail address of yours")
-    assert accounts.asked == []
+    assert accounts.questions == []
 
 
 def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
@@ -141,22 +145,22 @@ def test_a_green_patch_set_asks_the_review_server_nothing() -> None:
     accounts = members()
     page = shown(replace(SLOWER, outcome=Outcome.PASSED, blamed=()))
     assert offered(accounts, page) == OfferedActions()
-    assert accounts.asked == []
+    assert accounts.questions == []
 
 
 def test_a_minute_of_pages_asks_each_question_once() -> None:
     accounts = members()
-    offers = ActionOffers({"gerrit": accounts}, lambda: 0.0)
+    offers = ActionOffers(RecentAnswers({"gerrit": accounts}))
     for _ in range(3):
         offers.offered(BOB, shown(), [(SLOWER, "", ())])
-    assert accounts.asked == [BOB, ("7", "reviewers"), ("7", "committers")]
+    assert accounts.questions == [BOB, ("7", "reviewers"), ("7", "committers")]
 
 
 def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
-    groups = {"7": frozenset({"committers", "reviewers"})}
-    core = FakeAccounts({BOB: Account("7", "Bob"), "eve@example.com": Account("8", "Eve")}, groups)
-    edge = FakeAccounts({BOB: Account("8", "Bob B"), "eve@example.com": Account("7", "Eve")}, groups)
-    offers = ActionOffers({"core": core, "edge": edge}, lambda: 0.0)
+    core, edge = members(), members()
+    core.accounts = {BOB: Account("7", "Bob"), "eve@example.com": Account("8", "Eve")}
+    edge.accounts = {BOB: Account("8", "Bob B"), "eve@example.com": Account("7", "Eve")}
+    offers = ActionOffers(RecentAnswers({"core": core, "edge": edge}))
     pages = {name: on_server(name) for name in ("core", "edge")}
 
     found = {
@@ -176,8 +180,8 @@ def test_on_each_review_server_a_person_has_an_account_of_their_own() -> None:
 def test_nobody_acts_on_a_change_of_a_review_server_that_is_not_configured_any_more() -> None:
     accounts = members()
     found = offered(accounts, on_server("old"))
-    assert (found.offers, accounts.asked) == (Offers(), [])
-    assert refused(found) == "NotAllowed: Benchgate is not connected to the review server old any more"
+    assert (found.offers, accounts.questions) == (Offers(), [])
+    assert refused(found) == "NotAllowed: refused: the review server old is not configured"
 
 
 def on_server(instance: str) -> PatchSetDetail:
