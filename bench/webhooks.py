@@ -24,7 +24,7 @@ from service.adapters.postgres.migrate import migrate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SAMPLE: Final = Path(__file__).parents[0] / "samples" / "gerrit" / "webhook-patchset-created.json"
+SAMPLE: Final = Path(__file__).parents[1] / "tests" / "samples" / "gerrit" / "webhook-patchset-created.json"
 SECRET: Final = "a-secret-of-the-benchmark"
 RATE_GOAL: Final = 500  # events a second
 WAIT_GOAL: Final = 0.050  # seconds, of 99 in 100
