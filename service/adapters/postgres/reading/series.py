@@ -20,6 +20,7 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.domain.errors import NotFound
+from service.domain.identity import RunKind
 from service.ports.reading import SeriesReading
 from service.ports.views import Point, Series, SeriesWithPoints
 
@@ -47,32 +48,36 @@ SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metr
 WHERE {visible_series("found")} ORDER BY id LIMIT :limit
 """)  # noqa: S608 - put together from constants
 _ONE: Final = text(f"{_SERIES} WHERE id = :series_id AND {visible_series('series')}")
-# A build may be reused by later runs: the first run of the comparison's kind is the one it was measured for.
+
+
+def _newest(kind: int, run_kind: RunKind) -> str:
+    # A build may be reused by later runs: the first of the comparison's kind is the one it was measured for.
+    # A viewer who sees that run sees the build, so that no other run needs to be looked for.
+    return f"""
+    SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
+           r.revision, r.subject, r.author, r.patch_set_id
+    FROM comparison
+    LEFT JOIN LATERAL (
+        SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+        FROM run_build JOIN run ON run.id = run_build.run_id
+        WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}' AND {visible_run("run")}
+        ORDER BY run.id LIMIT 1
+    ) AS r ON true
+    WHERE series_id = :series_id AND comparison.kind = {kind}
+      AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
+    ORDER BY measured_at DESC LIMIT :limit
+    """  # noqa: S608 - put together from constants
+
+
 _POINTS: Final = text(f"""
-SELECT {COMPARED}, CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AS kind,
-       k.measured_at, b.job, b.number, b.environment_id, coalesce(b.machine, '') AS machine,
-       r.id AS run_id, coalesce(r.revision, '') AS revision,
-       coalesce(nullif(r.subject, ''), p.subject, '') AS subject,
-       coalesce(nullif(r.author, ''), p.author, '') AS author,
+SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.number, b.environment_id,
+       coalesce(b.machine, '') AS machine, k.run_id, coalesce(k.revision, '') AS revision,
+       coalesce(nullif(k.subject, ''), p.subject, '') AS subject,
+       coalesce(nullif(k.author, ''), p.author, '') AS author,
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set
-FROM (
-    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 1
-     AND {visible_build("comparison.build_id")}
-     ORDER BY measured_at DESC LIMIT :limit)
-    UNION ALL
-    (SELECT * FROM comparison WHERE series_id = :series_id AND kind = 0
-     AND {visible_build("comparison.build_id")}
-     ORDER BY measured_at DESC LIMIT :limit)
-) AS k
+FROM (({_newest(1, RunKind.POST_SUBMIT)}) UNION ALL ({_newest(0, RunKind.CHECK)})) AS k
 JOIN build AS b ON b.id = k.build_id
-LEFT JOIN LATERAL (
-    SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
-    FROM run_build JOIN run ON run.id = run_build.run_id
-    WHERE run_build.build_id = k.build_id
-      AND run.kind = CASE k.kind WHEN 1 THEN 'post-submit' ELSE 'check' END AND {visible_run("run")}
-    ORDER BY run.id LIMIT 1
-) AS r ON true
-LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
+LEFT JOIN patch_set AS p ON p.id = k.patch_set_id
 LEFT JOIN change AS c ON c.id = p.change_id
 ORDER BY k.measured_at, k.build_id
 """)  # noqa: S608 - put together from constants

@@ -145,8 +145,8 @@ def _visible_run(run: str, otherwise: str) -> str:
 
 def _visible_build(build: str, otherwise: str) -> str:
     return f"""({_ALL} OR EXISTS (
-        SELECT FROM run AS holder WHERE holder.id IN ({_runs_of(build)})
-        AND {_visible_run("holder", otherwise)}
+        SELECT FROM ({_runs_of(build)}) AS held JOIN run AS holder ON holder.id = held.run_id
+        WHERE {_visible_run("holder", otherwise)}
     ))"""
 
 
