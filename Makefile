@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-power soak checks-plugin clean
+.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-power soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -71,6 +71,9 @@ bench-power: .venv/dev.stamp ## simulate power against machine time, and false a
 
 bench-webhooks: .venv/dev.stamp ## measure the webhook's events per second, and their latency
 	@$(BIN)/python -m bench.webhooks
+
+bench-pages: .venv/dev.stamp ## measure page loads without a session beside the same pages without access control
+	@$(BIN)/python -m bench.pages
 
 soak: .venv/dev.stamp ## count the false alarms of sixty patch sets that change nothing (continues an interrupted soak)
 	@$(BIN)/python -m bench.verdicts.soak

@@ -35,13 +35,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from service.domain.inference.estimate import Estimate
-
 CHANGES: Final = 300
 PAIRS: Final = 200
 RATIO_GOAL: Final = 1.05
 ERROR: Final = 0.025  # of either end of an interval
-# Each answer is compared first: the work is equal only if the pages are.
 _SHOW: Final = (
     text("UPDATE change SET is_public = true"),
     text("INSERT INTO public_branch (instance, project, branch) VALUES ('review', 'engine', 'main')"),
@@ -90,7 +87,7 @@ def main(changes: int, pairs: int) -> None:
         compared = Compared(guarded, without_access_control(build_app(reading)), filler.changes, series)
         with asyncio.Runner() as runner:
             for page in PAGES:
-                report(page.name, *runner.run(compared.times(page, pairs)))
+                say(ratio_line(page.name, *runner.run(compared.times(page, pairs))))
     say_load("after")
 
 
@@ -133,6 +130,7 @@ class Compared:
     async def times(self, page: Page, pairs: int) -> tuple[list[float], list[float]]:
         """Return the seconds of each load: without access control, and with it."""
         for k in range(WARM_UP):
+            # The work is equal only if the answers are.
             path = self._path(page, k)
             bodies = {await load(app, path) for app in self._apps}
             if len(bodies) != 1:
@@ -152,8 +150,8 @@ class Compared:
         return page.path.format(change=1 + k * 7919 % self._changes, series=self._series)
 
 
-async def load(app: ASGIApp, path: str) -> bytes:
-    """Load a page as a browser without a session does, and return the compressed body.
+async def load(app: ASGIApp, path: str, encoding: str = "gzip") -> bytes:
+    """Load a page as a browser without a session does, and return the body as it is sent.
 
     Raises:
         click.ClickException: the answer is not that page.
@@ -174,29 +172,29 @@ async def load(app: ASGIApp, path: str) -> bytes:
         "scheme": "http",
         "path": path,
         "query_string": query.encode(),
-        "headers": [(b"host", b"localhost"), (b"accept", b"text/html"), (b"accept-encoding", b"gzip")],
+        "headers": [
+            (b"host", b"localhost"),
+            (b"accept", b"text/html"),
+            (b"accept-encoding", encoding.encode()),
+        ],
         "client": ("127.0.0.1", 1),
         "server": ("localhost", 80),
     }
     await app(scope, receive, send)
-    if sent[0]["status"] != 200:  # noqa: PLR2004 - HTTP's OK
+    if sent[0]["status"] != 200:
         raise click.ClickException(f"{path} answers {sent[0]['status']}")
     return b"".join(message.get("body", b"") for message in sent)
 
 
-def report(name: str, bare: Sequence[float], guarded: Sequence[float]) -> None:
-    """Print both medians, the ratio with its interval, and whether the goal is met."""
+def ratio_line(name: str, bare: Sequence[float], guarded: Sequence[float]) -> str:
+    """The medians of a page, their ratio with its 95 % interval, and whether the goal is met."""
     found = estimate(bare, guarded)
-    say(
-        f"  {name:<20} {median(guarded) * 1e3:6.1f} ms, without {median(bare) * 1e3:6.1f} ms, "
-        f"{figures(found)}  goal <= {RATIO_GOAL}: {met(found.ratio <= RATIO_GOAL)}"
-    )
-
-
-def figures(found: Estimate) -> str:
-    """The ratio of a comparison with its 95 % interval."""
     low, high = (ratio_of(end) for end in found.interval(ERROR))
-    return f"ratio {found.ratio:.3f} [{low:.3f}, {high:.3f}]"
+    return (
+        f"  {name:<20} {median(guarded) * 1e3:6.1f} ms, without {median(bare) * 1e3:6.1f} ms, "
+        f"ratio {found.ratio:.3f} [{low:.3f}, {high:.3f}]  "
+        f"goal <= {RATIO_GOAL}: {met(found.ratio <= RATIO_GOAL)}"
+    )
 
 
 if __name__ == "__main__":
