@@ -104,6 +104,7 @@ def show_all(engine: Engine) -> int:
 def without_access_control(app: FastAPI) -> ASGIApp:
     """Return an application with the routes of another, which checks no rights: everybody is anonymous."""
     bare = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    bare.state = app.state
     for route in app.routes:
         router = getattr(route, "original_router", None)
         if isinstance(router, APIRouter):
