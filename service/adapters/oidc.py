@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DISCOVERY: Final = "/.well-known/openid-configuration"
 # By public keys; never `none` or a shared one.
 _ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
+_EMAIL: Final = frozenset({"email", "email_verified"})
 _REFRESH_SECONDS: Final = 3600.0  # Authlib keeps metadata and keys for ever, and providers rotate them
 _CALL_SECONDS: Final = 10.0  # a person waits
 _LONGEST_SUBJECT: Final = 255  # by OpenID Connect
@@ -86,15 +87,17 @@ class OidcProvider(IdentityProvider):
         }
         claims = app.parse_id_token(token, nonce=attempt.nonce, claims_options=options)
         if claims is None:
-            raise ValueError("it contains no ID token")
+            raise _invalid("it contains no ID token")
         subject = claims["sub"]
         if not (isinstance(subject, str) and 0 < len(subject) <= _LONGEST_SUBJECT and subject.isprintable()):
-            raise ValueError("its subject is not a text")
-        if not {"groups", "email"} <= claims.keys() and app.server_metadata.get("userinfo_endpoint"):
+            raise _invalid("the ID token names no usable subject")
+        if not _EMAIL | {"groups"} <= claims.keys() and app.server_metadata.get("userinfo_endpoint"):
             more = app.userinfo(token=token)
             if more.get("sub") != subject:
-                raise ValueError("it is about two persons")
-            claims = {**more, **claims}
+                raise _invalid("ID token and user info name different people")
+            # Both from one document: otherwise an address would be verified that the provider did not mean.
+            email = claims if claims.keys() >= _EMAIL else more
+            claims = {**more, **claims, **{name: email.get(name) for name in _EMAIL}}
         return _claims_from(subject, claims)
 
     def _current(self) -> Any:  # noqa: ANN401 - Authlib has no types
@@ -151,8 +154,11 @@ class OidcProvider(IdentityProvider):
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise Transient(f"the identity provider does not answer: {plain(str(error), 200)}") from error
         except (JoseError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-            reason = plain(f"{type(error).__name__} {error}", 200)
-            raise NotAllowed(f"the identity provider's answer is not valid: {reason}") from error
+            raise _invalid(f"{type(error).__name__} {error}") from error
+
+
+def _invalid(reason: str) -> NotAllowed:
+    return NotAllowed(f"the identity provider's answer is not valid: {plain(reason, 200)}")
 
 
 def _claims_from(subject: str, claims: Mapping[str, Any]) -> Claims:

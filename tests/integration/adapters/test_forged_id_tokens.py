@@ -132,5 +132,5 @@ def test_an_answer_without_an_id_token_is_refused(provider: ScriptedProvider) ->
 
 def test_user_info_of_another_person_is_refused(provider: ScriptedProvider) -> None:
     provider.answers["/userinfo"] = {"sub": "op", "groups": ["ops"]}
-    with pytest.raises(NotAllowed, match="two persons"):
+    with pytest.raises(NotAllowed, match="ID token and user info name different people"):
         provider.sign_in(lambda nonce: signed(provider.claims(nonce, {"groups": None})))
