@@ -1,1 +1,1 @@
-"""Use cases of access: sign-in and the audit log."""
+"""Use cases of access: sign-in, API tokens, visibility and the audit log."""

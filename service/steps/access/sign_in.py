@@ -13,7 +13,7 @@ from service.ports.access import NewSession
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from service.ports.access import IdentityProvider, Sessions, SignInAttempt
+    from service.ports.access import Claims, IdentityProvider, Sessions, SignInAttempt
 
 LOCAL_SUBJECT: Final = "local"  # of the user of this machine; no provider may claim it
 _LOCAL_NAME: Final = "the user of this machine"
@@ -63,17 +63,29 @@ class ProviderSignIn:
             self.record_refusal("", address, str(refusal))
             raise
         role = role_of(claims.groups, self.role_groups)
-        if role is None or claims.subject == LOCAL_SUBJECT:
-            reason = (
-                f"{claims.name} may not sign in, because no group of theirs is in BENCHGATE_ROLE_GROUPS; "
-                "ask an operator of Benchgate"
-            )
+        reason = _refusal(claims, role)
+        if role is None or reason:
             self.record_refusal(claims.subject, address, reason)
             raise NotAllowed(reason)
         close_session(self.sessions, earlier)
         return self.sessions.open(
             NewSession(subject=claims.subject, name=claims.name, email=claims.email, role=role)
         )
+
+
+def _refusal(claims: Claims, role: Role | None) -> str:
+    """Return why a person may not sign in; empty if they may."""
+    if claims.subject == LOCAL_SUBJECT:
+        return (
+            f"the identity provider gives {claims.name} the subject {LOCAL_SUBJECT!r}, which Benchgate gives "
+            "to the user of its machine; ask an operator of the provider for another subject"
+        )
+    if role is None:
+        return (
+            f"no group of {claims.name} may sign in here; ask an operator of Benchgate to admit one of your "
+            "groups"
+        )
+    return ""
 
 
 def open_local_session(sessions: Sessions, earlier: str) -> str:

@@ -45,4 +45,6 @@ class LocalIdentity:
             )
         known = self.read_secret()
         if not known or not hmac.compare_digest(secret.encode(), known.encode()):
-            raise NotAllowed("this link is of an earlier start; use the one that `benchgate up` printed last")
+            raise NotAllowed(
+                "this link has expired; open the one that `benchgate up` or the demo printed last"
+            )

@@ -240,17 +240,20 @@ def test_a_person_without_a_group_is_refused_and_recorded(identity: OidcProvider
     provider.add_person("eve", name="Eve <b>", groups=["guests"])
     answer = browser.get(callback(provider.approve(begin(browser), "eve")))
     assert answer.status_code == 403
-    assert "Eve &lt;b&gt; may not sign in" in answer.text
+    assert "No group of Eve &lt;b&gt; may sign in here; ask an operator of Benchgate to admit" in answer.text
     assert SESSION not in browser.cookies
     [(person, address, reason)] = site.refusals
     assert (person, address) == ("eve", "127.0.0.1")
-    assert reason.startswith("Eve <b> may not sign in")
+    assert reason.startswith("no group of Eve <b> may sign in here")
 
 
 def test_a_provider_cannot_claim_the_user_of_this_machine(site: Site, provider: Provider) -> None:
     browser = site.browser()
     provider.add_person("local", groups=["ops"])
-    assert browser.get(callback(provider.approve(begin(browser), "local"))).status_code == 403
+    answer = browser.get(callback(provider.approve(begin(browser), "local")))
+    assert answer.status_code == 403
+    assert "ask an operator of the provider for another subject" in answer.text
+    assert "group" not in answer.text
 
 
 def test_a_denial_is_shown_with_its_reason(site: Site, provider: Provider) -> None:

@@ -79,6 +79,9 @@ def test_another_secret_is_refused(browser: Browser, wrong: str) -> None:
 def test_the_secret_of_an_earlier_start_is_refused(browser: Browser, secret: str, tmp_path: Path) -> None:
     renew_secret(tmp_path)
     assert post(browser, secret, HOST) == 403
+    page = browser.get(f"/sign-in?secret={secret}", HOST)
+    assert page.status_code == 403
+    assert "this link has expired; open the one that `benchgate up`" in page.text
 
 
 @pytest.mark.parametrize(
