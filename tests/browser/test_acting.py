@@ -78,7 +78,8 @@ def person(browser: Browser, reading: FakeReading, store: MemoryStore) -> Iterat
             base_url=address, viewport={"width": 390, "height": 844}, java_script_enabled=False
         )
         secret = callers.sign_in(Role.REVIEWER)
-        context.add_cookies([{"name": "benchgate", "value": secret, "url": address, "sameSite": "Lax"}])
+        name = app.state.access.address.session_cookie
+        context.add_cookies([{"name": name, "value": secret, "url": address, "sameSite": "Lax"}])
         yield context.new_page()
         context.close()
 

@@ -39,12 +39,12 @@ class Address:
     @property
     def session_cookie(self) -> str:
         """The name of the cookie with a session's secret."""
-        return f"{_HOST_PREFIX if self.is_secure else ''}{_SESSION}"
+        return self._name(_SESSION)
 
     @property
     def attempt_cookie(self) -> str:
         """The name of the cookie with an attempt to sign in."""
-        return f"{_HOST_PREFIX if self.is_secure else ''}{_ATTEMPT}"
+        return self._name(_ATTEMPT)
 
     def cookie(self, name: str, value: str, seconds: int | None = None) -> str:
         """Format the header that sets a cookie.
@@ -60,3 +60,9 @@ class Address:
         age = "" if seconds is None else f"; Max-Age={seconds}"
         secure = "; Secure" if self.is_secure else ""
         return f"{name}={value}; Path=/; HttpOnly; SameSite=Lax{age}{secure}"
+
+    def _name(self, name: str) -> str:
+        if self.is_secure:
+            return f"{_HOST_PREFIX}{name}"
+        # Browsers send a cookie to all ports of a host, where another Benchgate would remove it as unknown.
+        return f"{name}-{urlsplit(self.base_url).port or 80}"

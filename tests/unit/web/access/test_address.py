@@ -37,7 +37,19 @@ def test_over_https_only_this_host_can_set_the_cookies() -> None:
 def test_over_http_the_cookies_are_not_secure_or_browsers_would_drop_them() -> None:
     address = Address("http://127.0.0.1:8080")
     cookie = address.cookie(address.attempt_cookie, "x", 600)
-    assert cookie == "benchgate-sign-in=x; Path=/; HttpOnly; SameSite=Lax; Max-Age=600"
+    assert cookie == "benchgate-sign-in-8080=x; Path=/; HttpOnly; SameSite=Lax; Max-Age=600"
+
+
+def test_over_http_each_port_has_cookies_of_its_own() -> None:
+    names = [
+        name
+        for url in ("http://127.0.0.1:8080", "http://127.0.0.1:9090", "http://127.0.0.1", "http://[::1]:8081")
+        for address in [Address(url)]
+        for name in (address.session_cookie, address.attempt_cookie)
+    ]
+    assert names == [
+        f"{name}-{port}" for port in (8080, 9090, 80, 8081) for name in ("benchgate", "benchgate-sign-in")
+    ]
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"])

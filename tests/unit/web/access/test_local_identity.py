@@ -37,9 +37,9 @@ def browser(tmp_path: Path, secret: str) -> Browser:
     return Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path))), ORIGIN)
 
 
-def app_of(local: LocalIdentity | None) -> FastAPI:
+def app_of(local: LocalIdentity | None, origin: str = ORIGIN) -> FastAPI:
     callers = Callers()
-    access = callers.access(base_url=ORIGIN, rights={**RIGHTS, ("GET", "/who"): Need.READ})
+    access = callers.access(base_url=origin, rights={**RIGHTS, ("GET", "/who"): Need.READ})
     ways = WaysIn(sessions=callers.sessions, address=access.address, limits=RateLimits(), local=local)
     return assemble([create_sign_in(ways, sign_in_page), who_router()], access=access, version="0.1.0")
 
@@ -66,8 +66,21 @@ def test_the_link_shows_a_button_and_only_the_button_signs_in(browser: Browser, 
     assert page.headers["cache-control"] == "no-store"
     answer = browser.post("/sign-in/local", {"secret": secret, "return": "/who"}, HOST)
     assert (answer.status_code, answer.headers["location"]) == (303, "/who")
-    assert set(browser.cookies) == {"benchgate"}
+    assert set(browser.cookies) == {"benchgate-8080"}
     assert browser.get("/who", HOST).json() == "operator local"
+
+
+def test_two_sites_of_one_machine_do_not_end_each_others_sessions(secret: str, tmp_path: Path) -> None:
+    """Their browser sends the cookies of both to each."""
+    first, second = (
+        Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path)), origin), origin)
+        for origin in (ORIGIN, "http://127.0.0.1:9090")
+    )
+    second.cookies = first.cookies
+    for browser in (first, second):
+        assert post(browser, secret, HOST) == 303
+    for browser in (first, second):
+        assert browser.get("/who", HOST).json() == "operator local"
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "A" * 43, "é"])
