@@ -40,6 +40,12 @@ class Sessions(Protocol):
     def close_all(self, subject: str) -> int:
         """End all sessions of a person; return how many there were."""
 
+    def end_all(self, by: str, subject: str | None = None) -> int:
+        """End all sessions of a person, or of everybody, and record it in the audit log; return their number.
+
+        ``by`` is the actor in the audit log. If there were none, nothing is recorded.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
@@ -86,14 +92,30 @@ class Tokens(Protocol):
     def find(self, text: str) -> TokenHolder | None:
         """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""
 
-    def list(self) -> Sequence[Token]:
-        """Return all tokens, the newest first."""
+    def list(self, owner: str | None = None) -> Sequence[Token]:
+        """Return the newest tokens that are valid or ended within 30 days, the newest first, at most 1000.
 
-    def revoke(self, token_id: int, by: str) -> bool:
+        Args:
+            owner: the subject of the person whose tokens to return; None: everybody's. An empty subject owns
+                none, also not those of commands.
+        """
+
+    def revoke(self, token_id: int, by: str, owner: str | None = None) -> bool:
         """Revoke a token at once and record it in the audit log; return whether it was valid until now.
 
-        ``by`` is the actor in the audit log. A token that was not valid is neither changed nor recorded.
+        A token that was not valid is neither changed nor recorded.
+
+        Args:
+            token_id: its number.
+            by: the actor in the audit log.
+            owner: as in :meth:`list`; a token of another owner is like one that does not exist.
+
+        Raises:
+            NotFound: there is no such token.
         """
+
+    def revoke_all(self, by: str, owner: str | None = None) -> int:
+        """Revoke all valid tokens of an owner, or of everybody, as :meth:`revoke` does; return the number."""
 
 
 class AuditLog(Protocol):

@@ -50,8 +50,18 @@ def token_subject(token: Token) -> str:
 
 
 def creator_of(token: Token) -> str:
-    """Return who created a token: a person's subject at the identity provider, or a command's user."""
-    return token.subject or token.created_by
+    """Return who created a token: a person's subject at the identity provider, or a command with its user."""
+    return token.subject or command_by(token.created_by)
+
+
+def command_by(user: str) -> str:
+    """Name a command as an actor: not as a person, because the user is what the shell's environment says."""
+    return f"command by {user}"
+
+
+def sessions_subject(subject: str | None) -> str:
+    """Name the person whose sessions end; None: everybody."""
+    return "everybody" if subject is None else subject
 
 
 def token_details(token: Token) -> Mapping[str, str]:

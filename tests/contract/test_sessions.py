@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.domain.access.caller import Person, Role
 from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION
 from service.ports.access import NewSession
+from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.sessions import MemorySessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from service.ports.access import Sessions
+    from service.ports.access import AuditLog, Sessions
     from tests.support.postgres import Database, Server
 
 ALICE = NewSession(subject="al", name="Alice", email="alice@example.com", role=Role.REVIEWER)
@@ -27,6 +29,9 @@ SECOND = timedelta(seconds=1)
 class Site(Protocol):
     @property
     def sessions(self) -> Sessions: ...
+
+    @property
+    def log(self) -> AuditLog: ...
 
     def wait(self, time: timedelta) -> None:
         """Let time pass."""
@@ -41,6 +46,7 @@ class Site(Protocol):
 class MemorySite:
     def __init__(self) -> None:
         self.sessions = MemorySessions()
+        self.log = MemoryAuditLog(self.sessions.memory)
         self._seen: dict[bytes, timedelta] = {}
 
     def wait(self, time: timedelta) -> None:
@@ -59,6 +65,7 @@ class MemorySite:
 class PostgresSite:
     def __init__(self, database: Database) -> None:
         self.sessions = PostgresSessions(database.owner)
+        self.log = PostgresAuditLog(database.owner)
         self._database = database
         self._versions: dict[bytes, str] = {}
 
@@ -167,6 +174,24 @@ class TestSessions:
         assert [site.sessions.find(secret) for secret in own] == [None] * 3
         assert site.sessions.find(other) is not None
         assert site.sessions.close_all("al") == 0
+
+    @pytest.mark.parametrize(
+        ("subject", "named", "ended"), [("al", "al", 2), (None, "everybody", 3), ("nobody", "", 0)]
+    )
+    def test_an_operator_ends_sessions_with_an_entry(
+        self, site: Site, subject: str | None, named: str, ended: int
+    ) -> None:
+        site.sessions.open(ALICE)
+        site.wait(LONGEST_IDLE + SECOND)
+        secrets = [site.sessions.open(each) for each in (ALICE, ALICE, BOB)]
+
+        assert site.sessions.end_all("command by root", subject) == ended
+
+        assert [site.sessions.find(secret) is None for secret in secrets].count(True) == ended
+        log = [(each.kind, each.actor, each.subject, each.details) for each in site.log.entries(0, 9)]
+        expected = ("sessions ended", "command by root", named, {"sessions": str(ended)})
+        assert log == ([expected] if ended else [])
+        assert site.sessions.end_all("command by root", subject) == 0
 
     def test_opening_a_session_removes_those_that_expired(self, site: Site) -> None:
         site.sessions.open(ALICE)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from service import cli
+from service.adapters.postgres.access.audit import PostgresAuditLog
+from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
+from service.domain.access.caller import Role
 from service.domain.access.scopes import parse_scope
 from service.domain.errors import NotFound
+from service.ports.access import NewSession, NewToken
 from tests.support.postgres import running_server
 
 if TYPE_CHECKING:
@@ -69,6 +75,52 @@ def test_a_revoked_token_ends_at_once(database: Database) -> None:
     assert (answer, again.stderr) == ("revoked token 1", "token 1 had already ended\n")
     assert PostgresTokens(database.owner).find(text) is None
     assert "revoked 2" in benchgate("list").stdout
+
+
+def test_a_person_loses_tokens_and_sessions_and_the_log_says_by_which_command(database: Database) -> None:
+    tokens, sessions = PostgresTokens(database.owner), PostgresSessions(database.owner)
+    ann = NewSession(subject="s-1", name="Ann", email="ann@example.com", role=Role.OPERATOR)
+    secrets = [sessions.open(each) for each in (ann, replace(ann, subject="s-2"))]
+    new = NewToken(
+        name="ci",
+        scopes=frozenset({parse_scope("report:kv/linux")}),
+        lifetime=timedelta(days=90),
+        created_by="ann",
+    )
+    texts = [tokens.add(replace(new, subject=subject))[1] for subject in ("s-1", "s-2", "")]
+    assert "created by ann (subject s-1)" in benchgate("list").stdout
+
+    done = benchgate("revoke", "--person", "s-1")
+
+    assert done.stderr.splitlines()[-1] == "ended sessions: 1; revoked tokens: 1"
+    assert [sessions.find(secret) is None for secret in secrets] == [True, False]
+    assert [tokens.find(text) is None for text in texts] == [True, False, False]
+    assert isinstance(benchgate("revoke", "--person", "s-1").exception, NotFound)
+
+    done = benchgate("revoke", "--all")
+
+    assert done.stderr.splitlines()[-1] == "ended sessions: 1; revoked tokens: 2"
+    assert [sessions.find(secret) for secret in secrets] == [None, None]
+    assert [tokens.find(text) for text in texts] == [None, None, None]
+    assert benchgate("revoke", "--all").exit_code == 0
+    log = PostgresAuditLog(database.owner).entries(3, 9)
+    assert [(entry.kind, entry.subject) for entry in log] == [
+        ("sessions ended", "s-1"),
+        ("token revoked", "token 1"),
+        ("sessions ended", "everybody"),
+        ("token revoked", "token 2"),
+        ("token revoked", "token 3"),
+    ]
+    assert {entry.actor.partition(" by ")[0] for entry in log} == {"command"}
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    "words", [(), ("1", "--all"), ("--person", "s-1", "--all"), ("1", "--person", "s-1")]
+)
+def test_a_revocation_without_one_aim_names_the_three(words: tuple[str, ...]) -> None:
+    done = benchgate("revoke", *words)
+    assert str(done.exception) == "revoke: give one of: ID, --person SUBJECT, --all"
 
 
 def test_tokens_are_listed_as_json(database: Database) -> None:

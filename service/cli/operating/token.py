@@ -14,9 +14,15 @@ import click
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
+from service.domain.errors import BadInput
 from service.domain.text import plain
 from service.logs import log_as_json
-from service.steps.access.manage_tokens import TokenRequest, create_token_by_command, revoke_token_by_command
+from service.steps.access.manage_tokens import (
+    TokenRequest,
+    create_token_by_command,
+    end_access,
+    revoke_token_by_command,
+)
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
@@ -24,7 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from service.ports.access import Token, Tokens
+    from service.ports.access import Token
+    from service.wiring.control import Control
 
 
 @click.group()
@@ -60,8 +67,8 @@ def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json
     `operate` also reads what only operators may see. `report:PROJECT/JOB` reports the builds of one external
     job; the job is the part after the last slash.
     """
-    with _tokens(home) as tokens:
-        token, text = create_token_by_command(tokens, TokenRequest(name, scopes, days), _user())
+    with _plane(home) as plane:
+        token, text = create_token_by_command(plane.tokens, TokenRequest(name, scopes, days), _user())
     if as_json:
         click.echo(json.dumps({"schema_version": SCHEMA_VERSION, "token": text, **_values(token)}, indent=2))
         return
@@ -77,9 +84,9 @@ def create(home: Path, name: str, scopes: tuple[str, ...], days: int, *, as_json
 @home_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_tokens(home: Path, *, as_json: bool) -> None:
-    """List all tokens, the newest first, with their last use."""
-    with _tokens(home) as tokens:
-        found = tokens.list()
+    """List the tokens that are valid or ended within 30 days, the newest first, with their last use."""
+    with _plane(home) as plane:
+        found = plane.tokens.list()
     if as_json:
         shown = {"schema_version": SCHEMA_VERSION, "tokens": [_values(token) for token in found]}
         click.echo(json.dumps(shown, indent=2))
@@ -91,19 +98,33 @@ def list_tokens(home: Path, *, as_json: bool) -> None:
 
 @command.command()
 @home_option
-@click.argument("token_id", metavar="ID", type=click.IntRange(1))
-def revoke(home: Path, token_id: int) -> None:
-    """Revoke a token at once: its next request is refused. `benchgate token list` shows the IDs."""
-    with _tokens(home) as tokens:
-        was_valid = revoke_token_by_command(tokens, token_id, _user())
-    click.echo(f"revoked token {token_id}" if was_valid else f"token {token_id} had already ended", err=True)
+@click.argument("token_id", metavar="[ID]", type=click.IntRange(1), required=False)
+@click.option("--person", metavar="SUBJECT", help="All tokens and sessions of a person.")
+@click.option("--all", "everybody", is_flag=True, help="All tokens and sessions of everybody.")
+def revoke(home: Path, token_id: int | None, person: str | None, *, everybody: bool) -> None:
+    """Revoke a token at once: its next request is refused. `benchgate token list` shows the IDs.
+
+    --person also ends the sessions of somebody whose rights were taken away; first remove them from their
+    groups at the identity provider, or they sign in again. SUBJECT is the provider's name for the person, as
+    the list of tokens and the audit log show it. --all is for the time after a restore of the database.
+    """
+    if (token_id is not None) + (person is not None) + everybody != 1:
+        raise BadInput("give one of: ID, --person SUBJECT, --all", "revoke")
+    with _plane(home) as plane:
+        if token_id is not None:
+            was_valid = revoke_token_by_command(plane.tokens, token_id, _user())
+            answer = f"revoked token {token_id}" if was_valid else f"token {token_id} had already ended"
+        else:
+            sessions, tokens = end_access(plane.tokens, plane.sessions, _user(), person)
+            answer = f"ended sessions: {sessions}; revoked tokens: {tokens}"
+    click.echo(answer, err=True)
 
 
 @contextmanager
-def _tokens(home: Path) -> Iterator[Tokens]:
+def _plane(home: Path) -> Iterator[Control]:
     log_as_json()  # to stderr: stdout has the text of a token only
     with closing(build_control(settings_of_running_site(home))) as plane:
-        yield plane.tokens
+        yield plane
 
 
 def print_tokens(tokens: Sequence[Token], now: datetime) -> None:
@@ -117,7 +138,8 @@ def print_tokens(tokens: Sequence[Token], now: datetime) -> None:
         click.echo(line)
         for scope in sorted(map(str, token.scopes)):
             click.echo(f"{indent}{scope}")
-        click.echo(f"{indent}created by {plain(token.created_by)}")
+        subject = f" (subject {plain(token.subject)})" if token.subject else ""
+        click.echo(f"{indent}created by {plain(token.created_by)}{subject}")
 
 
 def _cells(token: Token, now: datetime) -> tuple[str, str, str, str]:
@@ -145,6 +167,7 @@ def _values(token: Token) -> dict[str, Any]:
         "name": token.name,
         "scopes": sorted(map(str, token.scopes)),
         "created_by": token.created_by,
+        "subject": token.subject,
         **{name: None if moment is None else moment.isoformat() for name, moment in moments.items()},
     }
 

@@ -24,6 +24,7 @@ class AuditKind(StrEnum):
     PERSON_VOTE = "person vote"
     TOKEN_CREATED = "token created"
     TOKEN_REVOKED = "token revoked"
+    SESSIONS_ENDED = "sessions ended"
     SIGN_IN_REFUSED = "sign-in refused"
     SETTINGS = "settings at start"
 

@@ -23,6 +23,8 @@ SECRET_BYTES: Final = 32  # 256 random bits cannot be guessed, so a digest witho
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 90  # a forgotten token ends within a quarter
 MOST_SCOPES: Final = 20
+SHOWN_AFTER_END: Final = timedelta(days=30)  # lists show ended tokens for so long; the audit log has all
+MOST_SHOWN: Final = 1000
 LONGEST_NAME: Final = 100
 _PREFIX: Final = "bgt_"  # scanners for leaked secrets find tokens by it
 _TEXT: Final = re.compile(r"bgt_[A-Za-z0-9_-]{43}")

@@ -15,13 +15,15 @@ from service.domain.access.tokens import (
     scopes_refusal,
 )
 from service.domain.errors import BadInput, NotFound
+from service.domain.text import brief
 from service.ports.access import NewToken
+from service.ports.audited import command_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from service.domain.access.caller import Person
-    from service.ports.access import Token, Tokens
+    from service.ports.access import Sessions, Token, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def create_token_by_command(tokens: Tokens, wanted: TokenRequest, user: str) -> 
 
 def tokens_for(tokens: Tokens, person: Person) -> Sequence[Token]:
     """Return the tokens that a person may revoke, the newest first: their own, for an operator all."""
-    return [token for token in tokens.list() if _may_revoke(person, token)]
+    return tokens.list(_owner(person))
 
 
 def revoke_token(tokens: Tokens, token_id: int, by: Person) -> bool:
@@ -67,9 +69,7 @@ def revoke_token(tokens: Tokens, token_id: int, by: Person) -> bool:
     Raises:
         NotFound: there is no such token, or it is that of another person and this one is no operator.
     """
-    if not any(token.id == token_id for token in tokens_for(tokens, by)):
-        raise _no_token(token_id)
-    return tokens.revoke(token_id, by.subject)
+    return tokens.revoke(token_id, by.subject, _owner(by))
 
 
 def revoke_token_by_command(tokens: Tokens, token_id: int, user: str) -> bool:
@@ -78,9 +78,26 @@ def revoke_token_by_command(tokens: Tokens, token_id: int, user: str) -> bool:
     Raises:
         NotFound: there is no such token.
     """
-    if not any(token.id == token_id for token in tokens.list()):
-        raise _no_token(token_id)
-    return tokens.revoke(token_id, user)
+    return tokens.revoke(token_id, command_by(user))
+
+
+def end_access(tokens: Tokens, sessions: Sessions, user: str, subject: str | None = None) -> tuple[int, int]:
+    """End the sessions of a person, or of everybody, and revoke their tokens; return the numbers of both.
+
+    The person can sign in again as long as the identity provider admits them.
+
+    Raises:
+        NotFound: the person has no session and no valid token.
+    """
+    # Sessions first, because a session can create a token.
+    sessions_ended = sessions.end_all(command_by(user), subject)
+    tokens_revoked = tokens.revoke_all(command_by(user), subject)
+    if subject is not None and not sessions_ended + tokens_revoked:
+        raise NotFound(
+            f"{brief(subject)} has no session and no valid token; the audit log and `benchgate token list` "
+            "name the subjects of people"
+        )
+    return sessions_ended, tokens_revoked
 
 
 def _new(wanted: TokenRequest, created_by: str, creator: Person | None = None) -> NewToken:
@@ -96,10 +113,6 @@ def _new(wanted: TokenRequest, created_by: str, creator: Person | None = None) -
     )
 
 
-def _may_revoke(person: Person, token: Token) -> bool:
-    # A command's token has no subject, and so belongs to no person.
-    return person.role.includes(Role.OPERATOR) or person.subject == token.subject != ""
-
-
-def _no_token(token_id: int) -> NotFound:
-    return NotFound(f"there is no token {token_id}; the list of tokens has their numbers")
+def _owner(person: Person) -> str | None:
+    """Return whose tokens a person may see and revoke; None: everybody's."""
+    return None if person.role.includes(Role.OPERATOR) else person.subject

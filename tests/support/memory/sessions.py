@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from service.domain.access.audit import AuditKind
 from service.domain.access.caller import Person
 from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION
 from service.ports.access import NewSession, Sessions
+from service.ports.audited import sessions_subject
+from tests.support.memory.audit import MemoryAudit
+from tests.support.memory.state import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,9 +30,10 @@ class _Stored:
 
 
 class MemorySessions(Sessions):
-    """Sessions of people; ``found`` counts the questions."""
+    """Sessions of people; ``found`` counts the questions, and the memory has the audit log."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.memory = memory or Memory()
         self.now = timedelta(0)
         self.found = 0
         self._stored: dict[bytes, _Stored] = {}
@@ -75,6 +80,16 @@ class MemorySessions(Sessions):
     def close_all(self, subject: str) -> int:
         own = [key for key, each in self._stored.items() if each.person.subject == subject]
         return sum(not self._is_over(self._stored.pop(key)) for key in own)
+
+    @override
+    def end_all(self, by: str, subject: str | None = None) -> int:
+        everybody = {each.person.subject for each in self._stored.values()}
+        count = sum(self.close_all(each) for each in (everybody if subject is None else {subject}))
+        if count:
+            details = {"sessions": str(count)}
+            audit = MemoryAudit(self.memory)
+            audit.record_act(AuditKind.SESSIONS_ENDED, by, sessions_subject(subject), details)
+        return count
 
     def _is_over(self, stored: _Stored) -> bool:
         return stored.opened_at <= self.now - LONGEST_SESSION or stored.seen_at <= self.now - LONGEST_IDLE

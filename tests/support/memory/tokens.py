@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
-from service.domain.access.tokens import SECRET_BYTES, digest_of, token_text
+from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
+from service.domain.errors import NotFound
 from service.ports.access import Token, Tokens
 from service.ports.audited import creator_of, token_details, token_subject
 from tests.support.memory.audit import MemoryAudit
@@ -54,19 +55,33 @@ class MemoryTokens(Tokens):
             self._tokens[digest] = (replace(token, used_at=self.memory.now), email)
         return TokenHolder(token_id=token.id, name=token.name, scopes=token.scopes, email=email)
 
-    def list(self) -> Sequence[Token]:
-        return [token for token, _ in reversed(self._tokens.values())]
+    def revoke(self, token_id: int, by: str, owner: str | None = None) -> bool:
+        wanted = [token for token in self._of(owner) if token.id == token_id]
+        if not wanted:
+            raise NotFound(f"there is no token {token_id}")
+        return self._revoke(wanted, by) > 0
 
-    def revoke(self, token_id: int, by: str) -> bool:
+    def revoke_all(self, by: str, owner: str | None = None) -> int:
+        return self._revoke(self._of(owner), by)
+
+    def _of(self, owner: str | None) -> list[Token]:
+        return [token for token, _ in self._tokens.values() if owner is None or token.subject == owner != ""]
+
+    def _revoke(self, tokens: Sequence[Token], by: str) -> int:
+        valid = {token.id for token in tokens if self._is_valid(token)}
         for digest, (token, email) in self._tokens.items():
-            if token.id == token_id and self._is_valid(token):
+            if token.id in valid:
                 self._tokens[digest] = (replace(token, revoked_at=self.memory.now), email)
                 self._record(AuditKind.TOKEN_REVOKED, by, token)
-                return True
-        return False
+        return len(valid)
 
     def _record(self, kind: AuditKind, actor: str, token: Token) -> None:
         MemoryAudit(self.memory).record_act(kind, actor, token_subject(token), token_details(token))
 
     def _is_valid(self, token: Token) -> bool:
         return token.revoked_at is None and token.expires_at > self.memory.now
+
+    def list(self, owner: str | None = None) -> Sequence[Token]:
+        since = self.memory.now - SHOWN_AFTER_END
+        shown = [token for token in self._of(owner) if (token.revoked_at or token.expires_at) > since]
+        return shown[: -MOST_SHOWN - 1 : -1]

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import bindparam, text
 from typing_extensions import override
 
+from service.adapters.postgres.access.audit import PostgresAudit, log_appended
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
+from service.domain.access.audit import AuditKind
 from service.domain.access.caller import Person, Role
 from service.domain.access.lifetime import LONGEST_IDLE, LONGEST_SESSION, SEEN_PRECISION
 from service.ports.access import NewSession, Sessions
+from service.ports.audited import sessions_subject
 
 if TYPE_CHECKING:
     from sqlalchemy import TextClause
@@ -44,6 +47,11 @@ _CLOSE: Final = text("DELETE FROM session WHERE digest = :digest")
 _CLOSE_ALL: Final = _with_texts(
     "WITH closed AS (DELETE FROM session WHERE subject = :subject RETURNING opened_at, seen_at)"  # noqa: S608
     f" SELECT count(*) FROM closed WHERE NOT {_IS_OVER}",
+    "subject",
+)
+_END_ALL: Final = _with_texts(
+    "WITH closed AS (DELETE FROM session WHERE CAST(:subject AS text) IS NULL OR subject = :subject"  # noqa: S608
+    f" RETURNING opened_at, seen_at) SELECT count(*) FROM closed WHERE NOT {_IS_OVER}",
     "subject",
 )
 
@@ -86,6 +94,19 @@ class PostgresSessions(ShortTransactions, Sessions):
     @override
     def close_all(self, subject: str) -> int:
         return int(self._all(_CLOSE_ALL, subject=subject, **_LIMITS)[0][0])
+
+    @override
+    def end_all(self, by: str, subject: str | None = None) -> int:
+        with self._begin() as connection:
+            count: int = connection.execute(_END_ALL, {"subject": subject, **_LIMITS}).scalar_one()
+            audit = PostgresAudit(connection)
+            if count:
+                audit.record_act(
+                    AuditKind.SESSIONS_ENDED, by, sessions_subject(subject), {"sessions": str(count)}
+                )
+            entries = audit.append_recorded()
+        log_appended(entries)
+        return count
 
 
 def _digest(secret: str) -> bytes:

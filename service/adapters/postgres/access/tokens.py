@@ -5,7 +5,7 @@ from __future__ import annotations
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, insert, select, text, update
+from sqlalchemy import func, insert, select, text, true, update
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
@@ -14,14 +14,15 @@ from service.adapters.postgres.connection import ShortTransactions
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
-from service.domain.access.tokens import SECRET_BYTES, digest_of, token_text
+from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
+from service.domain.errors import NotFound
 from service.ports.access import Token, Tokens
 from service.ports.audited import creator_of, token_details, token_subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from service.ports.access import NewToken
 
@@ -70,27 +71,49 @@ class PostgresTokens(ShortTransactions, Tokens):
         return TokenHolder(token_id=row.id, name=row.name, scopes=scopes, email=row.email)
 
     @override
-    def list(self) -> Sequence[Token]:
-        return [_token_of(row) for row in self._all(select(t.token).order_by(t.token.c.id.desc()))]
+    def list(self, owner: str | None = None) -> Sequence[Token]:
+        end = func.least(t.token.c.expires_at, t.token.c.revoked_at)
+        shown = select(t.token).where(_is_of(owner), end > func.now() - SHOWN_AFTER_END)
+        return [_token_of(row) for row in self._all(shown.order_by(t.token.c.id.desc()).limit(MOST_SHOWN))]
 
     @override
-    def revoke(self, token_id: int, by: str) -> bool:
-        revoked = update(t.token).where(t.token.c.id == token_id, _IS_VALID).values(revoked_at=func.now())
+    def revoke(self, token_id: int, by: str, owner: str | None = None) -> bool:
+        wanted = (t.token.c.id == token_id) & _is_of(owner)
         with self._begin() as connection:
-            row = connection.execute(revoked.returning(t.token)).one_or_none()
-            if row is None:
-                return False
-            entries = _recorded(connection, AuditKind.TOKEN_REVOKED, by, _token_of(row))
+            if connection.execute(select(t.token.c.id).where(wanted)).one_or_none() is None:
+                raise NotFound(f"there is no token {token_id}; the list of tokens has their numbers")
+            count, entries = _revoked(connection, wanted, by)
         log_appended(entries)
-        return True
+        return count > 0
+
+    @override
+    def revoke_all(self, by: str, owner: str | None = None) -> int:
+        with self._begin() as connection:
+            count, entries = _revoked(connection, _is_of(owner), by)
+        log_appended(entries)
+        return count
+
+
+def _is_of(owner: str | None) -> ColumnElement[bool]:
+    return true() if owner is None else (t.token.c.subject == owner) & (t.token.c.subject != "")
+
+
+def _revoked(
+    connection: Connection, wanted: ColumnElement[bool], by: str
+) -> tuple[int, Sequence[tuple[int, bytes]]]:
+    """Revoke the valid ones of the wanted tokens; return their number and their entries."""
+    revoked = update(t.token).where(wanted, _IS_VALID).values(revoked_at=func.now()).returning(t.token)
+    tokens = sorted(map(_token_of, connection.execute(revoked)), key=lambda token: token.id)
+    return len(tokens), _recorded(connection, AuditKind.TOKEN_REVOKED, by, *tokens)
 
 
 def _recorded(
-    connection: Connection, kind: AuditKind, actor: str, token: Token
+    connection: Connection, kind: AuditKind, actor: str, *tokens: Token
 ) -> Sequence[tuple[int, bytes]]:
     """Append to the audit log, as the last that the transaction does."""
     audit = PostgresAudit(connection)
-    audit.record_act(kind, actor, token_subject(token), token_details(token))
+    for token in tokens:
+        audit.record_act(kind, actor, token_subject(token), token_details(token))
     return audit.append_recorded()
 
 
