@@ -107,8 +107,8 @@ def create_reports(
         report = Report(
             target, ExternalBuild(build.job, build.number, build.url), build.result, tuple(build.causes)
         )
-        # Without values that are not given, so that a new field changes no digest.
-        content = build.model_dump_json(exclude_unset=True)
+        # Without defaults: it is the same report if one is written out, or if a new version has a new field.
+        content = build.model_dump_json(exclude_defaults=True)
         return Recorded(recorded=record(report, NewReport(token_id, key, sha256(content.encode()).digest())))
 
     return router

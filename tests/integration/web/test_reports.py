@@ -100,9 +100,11 @@ class TestAReport:
     def test_sent_again_it_gets_the_same_answer_and_has_no_further_effect(self, service: Service) -> None:
         first, again = send(service, BUILD), send(service, BUILD)
         reordered = send(service, json.dumps(dict(reversed(BUILD.items())), indent=4))
+        written_out = send(service, {**BUILD, "merged": False, "causes": []})
         renewed = send(service, BUILD, key="key-2")
 
-        assert [each.json() for each in (first, again, reordered)] == [{"recorded": True}] * 3
+        answers = (first, again, reordered, written_out)
+        assert [each.json() for each in answers] == [{"recorded": True}] * 4
         assert renewed.json() == {"recorded": False}, "a new key does not make it news"
         assert len(service.store.memory.runs) == 1
 
