@@ -66,9 +66,13 @@
    */
   async function ask(commands, change) {
     const signal = AbortSignal.timeout(PATIENCE);
+    // Browsers send Benchgate's cookie from a Gerrit on the same site only, so from others nobody is signed in.
     // No extra header: with one, the browser would send a preflight request first.
-    const answer = await fetch(addressFor(change), { credentials: "omit", signal });
-    if (answer.status === 404) return shown([]);
+    const answer = await fetch(addressFor(change), { credentials: "include", signal });
+    if (answer.status === 401) {
+      return { responseCode: code("NOT_LOGGED_IN"), loginCallback: () => openPage(commands.tab, change) };
+    }
+    if (answer.status === 404) return { ...shown([]), links: linksToUnknown(change) };
     if (!answer.ok) return failed(`Benchgate answered ${answer.status}${await detailOf(answer)}`);
     const runs = objects(objectIn(await answer.json()).runs);
     return shown(runs.map((run) => runFrom(run, runs, commands, change)));
@@ -76,12 +80,45 @@
 
   /** @param {ChangeData} change */
   function addressFor(change) {
-    const address = new URL(`${BENCHGATE.replace(/\/+$/, "")}/api/v1/gerrit/checks`);
+    const address = addressOf("/api/v1/gerrit/checks");
     address.searchParams.set("change", String(change.changeNumber));
     address.searchParams.set("patchset", String(change.patchsetNumber));
     if (change.patchsetSha) address.searchParams.set("sha", change.patchsetSha);
     if (change.repo) address.searchParams.set("repo", change.repo);
     return address;
+  }
+
+  /** @param {ChangeData} change */
+  function pageOf(change) {
+    return addressOf(`/changes/${change.changeNumber}/${change.patchsetNumber}`);
+  }
+
+  /** @param {string} path */
+  function addressOf(path) {
+    return new URL(BENCHGATE.replace(/\/+$/, "") + path);
+  }
+
+  /**
+   * Open Benchgate's page of a patch set, which asks people to sign in, and update the tab when they return.
+   *
+   * @param {ChecksPluginApi} tab
+   * @param {ChangeData} change
+   */
+  function openPage(tab, change) {
+    window.open(pageOf(change), "_blank", "noopener");
+    window.addEventListener("focus", () => tab.announceUpdate(), { once: true });
+  }
+
+  /**
+   * Benchgate does not say whether it knows a change that is not public; its page asks people to sign in.
+   *
+   * @param {ChangeData} change
+   * @returns {Link[]}
+   */
+  function linksToUnknown(change) {
+    const tooltip = "Benchgate shows the builds of a private change to people who signed in there";
+    const link = { url: pageOf(change).href, tooltip, primary: true, icon: /** @type {LinkIcon} */ ("external") };
+    return change.changeInfo.is_private ? [link] : [];
   }
 
   /**

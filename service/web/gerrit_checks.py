@@ -82,7 +82,10 @@ def origin_of(url: str) -> str:
 
 def _route_for(origin: str) -> type[ConditionalRoute]:
     class OpenRoute(ConditionalRoute):
-        """A route whose answers and errors pages of one other origin may read, without credentials."""
+        """A route whose answers and errors pages of one other origin may read, as the person who opened them.
+
+        Browsers send the session's cookie only if both hosts belong to one site.
+        """
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
             is_allowed = bool(origin) and Headers(scope=scope).get("origin") == origin
@@ -93,6 +96,7 @@ def _route_for(origin: str) -> type[ConditionalRoute]:
                     headers.add_vary_header("Origin")
                     if is_allowed:
                         headers["Access-Control-Allow-Origin"] = origin
+                        headers["Access-Control-Allow-Credentials"] = "true"
                 await send(message)
 
             await super().handle(scope, receive, send_opened)

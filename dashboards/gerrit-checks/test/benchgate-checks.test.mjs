@@ -39,6 +39,8 @@ class Page {
   posted = [];
   updates = 0;
   asked = [];
+  opened = []; // windows
+  listeners = [];
   prompts = [];
   answers = []; // to prompts, in order
   answer = () => json({ responseCode: "OK", runs: [RUN] });
@@ -56,7 +58,11 @@ class Page {
         return this.post();
       },
     };
-    globalThis.window = { Gerrit: { install: (callback) => callback({ checks: () => tab, restApi: () => rest }) } };
+    globalThis.window = {
+      Gerrit: { install: (callback) => callback({ checks: () => tab, restApi: () => rest }) },
+      open: (...opened) => this.opened.push([String(opened[0]), ...opened.slice(1)]),
+      addEventListener: (name, listener, options) => this.listeners.push([name, listener, options]),
+    };
     globalThis.location = {
       pathname: "/c/kv_engine/+/4712/2",
       search: "?tab=checks",
@@ -119,11 +125,11 @@ test("the provider is registered once and polls every minute", () => {
   assert.equal(page.config.fetchPollingIntervalSeconds, 60);
 });
 
-test("a request names number, revision and project of the patch set, and has no credentials", async () => {
+test("a request names number, revision and project of the patch set, and has the session of Benchgate", async () => {
   await page.fetch();
   const [[url, options]] = page.asked;
   assert.equal(url, `${BENCHGATE}/api/v1/gerrit/checks?change=4712&patchset=2&sha=${SHA}&repo=kv+engine`);
-  assert.equal(options.credentials, "omit");
+  assert.equal(options.credentials, "include");
   assert.equal(options.headers, undefined);
   assert.ok(options.signal instanceof AbortSignal);
 });
@@ -154,7 +160,27 @@ test("a missing or invalid time is left out", async () => {
 
 test("an unknown patch set has no runs", async () => {
   page.answer = () => json({ status: 404 }, 404);
-  assert.deepEqual(await page.fetch(), { responseCode: "OK", runs: [] });
+  assert.deepEqual(await page.fetch(), { responseCode: "OK", runs: [], links: [] });
+});
+
+test("an unknown patch set of a private change links Benchgate's page, where people sign in", async () => {
+  page.answer = () => json({ status: 404 }, 404);
+  const { responseCode, runs, links } = await page.fetch({ changeInfo: { status: "NEW", is_private: true } });
+  assert.deepEqual([responseCode, runs], ["OK", []]);
+  assert.deepEqual(links.map(({ url, primary }) => [url, primary]), [[`${BENCHGATE}/changes/4712/2`, true]]);
+});
+
+test("a Benchgate that asks its readers to sign in opens its page, and the tab is updated afterwards", async () => {
+  page.answer = () => json({ status: 401, detail: "reading needs a sign-in" }, 401);
+  const { responseCode, loginCallback } = await page.fetch();
+  assert.equal(responseCode, "NOT_LOGGED_IN");
+  loginCallback();
+  assert.deepEqual(page.opened, [[`${BENCHGATE}/changes/4712/2`, "_blank", "noopener"]]);
+  assert.equal(page.wentTo, undefined);
+  const [[event, returned, { once }]] = page.listeners;
+  assert.deepEqual([event, once, page.updates], ["focus", true, 0]);
+  returned();
+  assert.equal(page.updates, 1);
 });
 
 test("an edit has no number and is not requested", async () => {
