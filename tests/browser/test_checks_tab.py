@@ -57,6 +57,7 @@ class Site:
         with serving(gerrit) as gerrit_address:
             self.gerrit = f"http://{self.gerrit_host}:{urlsplit(gerrit_address).port}"
             access = self.callers.access(is_public=self.is_public, base_url="http://localhost:8080")
+            self.cookie = access.address.session_cookie
             with serving(checks_app(access, self.gerrit)) as address:
                 self.benchgate = f"http://localhost:{urlsplit(address).port}"
                 self._serve(gerrit)
@@ -81,7 +82,7 @@ def opened(browser: Browser, site: Site, *, is_signed_in: bool) -> Iterator[Page
         context.add_cookies(
             [
                 {
-                    "name": "benchgate",
+                    "name": site.cookie,
                     "value": site.callers.sign_in(Role.READER),
                     "url": site.benchgate,
                     "httpOnly": True,
