@@ -24,6 +24,11 @@ def renew_secret(home: Path) -> str:
     return secret
 
 
+def remove_secret(home: Path) -> None:
+    """Remove the secret of a home: nobody signs in by it any more."""
+    (home / _FILE).unlink(missing_ok=True)
+
+
 def read_secret(home: Path) -> str:
     """Read the secret of a home; empty if there is none."""
     try:

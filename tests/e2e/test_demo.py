@@ -36,6 +36,7 @@ def test_each_speed_up_gets_a_plus_one_and_each_revert_a_minus_one(
     )
     assert re.search(r"slower; worst: TaskStatsBench/LogQTime items/s −99\.\d %", done.stdout)
     assert f"benchgate up --home {home}" in done.stderr
+    assert re.search(r"to act on its pages, open http://127\.0\.0\.1:\d+/sign-in\?secret=\S{43}", done.stderr)
     left = [
         entry.name
         for entry in Path("/proc").iterdir()

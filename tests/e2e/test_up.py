@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from service.adapters.console.review import ConsoleReview
@@ -45,6 +47,22 @@ def test_an_interrupted_site_leaves_no_process(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert processes_of(tmp_path) == []
+
+
+def test_the_printed_link_signs_the_user_of_this_machine_in_until_the_end(tmp_path: Path) -> None:
+    project = TinyProject(tmp_path / "tiny")
+    with up(tmp_path, project):
+        [link] = re.findall(r"to act on its pages, open (\S+)", (tmp_path / "up.out").read_text())
+        origin, secret = link.split("/sign-in?secret=")
+        with httpx.Client(base_url=origin, headers={"Accept": "text/html"}) as browser:
+            assert '<a href="/sign-in?return=%2F">Sign in</a>' in browser.get("/").text
+            assert "Continue as the user of this machine" in browser.get(link).text
+            form = {"secret": secret, "return": "/account"}
+            answer = browser.post("/sign-in/local", data=form, headers={"Origin": origin})
+            assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+            assert "the user of this machine" in browser.get("/account").text
+        assert (tmp_path / "var" / "sign-in").exists()
+    assert not (tmp_path / "var" / "sign-in").exists()
 
 
 def test_replay_names_each_bad_line_and_feeds_the_others(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import click
 
 from service.cli import EXIT_CANNOT, EXIT_OK, run
 from service.cli.operating.status_lines import StatusLines
+from service.cli.services.announce import announced
 from service.cli.services.preconditions import check_host, make_home
 from service.cli.services.start_site import running_site
 from service.cli.services.up import stop_on_signals
@@ -93,9 +94,10 @@ def command(
             lambda site: _load_history(site, backend, lines.say),
         ) as (site, supervisor),
         closing(_plane_of(site)) as plane,
+        announced(site, lines.say),
     ):
         review_site = backend.connect(plane)
-        for line in (f"the dashboard is at {site.base_url}", *review_site.instructions(None)):
+        for line in review_site.instructions(None):
             lines.say(line)
         runner = Runner(review_site, plane.server, plane.reading, supervisor.run, stop, lines.say)
         voted = runner.votes_on(uploads)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.adapters.sign_in_secret import renew_secret
 from service.cli.operating.status_lines import StatusLines
+from service.cli.services.announce import announced
 from service.cli.services.find_site import home_option
 from service.cli.services.start_site import running_site
 from service.config import ControlSettings
@@ -37,10 +37,8 @@ def command(home: Path, port: int, pool: str) -> None:
         stop_on_signals() as stop,
         StatusLines() as lines,
         running_site(home, port, pool, lines) as (site, supervisor),
+        announced(site, lines.say),
     ):
-        lines.say(f"the dashboard is at {site.base_url} (Ctrl-C stops everything)")
-        if ControlSettings(base_url=site.base_url).has_local_identity:
-            lines.say(f"to act on its pages, open {site.base_url}/sign-in?secret={renew_secret(site.home)}")
         if not ControlSettings().git_url:
             lines.say("BENCHGATE_GIT_URL is not set, so no change can be fetched; see docs/operations.md")
         supervisor.run(stop.is_set)
