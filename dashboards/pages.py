@@ -14,7 +14,7 @@ from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
 from dashboards.logs import JobName, Number, add_logs, tail_of
 from dashboards.next_steps import steps_after
-from dashboards.rendering import Pages, account_link_of, problem_page
+from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.sentences import verdict_sentence
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
@@ -25,7 +25,7 @@ from service.domain.search import parse_words
 from service.ports.cursor import Cursor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from dashboards.comparison_table import ComparisonTable
     from dashboards.logs import StreamLog
@@ -61,7 +61,7 @@ def create_pages(
     *,
     health: HealthCheck,
     stream_log: StreamLog,
-    review_url: str = "",
+    review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
 ) -> APIRouter:
     """Create the routes of all pages with their scripts and styles.
@@ -70,10 +70,10 @@ def create_pages(
         reading_of: returns the read ports that the caller of a request may use.
         health: the check whose problems every page shows.
         stream_log: returns the size and the bytes of a log's artifact; may raise NotFound.
-        review_url: the review server's address; empty: its pages are not linked.
+        review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
     """
-    pages = Pages(health, review_url)
+    pages = Pages(health, review_urls)
     router = APIRouter(include_in_schema=False, route_class=_PageRoute)
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
@@ -150,6 +150,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
         return pages.render(
             request,
             "patch_set.html",
+            instance=detail.change.instance,
             detail=detail,
             patch_sets=patch_sets,
             side_by_side=_side_by_side(reading, address, q) if len(patch_sets) > 1 else None,
@@ -170,6 +171,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         return pages.render(
             request,
             "run.html",
+            instance=detail.run.instance,
             run=detail.run,
             decisions=detail.decisions,
             decision=decision,
@@ -194,6 +196,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         return pages.render(
             request,
             "build.html",
+            instance=next((run.instance for run in detail.runs), ""),
             detail=detail,
             tail=tail_of(stream_log, detail.log, _TAIL_LINES),
             **_tables(reading, [(detail.build, "")], q, show, is_open=is_open),

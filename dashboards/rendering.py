@@ -62,27 +62,47 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 _ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
+NO_URLS: Final[Mapping[str, str]] = MappingProxyType({})  # the console review server has no pages
 
 
 class Pages:
-    """Renderer of pages, each with the service's problems at its top."""
+    """Renderer of pages, each with the service's problems at its top.
 
-    def __init__(self, health: HealthCheck, review_url: str = "") -> None:
+    Args:
+        health: the check of the service.
+        review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
+    """
+
+    def __init__(self, health: HealthCheck, review_urls: Mapping[str, str] = NO_URLS) -> None:
         self._health = health
-        self._review = ReviewLinks(review_url)
+        self._review = {instance: ReviewLinks(url) for instance, url in review_urls.items()}
+        # A database may also hold changes under an earlier name of the only server.
+        self._default = next(iter(self._review.values())) if len(review_urls) == 1 else ReviewLinks("")
         self._environment = _environment()
         self._report: HealthReport | None = None
         self._checked_at = float("-inf")
 
-    def render(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
-        """Render a template as a page."""
+    def render(
+        self,
+        request: Request,
+        template: str,
+        *,
+        status: int = 200,
+        instance: str = "",
+        **values: Any,  # noqa: ANN401 - whatever the template shows
+    ) -> HTMLResponse:
+        """Render a template as a page; its commits are those of an instance."""
         shared = {
             "health": self._current_report(),
-            "review": self._review,
+            "review": self._review_of(instance),
+            "review_of": self._review_of,
             "account": account_link_of(request),
         }
         text = self._environment.get_template(template).render(**shared, **values)
         return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
+
+    def _review_of(self, instance: str) -> ReviewLinks:
+        return self._review.get(instance, self._default)
 
     def _current_report(self) -> HealthReport:
         now = time.monotonic()

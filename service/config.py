@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import re
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from service.domain.errors import BadInput
 from service.domain.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic_core import ErrorDetails
 
 _PREFIX: Final = "BENCHGATE_"
 _LONGEST_LOOKBACK: Final = 36_500.0  # days; a look-back must not go beyond the year 1, where dates begin
 _SHORTEST_SECRET: Final = 16  # a shorter secret is too easy to guess
+# A part of addresses (``core~123``), of heartbeats and of paths.
+_INSTANCE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 class _Settings(BaseSettings):
@@ -36,6 +47,9 @@ class _Settings(BaseSettings):
     home: Path = Field(Path("var"), description="data directory on this machine")
     redis_url: str = Field("", description="the broker; empty: `benchgate up` starts one")
     git_url: str = Field("", description="URL to clone a project from; {project} stands for its name")
+    git_urls: dict[str, str] = Field(
+        default_factory=dict, description="that URL by the instance, with several Gerrits (a JSON object)"
+    )
     artifacts: Path | None = Field(None, description="artifact directory; by default `artifacts` below home")
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - whatever the fields take
@@ -46,7 +60,10 @@ class _Settings(BaseSettings):
         except SettingsError as error:
             field = re.search(r'field "(\w+)"', str(error))
             name = _PREFIX + field[1].upper() if field else "settings"
-            raise BadInput("is not JSON; a list is written as '[\"a\", \"b\"]' or '[2, 3]'", name) from None
+            raise BadInput(
+                'is not JSON; a list is written as \'["a", "b"]\' or \'[2, 3]\', an object as \'{"a": "b"}\'',
+                name,
+            ) from None
 
     @field_validator("redis_url")
     @classmethod
@@ -70,9 +87,43 @@ class _Settings(BaseSettings):
         """The artifact directory."""
         return self.artifacts or self.home / "artifacts"
 
+    @field_validator("git_urls")
+    @classmethod
+    def _refuse_bad_names(cls, urls: dict[str, str]) -> dict[str, str]:
+        _check_names(urls)
+        return urls
+
     def remote(self, project: str) -> str:
         """Return the URL to clone a project from."""
-        return self.git_url.replace("{project}", project)
+        return remote_of(self.git_url, project)
+
+    @property
+    def remotes(self) -> Mapping[str, Callable[[str], str]]:
+        """The functions that return the URL of a project, by the instances that have their own."""
+        return {name: partial(remote_of, url) for name, url in self.git_urls.items()}
+
+
+class GerritSettings(BaseModel):
+    """The settings of one Gerrit; ``ControlSettings`` describes the variable ``gerrit_…`` of each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(min_length=1)
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    bearer: SecretStr = SecretStr("")
+    projects: list[str] = Field(default_factory=list)
+    ssh_host: str = ""
+    ssh_port: int = Field(29418, ge=1, le=65535)
+    ssh_user: str = ""
+    ssh_key: Path | None = None
+    known_hosts: Path | None = None
+    webhook_secrets: list[SecretStr] = Field(default_factory=list)
+
+    @field_validator("webhook_secrets")
+    @classmethod
+    def _refuse_guessable(cls, secrets: list[SecretStr]) -> list[SecretStr]:
+        return _long_enough(secrets)
 
 
 class ControlSettings(_Settings):
@@ -119,6 +170,11 @@ class ControlSettings(_Settings):
         default_factory=dict, description="the provider's groups that give each role"
     )
     read: Literal["public", "signed-in"] = Field("public", description="who may read the pages and the API")
+    # The last field, since it is checked with the others.
+    gerrits: dict[str, GerritSettings] = Field(
+        default_factory=dict,
+        description="several Gerrits by instance (a JSON object), instead of the variables of one",
+    )
 
     @field_validator("oidc_issuer")
     @classmethod
@@ -149,9 +205,61 @@ class ControlSettings(_Settings):
     @field_validator("webhook_secrets")
     @classmethod
     def _refuse_guessable(cls, secrets: list[SecretStr]) -> list[SecretStr]:
-        if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
-            raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
-        return secrets
+        return _long_enough(secrets)
+
+    @field_validator("gerrits")
+    @classmethod
+    def _refuse_two_ways(
+        cls, gerrits: dict[str, GerritSettings], info: ValidationInfo
+    ) -> dict[str, GerritSettings]:
+        _check_names(gerrits)
+        fields = cls.model_fields
+        for field in (
+            "instance",
+            "webhook_secrets",
+            *(each for each in fields if each.startswith("gerrit_")),
+        ):
+            default = fields[field].get_default(call_default_factory=True)
+            if gerrits and info.data.get(field, default) != default:
+                raise ValueError(f"also {_PREFIX}{field.upper()} is set: unset it, and write its value here")
+        _refuse_shared("url", {name: [each.url.rstrip("/")] for name, each in gerrits.items()})
+        secrets = {name: [s.get_secret_value() for s in g.webhook_secrets] for name, g in gerrits.items()}
+        _refuse_shared("webhook secret", secrets)
+        return gerrits
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """The names of the review servers, in alphabetical order."""
+        return tuple(sorted(self.gerrits)) or (self.instance,)
+
+    @property
+    def gerrit_servers(self) -> Mapping[str, GerritSettings]:
+        """The Gerrits by instance, however they were given; none for the console review server."""
+        if self.gerrits or not self.gerrit_url:
+            return self.gerrits
+        names = GerritSettings.model_fields.keys() - {"webhook_secrets"}
+        given = {name: getattr(self, f"gerrit_{name}") for name in names}
+        secrets = self.webhook_secrets
+        return {self.instance: GerritSettings.model_construct(**given, webhook_secrets=secrets)}
+
+    @property
+    def webhook_secrets_by_instance(self) -> Mapping[str, list[str]]:
+        """The secrets of the webhook's path."""
+        secrets = {name: each.webhook_secrets for name, each in self.gerrits.items()}
+        if not self.gerrits:
+            secrets = {self.instance: self.webhook_secrets}
+        return {name: [each.get_secret_value() for each in own] for name, own in secrets.items()}
+
+    @property
+    def event_streams(self) -> tuple[str, ...]:
+        """The names of the Gerrits that have an event stream."""
+        return tuple(sorted(name for name, each in self.gerrit_servers.items() if each.ssh_host))
+
+    def git_url_of(self, instance: str) -> tuple[str, str]:
+        """Return the URL to clone a project of an instance from, and the variable that sets it."""
+        if instance in self.git_urls:
+            return self.git_urls[instance], f"{_PREFIX}GIT_URLS[{instance}]"
+        return self.git_url, f"{_PREFIX}GIT_URL"
 
     @property
     def has_local_identity(self) -> bool:
@@ -196,6 +304,34 @@ def _is_local(settings: Mapping[str, Any]) -> bool:
     """Return whether there is no Gerrit, and only this machine can reach the pages."""
     parts = urlsplit(settings.get("base_url", ""))
     return not settings.get("gerrit_url") and is_loopback(parts.hostname or "")
+
+
+def remote_of(url: str, project: str) -> str:
+    """Return the URL to clone a project from."""
+    return url.replace("{project}", project)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not _INSTANCE.fullmatch(name):
+            raise ValueError(
+                f"{name[:50]!r} cannot be the name of an instance: use up to 40 letters, digits, '.', '_' "
+                "and '-', and begin with a letter or digit"
+            )
+
+
+def _long_enough(secrets: list[SecretStr]) -> list[SecretStr]:
+    if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+        raise ValueError(f"each secret needs at least {_SHORTEST_SECRET} characters")
+    return secrets
+
+
+def _refuse_shared(what: str, values: Mapping[str, list[str]]) -> None:
+    owners: dict[str, str] = {}
+    for name, own in values.items():
+        for value in own:
+            if owners.setdefault(value, name) != name:
+                raise ValueError(f"{owners[value]} and {name} have the same {what}")
 
 
 def _line(error: ErrorDetails) -> str:

@@ -15,7 +15,7 @@ from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.adapters.sign_in_secret import read_secret
 from service.config import ControlSettings
-from service.domain.health import Patience
+from service.domain.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.rights import RIGHTS
@@ -34,7 +34,7 @@ from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks, origin_of
+from service.web.gerrit_checks import create_gerrit_checks, origins_of
 from service.web.health import create_health
 from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks
@@ -42,7 +42,7 @@ from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from fastapi import APIRouter, FastAPI, Request
 
@@ -56,18 +56,13 @@ def create_app() -> FastAPI:
     settings = ControlSettings()
     plane = build_control(settings)
     registry, is_public = CollectorRegistry(), settings.read == "public"
-    secrets = [secret.get_secret_value() for secret in settings.webhook_secrets]
-
-    def receive(bodies: Sequence[bytes]) -> Sequence[int | None]:
-        return receive_events(plane.store, settings.instance, bodies)
-
     public = plane.reading.seen_by(None)
     health = HealthCheck(
         public,
-        Patience.of_intervals(settings.reconcile_seconds, has_listener=bool(settings.gerrit_ssh_host)),
-        {"queue": plane.queue.check, "git": lambda: git_url_problem(settings.git_url)},
+        _patience(settings, plane),
+        {"queue": plane.queue.check, "git": lambda: _git_problem(settings)},
     )
-    answers = RecentAnswers({plane.server.instance: plane.server.for_pages()})
+    answers = RecentAnswers({name: server.for_pages() for name, server in plane.servers.items()})
     reading_of = _reading_by_caller(plane, answers)
     actions = PageActions(plane.store, ActionOffers(answers), reading_of)
     address, limits = Address(settings.base_url), RateLimits()
@@ -80,12 +75,12 @@ def create_app() -> FastAPI:
     )
     routers = [
         create_sign_in(ways_in, sign_in_page),
-        create_webhooks(secrets, receive, registry),
+        create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
         create_api(reading_of),
         create_reports(settings.instance, partial(record_once, plane.store), known_caller),
-        create_gerrit_checks(reading_of, plane.links, origin_of(settings.gerrit_url)),
+        create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
-        *_pages(settings, plane, actions, health),
+        *_pages(plane, actions, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -110,15 +105,22 @@ def create_app() -> FastAPI:
     return app
 
 
-def _pages(
-    settings: ControlSettings, plane: Control, actions: PageActions, health: HealthCheck
-) -> tuple[APIRouter, APIRouter]:
+def _patience(settings: ControlSettings, plane: Control) -> Patience:
+    """Return how long each part of the service may be silent."""
+    return Patience.of_intervals(
+        settings.reconcile_seconds,
+        listeners=[plane.part(LISTEN, name) for name in settings.event_streams],
+        reconciled=[plane.part(RECONCILE, name) for name in plane.servers],
+    )
+
+
+def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[APIRouter, APIRouter]:
     """Create the pages, and the route to which their forms send actions."""
     pages = create_pages(
         actions.reading_of,
         stream_log=plane.artifacts.stream,
         health=health,
-        review_url=settings.gerrit_url,
+        review_urls=plane.addresses,
         actions_of=actions.forms_for,
     )
     return create_actions(actions), pages
@@ -133,3 +135,9 @@ def _reading_by_caller(plane: Control, answers: RecentAnswers) -> Callable[[Requ
         return public if viewer is None else plane.reading.seen_by(viewer)
 
     return reading_of
+
+
+def _git_problem(settings: ControlSettings) -> str:
+    """Return why no project of a review server can be fetched; empty if there is no reason."""
+    problems = (git_url_problem(*settings.git_url_of(instance)) for instance in settings.instances)
+    return next(filter(None, problems), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,7 @@ import structlog
 
 from service.config import ControlSettings
 from service.domain.errors import Transient
-from service.domain.health import VISIBILITY
+from service.domain.health import RECONCILE, VISIBILITY
 from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
 from service.steps.deciding.finish_run import finish_run
@@ -26,7 +27,9 @@ from service.wiring.control import Control, build_control
 from workers.app import app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from service.ports.reviewing import ReviewServer
 
 log = structlog.get_logger()
 
@@ -41,38 +44,85 @@ def control() -> Control:
     return build_control(ControlSettings(), needs_database=True)
 
 
-def _reconcile(plane: Control, entity: int) -> bool:
-    """Reconcile updated changes, with ID 1 also all open changes; return whether no other process does.
+def _handle_event(plane: Control, event: int) -> str | None:
+    with plane.store.transaction() as tx:
+        key = tx.event_change(event)
+    instance = next(iter(plane.servers)) if key is None else key.instance
+    return instance if handle_event(plane.store, plane.server_of(instance), event) else None
 
-    With ID 1, also ask what the review server shows without sign-in: rights change without an event.
+
+def _plan(plane: Control, run: int) -> None:
+    with plane.store.transaction() as tx:
+        instance = tx.lock_run(run).instance
+    server, source = plane.server_of(instance), plane.source_of(instance)
+    plan_run(plane.store, server, source, run, plane.links.run(run))
+
+
+def _run_comment_commands(plane: Control, comment: int) -> None:
+    with plane.store.transaction() as tx:
+        instance = tx.lock_comment(comment).change.instance
+    server, source = plane.server_of(instance), plane.source_of(instance)
+    run_comment_commands(plane.store, server, source, plane.links, comment)
+
+
+def _deliver(plane: Control, place: int) -> None:
+    for instance, server in _server_at(plane, place):
+        with _naming(plane, instance):
+            deliver_reviews(plane.store, plane.upkeep, server)
+
+
+def _reconcile(plane: Control, entity: int) -> str | None:
+    """Reconcile updated changes, with an odd ID also all open changes, unless another process does.
+
+    With an odd ID, also ask what the review server shows without sign-in: rights change without an event.
+    Returns the instance that answered.
     """
-    queued = reconcile(plane.store, plane.server, is_full=entity == 1, lookback=plane.lookback)
-    if entity == 1:
-        plane.upkeep.beat(VISIBILITY, trouble=record_all(plane.store, plane.server))
-    if queued is not None:
-        plane.upkeep.beat("reconcile", f"{queued} changes")
-    return queued is not None
+    place, is_full = divmod(entity, 2)  # see reconciliation
+    for instance, server in _server_at(plane, place):
+        with _naming(plane, instance):
+            queued = reconcile(plane.store, server, is_full=bool(is_full), lookback=plane.lookback)
+            if is_full:
+                trouble = record_all(plane.store, server)
+                plane.upkeep.beat(plane.part(VISIBILITY, instance), trouble=trouble)
+        if queued is not None:
+            plane.record_address(instance)
+            plane.upkeep.beat(plane.part(RECONCILE, instance), f"{queued} changes")
+            return instance
+    return None
+
+
+def _server_at(plane: Control, place: int) -> Sequence[tuple[str, ReviewServer]]:
+    """Return the review server at a place in the order of their names; none if it is not configured."""
+    return tuple(plane.servers.items())[place : place + 1]
+
+
+@contextmanager
+def _naming(plane: Control, instance: str) -> Iterator[None]:
+    """Let errors of one of several review servers name it."""
+    try:
+        yield
+    except Transient as error:
+        if len(plane.servers) == 1:
+            raise
+        raise Transient(f"{instance}: {error}", error.retry_after) from error
 
 
 STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType(
     {
-        Task.HANDLE_EVENT: lambda plane, event: handle_event(plane.store, plane.server, event),
-        Task.PLAN: lambda plane, run: plan_run(
-            plane.store, plane.server, plane.source, run, plane.links.run(run)
-        ),
+        Task.HANDLE_EVENT: _handle_event,
+        Task.PLAN: _plan,
         Task.ANALYSE: lambda plane, build: analyse(plane.store, plane.artifacts, build),
         Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
-        Task.RUN_COMMENT_COMMANDS: lambda plane, comment: run_comment_commands(
-            plane.store, plane.server, plane.source, plane.links, comment
-        ),
-        Task.DELIVER: lambda plane, _: deliver_reviews(plane.store, plane.upkeep, plane.server),
+        Task.RUN_COMMENT_COMMANDS: _run_comment_commands,
+        Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
-        Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source),
+        Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
     }
 )
 
 
-# These return whether the review server answered. Then the reviews that wait for it need not wait long.
+# These return the instance of the review server that answered. Then the reviews that wait for it need not
+# wait long.
 _ANSWERED_BY_SERVER: Final = frozenset({Task.HANDLE_EVENT, Task.RECONCILE})
 # Not at once: reviews that always fail would be the first ones of every delivery, which ends after two
 # failures, and all others would never be tried.
@@ -101,7 +151,7 @@ def run_step(task: Task, entity: int) -> None:
     else:
         plane.upkeep.clear_step_failure(task, entity)
         if task in _ANSWERED_BY_SERVER and result:
-            plane.upkeep.hasten_reviews(_SOON)
+            plane.upkeep.hasten_reviews(_SOON, str(result))
 
 
 def _register(task: Task) -> None:

@@ -47,7 +47,8 @@ def execute_task(entity: int) -> None:
         return
     log.info("build.claimed", build=claimed.name, hint=entity, attempt=claimed.attempt)
     try:
-        execution = execute_build(claimed, plane.host, plane.progress, _draining.is_set)
+        host = plane.host_for(str(claimed.spec.get("instance", "")))
+        execution = execute_build(claimed, host, plane.progress, _draining.is_set)
         log.info("build.executed", build=claimed.name, outcome=execution.outcome if execution else "returned")
     finally:
         claimed.close()

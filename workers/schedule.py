@@ -15,7 +15,7 @@ import structlog
 from service.config import ControlSettings
 from service.domain.errors import Transient
 from service.logs import log_as_json
-from service.ports.queue import Task
+from service.ports.queue import Task, reconciliation
 from service.steps.upkeep.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
 
@@ -39,8 +39,8 @@ def main() -> None:
     jobs = (
         PeriodicJob("relay", 0.0, lambda: _relay(plane)),
         PeriodicJob("sweep", 2.0, lambda: _sweep(plane)),
-        PeriodicJob("reconcile", settings.reconcile_seconds, lambda: plane.queue.send(Task.RECONCILE, 0, "")),
-        PeriodicJob("reconcile all", _ALL_SECONDS, lambda: plane.queue.send(Task.RECONCILE, 1, "")),
+        PeriodicJob("reconcile", settings.reconcile_seconds, lambda: _reconcile(plane, is_full=False)),
+        PeriodicJob("reconcile all", _ALL_SECONDS, lambda: _reconcile(plane, is_full=True)),
         PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
@@ -81,8 +81,15 @@ class PeriodicJob:
 
 def _relay(plane: Control) -> None:
     relay_hints(plane.upkeep, plane.queue)
-    if plane.upkeep.due_reviews():
-        plane.queue.send(Task.DELIVER, 0, "")
+    # One task for each review server, so that none waits for another that does not answer.
+    for place, instance in enumerate(plane.servers):
+        if plane.upkeep.due_reviews(instance):
+            plane.queue.send(Task.DELIVER, place, "")
+
+
+def _reconcile(plane: Control, *, is_full: bool) -> None:
+    for place in range(len(plane.servers)):
+        plane.queue.send(Task.RECONCILE, reconciliation(place, is_full=is_full), "")
 
 
 def _sweep(plane: Control) -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
 # The part of a branch whose votes the review server forbids; its trouble is the missing right.
@@ -20,6 +20,7 @@ VOTE_ON: Final = "vote on "
 LISTEN: Final = "listen"  # the part that listens to a stream of events
 RECONCILE: Final = "reconcile"  # the part that asks the review server for updated changes
 VISIBILITY: Final = "visibility"  # the part that asks what is public, every half hour
+# Each of several review servers has its own of these three parts, such as ``reconcile core``: see part_of.
 TRIES: Final = 3  # failures after which a step is reported with its error; fewer are normal in an outage
 _MOST_GROUPS: Final = 5  # of failing steps that are reported one by one
 
@@ -28,7 +29,7 @@ _MOST_GROUPS: Final = 5  # of failing steps that are reported one by one
 class Patience:
     """The number of seconds that something may wait before Benchgate reports it.
 
-    ``has_listener`` is False if no event stream is configured; then signs of life of a listener are old.
+    ``listeners`` are the parts that read a configured event stream; signs of life of others are old.
     """
 
     event: float = 60.0  # an event is planned within seconds; a minute means that no worker handles it
@@ -36,17 +37,21 @@ class Patience:
     machine: float = 120.0  # a busy machine renews its lease every few seconds
     review: float = 300.0  # several attempts of the relay
     right: float = 7 * 86400.0  # seconds for which a missing right is reported, unless a vote is accepted
+    visibility: float = 86400.0  # Benchgate asks every half hour; older trouble is that of a removed server
     listen: float = 60.0  # a sign of life comes every ten seconds
     heartbeats: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"schedule": 60.0, RECONCILE: 300.0})
     )
-    has_listener: bool = True
+    listeners: Collection[str] = (LISTEN,)
 
     @classmethod
-    def of_intervals(cls, reconcile_seconds: float, *, has_listener: bool) -> Patience:
-        """Return the patience with a reconciliation that runs at this interval."""
+    def of_intervals(
+        cls, reconcile_seconds: float, *, listeners: Collection[str], reconciled: Collection[str]
+    ) -> Patience:
+        """Return the patience with reconciliations, the parts ``reconciled``, that run at this interval."""
         reconcile = max(300.0, 2 * reconcile_seconds + 60.0)
-        return cls(heartbeats={"schedule": 60.0, RECONCILE: reconcile}, has_listener=has_listener)
+        heartbeats = {"schedule": 60.0, **dict.fromkeys(reconciled, reconcile)}
+        return cls(heartbeats=heartbeats, listeners=listeners)
 
 
 class Step(StrEnum):
@@ -66,12 +71,12 @@ class Step(StrEnum):
 class FailingStep:
     """A step that failed, with its last error.
 
-    ``change`` is the number of its change, None if it has none. ``next_at`` is the time of the next try, None
-    if the step has no time of its own: the schedule starts it again.
+    ``change`` is the address of its change, None if it has none. ``next_at`` is the time of the next try,
+    None if the step has no time of its own: the schedule starts it again.
     """
 
     step: Step
-    change: int | None
+    change: str | None
     attempts: int
     error: str
     next_at: datetime | None
@@ -83,11 +88,16 @@ class FailureGroup:
     """Equal failures of one step on several changes, with the most attempts and the earliest next try."""
 
     step: Step
-    changes: tuple[int, ...]
+    changes: tuple[str, ...]
     attempts: int
     error: str
     next_at: datetime | None
     is_dead: bool
+
+
+def part_of(name: str, instance: str, *, has_several: bool) -> str:
+    """Name the part of the service that does something for one review server."""
+    return f"{name} {instance}" if has_several else name
 
 
 def failure_groups(steps: Sequence[FailingStep]) -> tuple[FailureGroup, ...]:
@@ -120,9 +130,9 @@ class DegradationKind(StrEnum):
     BUILDS_WAIT = auto()  # pool, builds, seconds of the oldest
     NEVER_RAN = auto()  # part
     SILENT = auto()  # part, seconds
-    DISCONNECTED = auto()  # the reason
+    DISCONNECTED = auto()  # part, the reason
     VOTE_FORBIDDEN = auto()  # the missing right
-    VISIBILITY_UNKNOWN = auto()  # the reason
+    VISIBILITY_UNKNOWN = auto()  # part, the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,7 @@ def _backlogs(condition: Condition, patience: Patience) -> Iterator[Degradation]
 
 def _failing_steps(condition: Condition, patience: Patience) -> Iterator[Degradation]:
     """Yield what failed several times, and at once why a part gives no sign of life."""
-    silent = {fact for lack, _ in _lacking(condition, patience) for fact in lack.facts[:1]}
+    silent = {_step_of(lack) for lack, _ in _lacking(condition, patience)}
     shown = [
         each
         for each in condition.failing_steps
@@ -196,22 +206,27 @@ def _heartbeats(condition: Condition, patience: Patience) -> Iterator[tuple[Degr
     """
     failing = {str(each.step) for each in condition.failing_steps}
     for lack, seconds in _lacking(condition, patience):
-        if lack.facts[0] not in failing:
+        if _step_of(lack) not in failing:
             yield lack, seconds
 
 
 def _lacking(condition: Condition, patience: Patience) -> Iterator[tuple[Degradation, float]]:
     beats = {heartbeat.part: heartbeat for heartbeat in condition.heartbeats}
     # A stream of events is optional: without it, Benchgate finds a change a minute later.
-    has_listener = patience.has_listener and LISTEN in beats
-    allowed = {**patience.heartbeats, **({LISTEN: patience.listen} if has_listener else {})}
+    listening = {part: patience.listen for part in patience.listeners if part in beats}
+    allowed = {**patience.heartbeats, **listening}
     for part, seconds in allowed.items():
         if part not in beats:
             yield Degradation(DegradationKind.NEVER_RAN, (part,)), seconds
         elif (silent := _age(condition, beats[part].beat_at)) > seconds:
             yield Degradation(DegradationKind.SILENT, (part, silent)), seconds
         elif beats[part].trouble:
-            yield Degradation(DegradationKind.DISCONNECTED, (beats[part].trouble,)), 0.0
+            yield Degradation(DegradationKind.DISCONNECTED, (part, beats[part].trouble)), 0.0
+
+
+def _step_of(lack: Degradation) -> str:
+    """Return the step that a part without signs of life runs, if it runs one."""
+    return str(lack.facts[0]).partition(" ")[0]
 
 
 def _missing_rights(condition: Condition, patience: Patience) -> Iterator[Degradation]:
@@ -220,10 +235,11 @@ def _missing_rights(condition: Condition, patience: Patience) -> Iterator[Degrad
             yield Degradation(DegradationKind.VOTE_FORBIDDEN, (beat.trouble,))
 
 
-def _unknown_visibility(condition: Condition, _: Patience) -> Iterator[Degradation]:
+def _unknown_visibility(condition: Condition, patience: Patience) -> Iterator[Degradation]:
     for beat in condition.heartbeats:
-        if beat.part == VISIBILITY and beat.trouble:
-            yield Degradation(DegradationKind.VISIBILITY_UNKNOWN, (beat.trouble,))
+        is_recent = _age(condition, beat.beat_at) < patience.visibility
+        if beat.part.partition(" ")[0] == VISIBILITY and beat.trouble and is_recent:
+            yield Degradation(DegradationKind.VISIBILITY_UNKNOWN, (beat.part, beat.trouble))
 
 
 def _age(condition: Condition, moment: datetime | None) -> float:

@@ -31,6 +31,11 @@ class Task(StrEnum):
         return f"benchgate.{self.value}"
 
 
+def reconciliation(place: int, *, is_full: bool) -> int:
+    """Return the entity of a reconciliation with the review server at a place in the order of their names."""
+    return 2 * place + is_full
+
+
 class Queue(Protocol):
     """Sends hints to workers. Raises Transient."""
 

@@ -26,8 +26,11 @@ class Hints(Protocol):
 class DueReviews(Protocol):
     """Reviews that wait in the outbox."""
 
-    def due_reviews(self) -> Sequence[DueReview]:
-        """Return the reviews that are due, in the order of their decisions; only the first of each change."""
+    def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
+        """Return the reviews that are due, in the order of their decisions; only the first of each change.
+
+        ``instance`` is the review server; None: all.
+        """
 
     def settle_review(
         self,
@@ -46,8 +49,8 @@ class DueReviews(Protocol):
     ) -> None:
         """Try a review again later; ``is_missing``: the server did not show its change."""
 
-    def hasten_reviews(self, seconds: float) -> None:
-        """Let reviews wait at most so many seconds more, because the server answers again.
+    def hasten_reviews(self, seconds: float, instance: str) -> None:
+        """Let reviews on a server wait at most so many seconds more, because it answers again.
 
         Reviews that the server did not confirm, or whose change it did not show, keep their time.
         """

@@ -139,6 +139,7 @@ class Run:
     id: int
     kind: RunKind
     state: RunState
+    instance: str
     project: str
     branch: str
     revision: str

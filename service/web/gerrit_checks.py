@@ -16,7 +16,7 @@ from service.web.gerrit_schemas import FetchResponse
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from starlette.types import Message, Receive, Scope, Send
 
@@ -28,15 +28,18 @@ _MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
 
-def create_gerrit_checks(reading_of: Callable[[Request], Reading], links: Links, origin: str) -> APIRouter:
+def create_gerrit_checks(
+    reading_of: Callable[[Request], Reading], links: Links, origins: Mapping[str, str]
+) -> APIRouter:
     """Create the route that the plugin in Gerrit's pages requests.
 
     Args:
         reading_of: returns the read ports that the caller of a request may use.
         links: addresses of Benchgate's pages.
-        origin: of Gerrit's pages, from :func:`origin_of`; empty: no page of another origin may read.
+        origins: of the pages of each Gerrit, from :func:`origin_of`, with its instance; pages of other
+            origins may not read.
     """
-    router = APIRouter(prefix="/api/v1/gerrit", route_class=_route_for(origin), responses=RESPONSES)
+    router = APIRouter(prefix="/api/v1/gerrit", route_class=_route_for(origins), responses=RESPONSES)
 
     @router.get("/checks", operation_id="getGerritChecks", tags=["gerrit"], response_model_exclude_none=True)
     def get_checks(
@@ -52,7 +55,9 @@ def create_gerrit_checks(reading_of: Callable[[Request], Reading], links: Links,
         def read_rows(build: Build) -> Sequence[Comparison]:
             return reading.comparisons(build.id, build.created_at)
 
-        detail = reading.patch_set(ChangeAddress(change), patchset)
+        # Without an origin, which a browser always sends to another one, the number must be enough.
+        instance = origins.get(request.headers.get("origin", ""))
+        detail = reading.patch_set(ChangeAddress(change, instance), patchset)
         # A number alone may be another server's.
         if sha not in {"", detail.patch_set.revision} or repo not in {"", detail.change.project}:
             raise NotFound(f"change {change}, patch set {patchset} is a different one on this service")
@@ -80,21 +85,39 @@ def origin_of(url: str) -> str:
     return f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
 
 
-def _route_for(origin: str) -> type[ConditionalRoute]:
+def origins_of(urls: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the instance of each origin, from the URLs of the Gerrits by instance.
+
+    Raises:
+        BadInput: a URL is not that of a web server, or two Gerrits have one origin.
+    """
+    origins: dict[str, str] = {}
+    for instance, url in urls.items():
+        other = origins.setdefault(origin_of(url), instance)
+        if other != instance:
+            raise BadInput(
+                f"{other} and {instance} have the same scheme, host and port, by which the Checks tab tells "
+                "two Gerrits apart: give each its own host name",
+                "BENCHGATE_GERRITS",
+            )
+    return origins
+
+
+def _route_for(origins: Collection[str]) -> type[ConditionalRoute]:
     class OpenRoute(ConditionalRoute):
-        """A route whose answers and errors pages of one other origin may read, as the person who opened them.
+        """A route whose answers and errors pages of these origins may read, as the person who opened them.
 
         Browsers send the session's cookie only if both hosts belong to one site.
         """
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-            is_allowed = bool(origin) and Headers(scope=scope).get("origin") == origin
+            origin = Headers(scope=scope).get("origin", "")
 
             async def send_opened(message: Message) -> None:
-                if message["type"] == "http.response.start" and origin:
+                if message["type"] == "http.response.start" and origins:
                     headers = MutableHeaders(scope=message)
                     headers.add_vary_header("Origin")
-                    if is_allowed:
+                    if origin in origins:
                         headers["Access-Control-Allow-Origin"] = origin
                         headers["Access-Control-Allow-Credentials"] = "true"
                 await send(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -16,7 +17,7 @@ from service.web.group_commit import GroupCommit
 from service.web.problems import problem, request_id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from prometheus_client import CollectorRegistry
 
@@ -25,25 +26,26 @@ _SHORTEST_SECRET: Final = 16  # a shorter one is too easily guessed
 
 
 def create_webhooks(
-    secrets: Sequence[str],
-    receive: Callable[[Sequence[bytes]], Sequence[int | None]],
+    secrets: Mapping[str, Sequence[str]],
+    receive: Callable[[str, Sequence[bytes]], Sequence[int | None]],
     registry: CollectorRegistry,
 ) -> APIRouter:
     """Create the route to which Gerrit's webhooks plug-in reports events.
 
     Args:
-        secrets: the accepted secrets; two while one replaces the other, none closes the route.
-        receive: stores the bodies of events, all or none, and returns the number of each, None if it is
-            not an event. Called in a thread; may raise Transient.
+        secrets: the accepted secrets by instance, which differ; two while one replaces the other, none
+            closes the route.
+        receive: stores the bodies of events of an instance, all or none, and returns the number of each,
+            None if it is not an event. Called in a thread; may raise Transient.
         registry: the metrics to which the count of events is added.
 
     Raises:
         ValueError: a secret is too short.
     """
-    if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+    if any(len(secret) < _SHORTEST_SECRET for own in secrets.values() for secret in own):
         raise ValueError(f"a webhook secret needs at least {_SHORTEST_SECRET} characters")
-    intake = GroupCommit(receive)
-    known = tuple(secret.encode() for secret in secrets)
+    intakes = {instance: GroupCommit(partial(receive, instance)) for instance in secrets}
+    known = tuple((secret.encode(), intakes[instance]) for instance, own in secrets.items() for secret in own)
     events = Counter(
         "benchgate_webhook_events", "Events received by webhook.", ["outcome"], registry=registry
     )
@@ -53,7 +55,8 @@ def create_webhooks(
     async def receive_event(secret: str, request: Request) -> Response:
         path = "/webhooks/gerrit"  # without the secret, because answers contain it
         request_id = request_id_of(request)
-        if not _is_known(secret, known):
+        intake = _intake_of(secret, known)
+        if intake is None:
             return problem(404, "there is no such route", path=path, request_id=request_id)
         body = await _read(request)
         if body is None:
@@ -76,10 +79,11 @@ def create_webhooks(
     return router
 
 
-def _is_known(text: str, known: Sequence[bytes]) -> bool:
+def _intake_of(text: str, known: Sequence[tuple[bytes, GroupCommit]]) -> GroupCommit | None:
     given = text.encode(errors="replace")
     # Every secret is compared in full, so that the time taken reveals nothing about a match.
-    return sum(hmac.compare_digest(given, secret) for secret in known) > 0
+    matching = [intake for secret, intake in known if hmac.compare_digest(given, secret)]
+    return matching[0] if matching else None
 
 
 async def _read(request: Request) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -12,7 +11,7 @@ from service.adapters.console.review import ConsoleReview
 from service.adapters.gerrit.connection import Bearer, Password
 from service.adapters.gerrit.review import GerritReview
 from service.adapters.gerrit.stream import GerritStream
-from service.adapters.git.mirror import GitSource
+from service.adapters.git.mirror import GitSource, mirrors_by_instance
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
@@ -20,22 +19,28 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
-from service.adapters.postgres.stored_instance import stored_instance
+from service.adapters.postgres.stored_servers import record_url
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
-from service.domain.errors import BadInput, Transient
+from service.domain.errors import BadInput, Permanent
 from service.domain.gerrit.events import ABOUT_CHANGES
+from service.domain.health import part_of
 from service.domain.links import Links
+from service.wiring.instances import check_instances, require_instances
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Engine
 
-    from service.config import ControlSettings
+    from service.config import ControlSettings, GerritSettings
     from service.ports.building import Artifacts
     from service.ports.reviewing import ReviewServer
 
 
+_SEVERAL: Final = "BENCHGATE_GERRITS"
+_USER: Final = "BENCHGATE_GERRIT_USER"
 _WITHOUT_STREAM: Final = "without an event stream, Benchgate learns of changes by webhooks and by polling"
 _WITHOUT_ACCOUNT: Final = "set it to the name of Benchgate's account on Gerrit"
 
@@ -49,8 +54,10 @@ class Control:
     reading: PostgresReading
     tokens: PostgresTokens
     queue: CeleryQueue
-    server: ReviewServer
+    servers: Mapping[str, ReviewServer]  # by instance, in the order of their names
+    addresses: Mapping[str, str]  # of the Gerrits, by instance
     source: GitSource
+    sources: Mapping[str, GitSource]  # by the instances that have their own
     artifacts: Artifacts
     links: Links
     listener: OutboxListener
@@ -58,6 +65,39 @@ class Control:
     audit_log: PostgresAuditLog
     engine: Engine
     lookback: timedelta  # at first contact, changes that were updated within this time are run
+
+    @property
+    def server(self) -> ReviewServer:
+        """The only review server.
+
+        Raises:
+            BadInput: there are several.
+        """
+        if len(self.servers) > 1:
+            raise BadInput("this command needs a single review server, but it names several", _SEVERAL)
+        return next(iter(self.servers.values()))
+
+    def server_of(self, instance: str) -> ReviewServer:
+        """Return the review server of an instance.
+
+        Raises:
+            Permanent: it is not configured any more.
+        """
+        if instance not in self.servers:
+            raise Permanent(f"the review server {instance} is not configured")
+        return self.servers[instance]
+
+    def source_of(self, instance: str) -> GitSource:
+        """Return the mirrors of the projects of an instance."""
+        return self.sources.get(instance, self.source)
+
+    def record_address(self, instance: str) -> None:
+        """Store the address of a review server that answered; empty for the console."""
+        record_url(self.engine, instance, self.addresses.get(instance, ""))
+
+    def part(self, name: str, instance: str) -> str:
+        """Name the part of the service that does something for one review server."""
+        return part_of(name, instance, has_several=len(self.servers) > 1)
 
     @property
     def console(self) -> ConsoleReview:
@@ -68,7 +108,7 @@ class Control:
         """
         if not isinstance(self.server, ConsoleReview):
             raise BadInput(
-                "this command needs the console review server, but BENCHGATE_GERRIT_URL is set", "settings"
+                "this command needs the console review server, but a Gerrit is configured", "settings"
             )
         return self.server
 
@@ -82,23 +122,27 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     """Build the control plane from its settings; with ``needs_database``, only if the database answers.
 
     Raises:
-        BadInput: the database or the broker is not set, or the database belongs to another instance.
+        BadInput: the database or the broker is not set, or the database belongs to other review servers.
         Transient: the database is needed and cannot be used now.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
     require(settings.redis_url, "BENCHGATE_REDIS_URL")
-    (check_instance if needs_database else require_instance)(settings.database_url, settings.instance)
+    instances = (check_instances if needs_database else require_instances)(settings.database_url, settings)
+    _require_git_urls(settings)
     engine = make_engine(settings.database_url)
+    git = settings.home / "control" / "git"
     return Control(
         store=PostgresStore(engine),
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
         tokens=PostgresTokens(engine),
         queue=CeleryQueue(settings.redis_url),
-        server=_review_server(settings),
-        source=GitSource(settings.home / "control" / "git", settings.remote),
+        servers=_review_servers(settings),
+        addresses={name: gerrit.url.rstrip("/") for name, gerrit in settings.gerrit_servers.items()},
+        source=GitSource(git, settings.remote),
+        sources=mirrors_by_instance(git, settings.remotes),
         artifacts=DirectoryArtifacts(settings.artifacts_path),
-        links=Links(settings.base_url),
+        links=Links(settings.base_url, has_several=len(instances) > 1),
         listener=OutboxListener(settings.database_url),
         sessions=PostgresSessions(engine),
         audit_log=PostgresAuditLog(engine),
@@ -107,67 +151,58 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     )
 
 
-def require_instance(database_url: str, instance: str) -> None:
-    """Check that a database does not store the changes of another instance, or cannot be reached.
-
-    Raises:
-        BadInput: it does.
-    """
-    with suppress(Transient):  # each process of a worker checks again before it stores anything
-        check_instance(database_url, instance)
-
-
-def check_instance(database_url: str, instance: str) -> None:
-    """Check that a database does not store the changes of another instance.
-
-    Two instances would run, and vote on, every open change twice.
-
-    Raises:
-        BadInput: it does.
-        Transient: the database cannot be used now.
-    """
-    engine = make_engine(database_url)
-    try:
-        stored = stored_instance(engine)
-    finally:
-        engine.dispose()
-    if stored and stored != instance:
-        raise BadInput(
-            f"is {instance}, but the database stores the changes of {stored}: set it to {stored}, or use "
-            "another database",
-            "BENCHGATE_INSTANCE",
-        )
-
-
-def build_stream(settings: ControlSettings) -> GerritStream:
-    """Build the source of Gerrit's events from the settings.
+def build_stream(settings: ControlSettings, instance: str) -> GerritStream:
+    """Build the source of a Gerrit's events from the settings.
 
     Raises:
         BadInput: the stream's host, user or key is not set.
     """
-    require(settings.gerrit_ssh_host, "BENCHGATE_GERRIT_SSH_HOST", _WITHOUT_STREAM)
-    user = settings.gerrit_ssh_user or settings.gerrit_user
-    require(user, "BENCHGATE_GERRIT_SSH_USER", _WITHOUT_STREAM)
-    key, known_hosts = settings.gerrit_ssh_key, settings.gerrit_known_hosts
+    gerrit = settings.gerrit_servers.get(instance)
+    of = f"{_SEVERAL}[{instance}]" if settings.gerrits else "BENCHGATE_GERRIT"
+
+    def named(field: str) -> str:
+        return f"{of}[{field}]" if settings.gerrits else f"{of}_{field.upper()}"
+
+    if gerrit is None:
+        require(settings.gerrit_ssh_host, named("ssh_host"), _WITHOUT_STREAM)
+        raise BadInput("BENCHGATE_GERRIT_URL is not set; set it to Gerrit's address", "settings")
+    require(gerrit.ssh_host, named("ssh_host"), _WITHOUT_STREAM)
+    user = gerrit.ssh_user or gerrit.user
+    require(user, named("ssh_user"), _WITHOUT_STREAM)
+    key, known_hosts = gerrit.ssh_key, gerrit.known_hosts
     if key is None or known_hosts is None:
-        raise BadInput("BENCHGATE_GERRIT_SSH_KEY or BENCHGATE_GERRIT_KNOWN_HOSTS is not set", "settings")
-    host, port = settings.gerrit_ssh_host, settings.gerrit_ssh_port
-    return GerritStream(host, port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES)))
+        raise BadInput(f"{named('ssh_key')} or {named('known_hosts')} is not set", "settings")
+    return GerritStream(
+        gerrit.ssh_host, gerrit.ssh_port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES))
+    )
 
 
-def _review_server(settings: ControlSettings) -> ReviewServer:
-    if not settings.gerrit_url:
-        return ConsoleReview(settings.review_path, settings.instance)
-    bearer = settings.gerrit_bearer.get_secret_value()
+def _require_git_urls(settings: ControlSettings) -> None:
+    without = [name for name in settings.instances if name not in settings.git_urls]
+    if len(settings.instances) > 1 and without:
+        raise BadInput(
+            f"has no URL for {without[0]}: with several Gerrits, each needs the URL to clone a project from",
+            "BENCHGATE_GIT_URLS",
+        )
+
+
+def _review_servers(settings: ControlSettings) -> Mapping[str, ReviewServer]:
+    if not settings.gerrit_servers:
+        return {settings.instance: ConsoleReview(settings.review_path, settings.instance)}
+    return {
+        name: _gerrit(name, gerrit, f"{_SEVERAL}[{name}][user]" if settings.gerrits else _USER)
+        for name, gerrit in sorted(settings.gerrit_servers.items())
+    }
+
+
+def _gerrit(instance: str, settings: GerritSettings, user_variable: str) -> GerritReview:
+    bearer = settings.bearer.get_secret_value()
     if not bearer:
-        require(settings.gerrit_user, "BENCHGATE_GERRIT_USER", _WITHOUT_ACCOUNT)
-    password = Password(settings.gerrit_user, settings.gerrit_password.get_secret_value())
+        require(settings.user, user_variable, _WITHOUT_ACCOUNT)
+    password = Password(settings.user, settings.password.get_secret_value())
     try:
         return GerritReview(
-            settings.instance,
-            settings.gerrit_url,
-            Bearer(bearer) if bearer else password,
-            projects=settings.gerrit_projects,
+            instance, settings.url, Bearer(bearer) if bearer else password, projects=settings.projects
         )
     except ValueError as error:
         raise BadInput(str(error), "settings") from None

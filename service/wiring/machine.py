@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import structlog
 
 from service.adapters import built_files, packing, relink
 from service.adapters.artifacts import DirectoryArtifacts
-from service.adapters.git.mirror import GitSource
+from service.adapters.git.mirror import GitSource, mirrors_by_instance
 from service.adapters.linux_machine import read_environment, read_load
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
@@ -25,7 +25,7 @@ from service.steps.machine.preflight import obstacle_to_measuring
 from service.steps.machine.session import BuildHost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from service.config import MachineSettings
@@ -39,8 +39,13 @@ class Machine:
     worklist: MachineWorklist
     host: BuildHost
     progress: Progress
+    sources: Mapping[str, GitSource]  # by the instances that have their own
     register: Callable[[], None]
     obstacle: Callable[[], str]  # the current obstacle to measuring, empty if none; takes a moment
+
+    def host_for(self, instance: str) -> BuildHost:
+        """Return the build host with the mirrors of the projects of an instance."""
+        return replace(self.host, source=self.sources.get(instance, self.host.source))
 
 
 class LoggedProgress:
@@ -85,7 +90,8 @@ def build_machine(settings: MachineSettings) -> Machine:
     def obstacle() -> str:
         return obstacle_to_measuring(read_load, host.cpus, time.sleep) if settings.waits_for_quiet else ""
 
-    return Machine(worklist, host, LoggedProgress(), register, obstacle)
+    sources = mirrors_by_instance(home.absolute() / "git", settings.remotes)
+    return Machine(worklist, host, LoggedProgress(), sources, register, obstacle)
 
 
 def make_build_host(

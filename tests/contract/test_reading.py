@@ -136,7 +136,7 @@ class FakeSite:
         self.reading.trends[row.series_id - 1] = replace(trend, points=(*trend.points, point))
 
     def fail_to_plan(self, run: int, attempts: int) -> None:
-        change = self.reading.run(run).run.change
+        change = self.reading.run(run).run.change_address
         at = datetime(2026, 11, 21, 12, tzinfo=UTC)
         self.reading.failing.append(FailingStep(Step.PLAN, change, attempts, "no route", at))
 

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from service.ports.reading import Reading
     from service.web.access.authenticate import Access
 
+    Receive = Callable[[str, Sequence[bytes]], Sequence[int | None]]
+
 GERRIT = "https://review.example.com"
 SECRETS = ("first-secret-of-the-hook", "second-secret-of-the-hook")
 
@@ -63,10 +65,10 @@ SECRETS = ("first-secret-of-the-hook", "second-secret-of-the-hook")
 def build_app(
     reading: Reading,
     *,
-    receive: Callable[[Sequence[bytes]], Sequence[int | None]] = lambda bodies: [1] * len(bodies),
+    receive: Receive = lambda _, bodies: [1] * len(bodies),
     secrets: Sequence[str] = SECRETS,
     logs: Mapping[str, bytes] | None = None,
-    review_url: str = "",
+    review_urls: Mapping[str, str] = MappingProxyType({}),
     access: Access | None = None,
     audit_log: AuditLog | None = None,
     tokens: MemoryTokens | None = None,
@@ -92,15 +94,15 @@ def build_app(
         ),
         create_api(lambda _: reading),
         create_reports("review", partial(record_once, MemoryStore()), known_caller),
-        create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), GERRIT),
-        create_webhooks(secrets, receive, registry),
+        create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
+        create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),
         create_actions(actions),
         create_pages(
             lambda _: reading,
             health=HealthCheck(reading),
             stream_log=stream_log,
-            review_url=review_url,
+            review_urls=review_urls,
             actions_of=actions.forms_for,
         ),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
@@ -121,17 +123,18 @@ def build_pages(
     health = HealthCheck(reading, checks=checks, clock=lambda: next(moments))
     routers = [
         create_health(reading, registry, health=health),
-        create_pages(lambda _: reading, stream_log=lambda _: (0, iter(())), health=health),
+        create_pages(lambda _: reading, stream_log=lambda _: (0, iter(())), health=health, review_urls={}),
     ]
     return _assemble(routers)
 
 
-def build_webhooks(
-    receive: Callable[[Sequence[bytes]], Sequence[int | None]], secrets: Sequence[str] = SECRETS
-) -> FastAPI:
+def build_webhooks(receive: Receive, secrets: Sequence[str] = SECRETS) -> FastAPI:
     """Build the webhook and the health routes alone, as quickly."""
     registry = CollectorRegistry()
-    routers = [create_webhooks(secrets, receive, registry), create_health(FakeReading(), registry)]
+    routers = [
+        create_webhooks({"gerrit": secrets}, receive, registry),
+        create_health(FakeReading(), registry),
+    ]
     return _assemble(routers)
 
 

@@ -144,19 +144,13 @@ def reopening(home: Path, settings: Mapping[str, str]) -> str:
 
 
 def _plane_of(site: Site) -> Control:
-    """Build a control plane with the settings of the site."""
+    """Build a control plane with the settings of the running site."""
     return build_control(
         ControlSettings(
             home=site.home,
             database_url=site.database_url,
             redis_url=site.redis_url,
             base_url=site.base_url,
-            instance=_INSTANCE,
-            git_url=site.settings.get("BENCHGATE_GIT_URL", ""),
-            gerrit_url=site.settings["BENCHGATE_GERRIT_URL"],
-            gerrit_user=site.settings.get("BENCHGATE_GERRIT_USER", ""),
-            gerrit_password=site.settings.get("BENCHGATE_GERRIT_PASSWORD", ""),
-            gerrit_bearer="",
         )
     )
 

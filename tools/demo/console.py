@@ -43,7 +43,9 @@ def on_console(home: Path, native: Path) -> Iterator[Backend]:
 
     settings = {
         "BENCHGATE_GIT_URL": str(path),
-        # The user may have configured a Gerrit of their own; the demo must not post there.
+        "BENCHGATE_GIT_URLS": "{}",
+        # The user may have configured Gerrits of their own; the demo must not post there.
+        "BENCHGATE_GERRITS": "{}",
         "BENCHGATE_GERRIT_URL": "",
         "BENCHGATE_GERRIT_SSH_HOST": "",
     }

@@ -52,6 +52,8 @@ class GerritServer:
         """All BENCHGATE_ variables about Gerrit for a site that votes on this server."""
         return {
             "BENCHGATE_GIT_URL": f"{self.url}/{{project}}",
+            "BENCHGATE_GIT_URLS": "{}",
+            "BENCHGATE_GERRITS": "{}",
             "BENCHGATE_GERRIT_URL": self.url,
             "BENCHGATE_GERRIT_USER": self.buildbot.user,
             "BENCHGATE_GERRIT_PASSWORD": self.buildbot.password,

@@ -20,7 +20,7 @@ from service.domain.errors import BadInput, NotFound, Transient
 from service.ports.building import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
@@ -198,6 +198,11 @@ class GitSource(Source):
                         remove_tree(directory)
                 finally:
                     os.close(descriptor)
+
+
+def mirrors_by_instance(root: Path, remotes: Mapping[str, Callable[[str], str]]) -> Mapping[str, GitSource]:
+    """Return the mirrors of each review server: two may have projects of one name, which are not the same."""
+    return {name: GitSource(root / "instances" / name, remote) for name, remote in remotes.items()}
 
 
 def _checked(ref: str) -> str:

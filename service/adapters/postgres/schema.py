@@ -64,6 +64,7 @@ server: Final = Table(
     Column("instance", CleanText, primary_key=True),
     Column("first_contact", _MOMENT, nullable=False),
     Column("seen_until", _MOMENT, nullable=False),
+    Column("url", CleanText),
 )
 
 event: Final = Table(

@@ -25,7 +25,8 @@ def command(home: Path) -> None:
     Also asks which branches and changes the review server shows without sign-in.
     """
     with closing(build_control(settings_of_running_site(home))) as plane:
-        queued = reconcile(plane.store, plane.server, is_full=True)
-        plane.upkeep.beat(VISIBILITY, trouble=record_all(plane.store, plane.server))
-    message = "another check is running" if queued is None else f"{queued} changes queued for a check"
-    click.echo(message, err=True)
+        for instance, server in plane.servers.items():
+            queued = reconcile(plane.store, server, is_full=True)
+            plane.upkeep.beat(plane.part(VISIBILITY, instance), trouble=record_all(plane.store, server))
+            message = "another check is running" if queued is None else f"{queued} changes queued for a check"
+            click.echo(f"{instance}: {message}" if len(plane.servers) > 1 else message, err=True)

@@ -10,17 +10,23 @@ import click
 from service.cli.services.find_site import home_option, settings_of_running_site
 from service.domain.decision.external import ExternalBuild, Notice, Report, Target
 from service.domain.decision.vote import Result
-from service.domain.identity import ChangeKey, RunKind
+from service.domain.errors import BadInput
+from service.domain.identity import ChangeAddress, ChangeKey, RunKind
 from service.steps.intake.record_external_build import record_external_build
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
 @click.command()
 @home_option
-@click.option("--change", required=True, type=click.IntRange(1), help="The change's number on Gerrit.")
+@click.option(
+    "--change",
+    required=True,
+    help="The change's number on Gerrit; with several Gerrits INSTANCE~NUMBER.",
+)
 @click.option("--revision", required=True, help="The commit that was built.")
 @click.option("--job", required=True, help="The external job, as benchgate.yaml names it.")
 @click.option("--number", required=True, type=click.IntRange(1), help="The build's number in the other CI.")
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--cause", "causes", multiple=True, help="A reason for the failure; repeatable.")
 def command(
     home: Path,
-    change: int,
+    change: str,
     revision: str,
     job: str,
     number: int,
@@ -47,8 +53,25 @@ def command(
     """
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
-    target = Target(ChangeKey(settings.instance, change), revision, kind)
+    target = Target(key_at(change, settings.instances), revision, kind)
     report = Report(target, ExternalBuild(job, number, url), result, causes)
     with closing(build_control(settings)) as plane:
         is_news = record_external_build(plane.store, report)
     click.echo("recorded" if is_news else "already recorded", err=True)
+
+
+def key_at(text: str, instances: Sequence[str]) -> ChangeKey:
+    """Return the change at an address, on the only review server unless the address names one.
+
+    Raises:
+        BadInput: the text is no address, or does not name one of the review servers.
+    """
+    try:
+        address = ChangeAddress.parse(text)
+    except ValueError as error:
+        raise BadInput(str(error), "--change") from None
+    instance = address.instance or (instances[0] if len(instances) == 1 else None)
+    if instance is None or instance not in instances:
+        names = " or ".join(f"{name}~{address.number}" for name in instances)
+        raise BadInput(f"write {names}", "--change")
+    return ChangeKey(instance, address.number)

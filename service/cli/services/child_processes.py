@@ -19,7 +19,8 @@ _PASSED_ON: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
     *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
 )
-_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT_", "BENCHGATE_OIDC_")
+# The prefix BENCHGATE_GERRIT is also that of BENCHGATE_GERRITS.
+_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT", "BENCHGATE_OIDC_")
 # A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0
 
@@ -39,6 +40,7 @@ class Site:
     database_url: str
     machine_database_url: str
     settings: Mapping[str, str]
+    event_streams: tuple[str, ...] = ()  # the instances of several Gerrits that have one
 
     @property
     def base_url(self) -> str:
@@ -65,13 +67,16 @@ def parts_of(site: Site) -> tuple[Child, ...]:
             stop_seconds=_WORKER_STOP_SECONDS,
         )
 
-    listener = child("listen", "listen", env=control)
+    names = site.event_streams
+    listeners = [child(f"listen-{name}", "listen", "--instance", name, env=control) for name in names]
+    if site.settings.get("BENCHGATE_GERRIT_SSH_HOST"):
+        listeners = [child("listen", "listen", env=control)]
     return (
         child("web", "serve", "--port", str(site.port), env=control, ready=lambda: _answers(site.port)),
         child("control", "worker", "--pool", "control", env=control),
         child("machine", "worker", "--pool", site.pool, env=machine),
         child("schedule", "schedule", env=control),
-        *([listener] if site.settings.get("BENCHGATE_GERRIT_SSH_HOST") else []),
+        *listeners,
     )
 
 

@@ -30,7 +30,7 @@ def settings_of_running_site(home: Path) -> ControlSettings:
         BadInput: ``benchgate up`` was never started with this ``home``, or its instance is another one.
     """
     settings = ControlSettings()
-    site: dict[str, Any] = {"home": home.absolute(), "instance": instance_of(home)}
+    site: dict[str, Any] = {"home": home.absolute(), "instance": instance_of(home, settings)}
     if not settings.database_url:
         directory = _started(home, "postgres", "BENCHGATE_DATABASE_URL")
         site["database_url"] = EmbeddedPostgres(directory).owner_url

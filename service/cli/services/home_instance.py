@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from service.config import ControlSettings
 from service.domain.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
+
+    from service.config import ControlSettings
 
 _VARIABLE: Final = "BENCHGATE_INSTANCE"
 _FILE: Final = "instance"
 
 
-def instance_of(home: Path, settings: Mapping[str, str] | None = None) -> str:
+def instance_of(home: Path, settings: ControlSettings) -> str:
     """Return the instance of a home; of a home without one, that of the settings.
-
-    ``settings`` are BENCHGATE_ variables that override those of the environment.
 
     Raises:
         BadInput: the settings name another instance than that of the home, under which all changes that
             are open would be stored again.
     """
-    environment = ControlSettings()
-    given = (settings or {}).get(_VARIABLE) or (
-        environment.instance if "instance" in environment.model_fields_set else ""
-    )
+    given = settings.instance if "instance" in settings.model_fields_set else ""
     path = home / _FILE
     own = path.read_text(encoding="utf-8").strip() if path.exists() else ""
     if own and given and own != given:
@@ -36,7 +31,7 @@ def instance_of(home: Path, settings: Mapping[str, str] | None = None) -> str:
             "--home",
             _VARIABLE,
         )
-    return own or given or environment.instance
+    return own or given or settings.instance
 
 
 def keep_instance(home: Path, instance: str) -> None:

@@ -8,29 +8,41 @@ import click
 
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
+from service.domain.errors import BadInput
 from service.domain.health import LISTEN
 from service.logs import log_as_json
-from service.ports.queue import Task
+from service.ports.queue import Task, reconciliation
 from service.steps.intake.listen import Actions, Timing, listen
 from service.steps.intake.receive_event import receive_event
 from service.wiring.control import build_control, build_stream
 
 
 @click.command()
-def command() -> None:
+@click.option("--instance", help="The Gerrit, if BENCHGATE_GERRITS has several with an event stream.")
+def command(instance: str | None) -> None:
     """Store the events of Gerrit's event stream as they happen, until SIGTERM.
 
     After each lost connection, and every minute, Benchgate also asks Gerrit for recently updated changes, to
     find what the stream missed. Needs BENCHGATE_GERRIT_SSH_HOST, BENCHGATE_GERRIT_SSH_KEY,
-    BENCHGATE_GERRIT_KNOWN_HOSTS and BENCHGATE_GERRIT_SSH_USER or BENCHGATE_GERRIT_USER.
+    BENCHGATE_GERRIT_KNOWN_HOSTS and BENCHGATE_GERRIT_SSH_USER or BENCHGATE_GERRIT_USER. With several Gerrits,
+    each stream needs a process of its own.
     """
     log_as_json()
     settings = ControlSettings()
-    stream = build_stream(settings)
+    name = instance or _only(settings)
+    stream = build_stream(settings, name)
     with closing(build_control(settings)) as plane, stop_on_signals() as stop:
+        task = reconciliation(settings.instances.index(name), is_full=False)
         actions = Actions(
-            receive=lambda body: receive_event(plane.store, settings.instance, body),
-            request_reconciliation=lambda: plane.queue.send(Task.RECONCILE, 0, ""),
-            beat=lambda note, trouble: plane.upkeep.beat(LISTEN, note, trouble),
+            receive=lambda body: receive_event(plane.store, name, body),
+            request_reconciliation=lambda: plane.queue.send(Task.RECONCILE, task, ""),
+            beat=lambda note, trouble: plane.upkeep.beat(plane.part(LISTEN, name), note, trouble),
         )
         listen(stream, actions, stop, Timing(stop.wait))
+
+
+def _only(settings: ControlSettings) -> str:
+    streams = settings.event_streams
+    if len(streams) > 1:
+        raise BadInput(f"name one of {', '.join(streams)}, which have an event stream each", "--instance")
+    return streams[0] if streams else settings.instances[0]

@@ -6,7 +6,9 @@ import os
 
 import click
 
+from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import admit_machines, migrate
+from service.adapters.postgres.stored_servers import move_server
 from service.config import ControlSettings
 from service.domain.errors import BadInput
 
@@ -22,7 +24,12 @@ from service.domain.errors import BadInput
     metavar="VARIABLE",
     help="Protect the audit log as the superuser whose URL is in this environment variable.",
 )
-def command(machine_password_from: str | None, administrator_url_from: str | None) -> None:
+@click.option(
+    "--move",
+    metavar="INSTANCE=URL",
+    help="Store that a review server has moved to this address, so that the settings may name it.",
+)
+def command(machine_password_from: str | None, administrator_url_from: str | None, move: str | None) -> None:
     """Update the schema of the database at BENCHGATE_DATABASE_URL; safe to run at any time."""
     settings = ControlSettings()
     if not settings.database_url:
@@ -31,6 +38,8 @@ def command(machine_password_from: str | None, administrator_url_from: str | Non
     migrate(settings.database_url, administrator_url)
     if machine_password_from:
         admit_machines(settings.database_url, _value_of(machine_password_from))
+    if move is not None:
+        _move(settings.database_url, move)
     click.echo("the schema is up to date", err=True)
 
 
@@ -39,3 +48,17 @@ def _value_of(variable: str) -> str:
     if not value:
         raise BadInput(f"{variable} is not set", "settings")
     return value
+
+
+def _move(database_url: str, text: str) -> None:
+    instance, _, url = text.partition("=")
+    if not instance or not url.startswith(("http://", "https://")):
+        raise BadInput("write INSTANCE=URL, for example core=https://review.example.com", "--move")
+    engine = make_engine(database_url)
+    try:
+        is_known = move_server(engine, instance, url.rstrip("/"))
+    finally:
+        engine.dispose()
+    if not is_known:
+        raise BadInput(f"the database stores no changes of {instance}", "--move")
+    click.echo(f"{instance} is at {url}", err=True)

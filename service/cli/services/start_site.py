@@ -16,7 +16,7 @@ from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
-from service.wiring.control import require_instance
+from service.wiring.instances import require_instances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,9 +41,9 @@ def running_site(
 
     The parts use the servers in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise
     this function starts servers below ``home``. Port 0 means any free port. ``settings`` are further
-    BENCHGATE_ variables for all parts. The instance is part of ``home``: its first start decides it.
-    ``before_parts`` is called when the database is ready and no part runs yet. Only this user can read the
-    files that are created meanwhile, also those that this process creates.
+    BENCHGATE_ variables for all parts and, until the end, for this process. The instance is part of ``home``:
+    its first start decides it. ``before_parts`` is called when the database is ready and no part runs yet.
+    Only this user can read the files that are created meanwhile, also those that this process creates.
 
     Raises:
         BadInput: a setting cannot be used, or ``home`` has another instance.
@@ -53,10 +53,11 @@ def running_site(
     home = home.absolute()
     check_host(port, settings or {})
     with ExitStack() as stack:
+        stack.enter_context(_environment_with(settings or {}))
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
-        instance = instance_of(home, settings)
-        logs = home / "log"
+        control = ControlSettings()
+        control.instance = instance_of(home, control)
         postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")
         # Registered before the supervisor, so that the servers have stopped when these are called.
         stack.callback(postgres.release)
@@ -64,38 +65,62 @@ def running_site(
         supervisor = stack.enter_context(Supervisor(report))
         database, machine_database, administrator = _given_database()
         if not database:
-            supervisor.start(postgres.prepare(logs))
+            supervisor.start(postgres.prepare(home / "log"))
             database, machine_database = postgres.owner_url, postgres.machine_url
             administrator = postgres.administrator_url
-        broker = ControlSettings().redis_url
-        if not broker:
-            supervisor.start(valkey.prepare(logs))
-            broker = valkey.broker_url
-        _prepare(database, administrator, home, instance)
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith("BENCHGATE_") and name not in _OF_PARTS
-        }
+        if not control.redis_url:
+            supervisor.start(valkey.prepare(home / "log"))
+        _prepare((database, administrator), home, control)
         site = Site(
             home=home,
             port=port or _free_port(),
             pool=pool,
-            redis_url=broker,
+            redis_url=control.redis_url or valkey.broker_url,
             database_url=database,
             machine_database_url=machine_database,
-            settings={**inherited, **(settings or {}), "BENCHGATE_INSTANCE": instance},
+            settings=_settings_of_parts(control),
+            event_streams=control.event_streams if control.gerrits else (),
         )
         before_parts(site)
         supervisor.start(*parts_of(site))
         yield site, supervisor
 
 
-def _prepare(database: str, administrator: str, home: Path, instance: str) -> None:
-    """Migrate the database, and make the instance that of both, unless the database has another one."""
+def _prepare(urls: tuple[str, str], home: Path, settings: ControlSettings) -> None:
+    """Migrate the database, and make the instance that of both, unless the database has another one.
+
+    ``urls`` are those of the owner and of the administrator.
+    """
+    database, administrator = urls
     migrate(database, administrator)
-    require_instance(database, instance)
-    keep_instance(home, instance)
+    require_instances(database, settings)
+    if not settings.gerrits:
+        keep_instance(home, settings.instance)
+
+
+@contextmanager
+def _environment_with(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _settings_of_parts(control: ControlSettings) -> Mapping[str, str]:
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("BENCHGATE_") and name not in _OF_PARTS
+    }
+    # Several review servers have their names already.
+    named = {} if control.gerrits else {"BENCHGATE_INSTANCE": control.instance}
+    return {**inherited, **named}
 
 
 def _given_database() -> tuple[str, str, str]:

@@ -39,7 +39,7 @@ def command(home: Path, port: int, pool: str) -> None:
         running_site(home, port, pool, lines) as (site, supervisor),
         announced(site, lines.say),
     ):
-        if not ControlSettings().git_url:
+        if not (ControlSettings().git_url or ControlSettings().git_urls):
             lines.say("BENCHGATE_GIT_URL is not set, so no change can be fetched; see docs/operations.md")
         supervisor.run(stop.is_set)
         lines.say("stopping")

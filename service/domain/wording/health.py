@@ -72,12 +72,12 @@ def database_away(error: Exception) -> str:
     return f"The database does not answer, so pages may be out of date: {reason}."
 
 
-def git_url_problem(url: str) -> str:
+def git_url_problem(url: str, variable: str = "BENCHGATE_GIT_URL") -> str:
     """The reason why no project can be fetched from the configured address; empty if there is none."""
     if not url:
-        return "BENCHGATE_GIT_URL is not set, so no change can be fetched: set it to the address of a clone."
+        return f"{variable} is not set, so no change can be fetched: set it to the address of a clone."
     if unknown := set(_BRACED.findall(url)) - {"{project}"}:
-        return f"BENCHGATE_GIT_URL has {plain(min(unknown))}: only {{project}} stands for a project's name."
+        return f"{variable} has {plain(min(unknown))}: only {{project}} stands for a project's name."
     return ""
 
 
@@ -105,7 +105,8 @@ def _waiting(builds: int) -> str:
 
 
 def _part(part: str) -> str:
-    return f"The {_PARTS.get(part, part)}"
+    name, _, instance = part.partition(" ")
+    return f"The {_PARTS.get(name, name)}" + (f" of {instance}" if instance else "")
 
 
 def _duration(seconds: float) -> str:
@@ -138,9 +139,10 @@ _SENTENCES: Final[Mapping[DegradationKind, Callable[..., str]]] = MappingProxyTy
         DegradationKind.NEVER_RAN: lambda part: f"{_part(part)} has not run yet.",
         DegradationKind.SILENT: lambda part, seconds: f"{_part(part)} has not run for {_duration(seconds)}.",
         DegradationKind.VOTE_FORBIDDEN: lambda right: f"Benchgate may not vote: {plain(right)}.",
-        DegradationKind.VISIBILITY_UNKNOWN: lambda reason: (
-            f"Benchgate cannot find out what Gerrit shows without sign-in: {plain(reason).rstrip('.')}."
+        DegradationKind.VISIBILITY_UNKNOWN: lambda part, reason: (
+            f"Benchgate cannot find out what {part.partition(' ')[2] or 'Gerrit'} shows without sign-in: "
+            f"{plain(reason).rstrip('.')}."
         ),
-        DegradationKind.DISCONNECTED: lambda trouble: f"{_part(LISTEN)} is {plain(trouble)}.",
+        DegradationKind.DISCONNECTED: lambda part, trouble: f"{_part(part)} is {plain(trouble)}.",
     }
 )

@@ -32,7 +32,7 @@ def reconcile(
     none), until something happens to them. The new position, by the server's clock, is stored with the tasks,
     after the whole list was read.
     """
-    with store.exclusive("reconcile") as is_ours:
+    with store.exclusive(f"reconcile {server.instance}") as is_ours:
         if not is_ours:
             return None
         now = server.now()

@@ -13,7 +13,7 @@ from service.ports.records import NewRun
 from service.steps.planning.new_run import start_run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from service.domain.calibration.schedule import BranchKey
     from service.ports.building import Source
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from service.ports.upkeep import Calibrations
 
 
-def calibrate(store: Store, upkeep: Calibrations, source: Source) -> int:
+def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Source]) -> int:
     """Start a calibration in every idle pool that needs one, and return how many were started.
+
+    ``source_of`` returns the mirrors of the projects of a review server.
 
     A pool has at most one unfinished calibration. If a branch is gone, or its project file no longer asks for
     a calibration, the pool's next branch gets its turn.
@@ -37,7 +39,7 @@ def calibrate(store: Store, upkeep: Calibrations, source: Source) -> int:
         if branch.pool in served:
             continue
         try:
-            head = _head(source, branch, jobs)
+            head = _head(source_of(branch.instance), branch, jobs)
         except Transient as error:
             fault = error
             continue

@@ -38,12 +38,12 @@ _WITH_COMMENTS: Final = 5  # attempts to post the inline comments as well
 
 
 def deliver_reviews(store: Store, upkeep: Delivery, server: ReviewServer) -> int:
-    """Post every due review in the order of the decisions, and return the number of posted reviews.
+    """Post every due review on a server in the order of the decisions; return how many were posted.
 
     After two failures in a row, the remaining reviews wait for the next call.
     """
     posted, failures = 0, 0
-    for due in upkeep.due_reviews():
+    for due in upkeep.due_reviews(server.instance):
         with store.exclusive(f"review {due.review.change.instance}/{due.review.change.number}") as is_ours:
             if not is_ours:
                 continue

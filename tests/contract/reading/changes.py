@@ -119,6 +119,14 @@ class ChangeReadingContract:
         assert [run.change_address for run in site.reading.patch_set(ADDRESS).runs] == ["core~7"]
         assert site.reading.change(ChangeAddress(8)).change.instance == "edge"
 
+    def test_what_failed_names_the_change_with_its_server(self, site: ReadingSite) -> None:
+        site.add_change(instance="core")
+        site.add_change(8, instance="edge")
+        site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
+        (problem,) = site.reading.patch_set(ADDRESS).problems
+        assert problem.startswith("Planning change core~7 failed 3 times: ")
+        assert [failing.change for failing in site.reading.condition().failing_steps] == ["core~7"]
+
     def test_a_number_that_two_servers_have_is_ambiguous(self, site: ReadingSite) -> None:
         site.add_change(minutes=1, instance="edge")
         site.add_change(minutes=0, instance="core", patch_sets=2)

@@ -63,7 +63,7 @@ class MachineReadingContract:
         site.add_change()
         site.fail_to_plan(site.add_run(state=RunState.PLANNING), 3)
         (failing,) = site.reading.condition().failing_steps
-        assert (failing.step, failing.change, failing.attempts) == (Step.PLAN, CHANGE, 3)
+        assert (failing.step, failing.change, failing.attempts) == (Step.PLAN, str(CHANGE), 3)
         assert (failing.error, failing.is_dead) == ("no route", False)
 
     def test_the_condition_counts_the_waiting_builds_of_each_pool(self, site: ReadingSite) -> None:

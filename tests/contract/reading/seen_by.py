@@ -62,7 +62,9 @@ def is_there(ask: Callable[[], object]) -> bool:
 
 
 def names_a_step(reading: Reading) -> bool:
-    return any(step.change == CHANGE or "route" in step.error for step in reading.condition().failing_steps)
+    return any(
+        step.change == str(CHANGE) or "route" in step.error for step in reading.condition().failing_steps
+    )
 
 
 REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {

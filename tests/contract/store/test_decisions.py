@@ -232,17 +232,34 @@ class TestDueReviews:
         site.upkeep.note_failed_post(not_confirmed.outbox_id)
         for due in (unreachable, not_confirmed, not_shown):
             site.upkeep.postpone_review(due.outbox_id, 60.0, "down", is_missing=due is not_shown)
-        site.upkeep.hasten_reviews(15.0)
+        site.upkeep.hasten_reviews(15.0, "review")
         assert site.upkeep.due_reviews() == []
         site.wait(16.0)
         assert [due.review.message for due in site.upkeep.due_reviews()] == ["unreachable"]
+
+    def test_each_review_server_has_its_own_due_reviews(self, site: StoreSite) -> None:
+        elsewhere = replace(review(message="elsewhere"), change=ChangeKey("other", 7))
+        send(site.store, "1", review())
+        send(site.store, "2", elsewhere)
+        assert [due.review for due in site.upkeep.due_reviews("other")] == [elsewhere]
+        assert [due.review for due in site.upkeep.due_reviews("review")] == [review()]
+        assert [due.review for due in site.upkeep.due_reviews()] == [review(), elsewhere]
+        assert site.upkeep.due_reviews("none") == []
+
+    def test_an_answer_of_one_review_server_hastens_no_reviews_on_another(self, site: StoreSite) -> None:
+        send(site.store, "1", review())
+        [due] = site.upkeep.due_reviews()
+        site.upkeep.postpone_review(due.outbox_id, 60.0, "down")
+        site.upkeep.hasten_reviews(15.0, "other")
+        site.wait(16.0)
+        assert site.upkeep.due_reviews() == []
 
     def test_an_answer_neither_ends_nor_lengthens_a_wait(self, site: StoreSite) -> None:
         send(site.store, "1", review())
         [due] = site.upkeep.due_reviews()
         site.upkeep.postpone_review(due.outbox_id, 60.0, "down")
         for _ in range(3):
-            site.upkeep.hasten_reviews(15.0)
+            site.upkeep.hasten_reviews(15.0, "review")
             assert site.upkeep.due_reviews() == []
             site.wait(6.0)
         assert site.upkeep.due_reviews() != []

@@ -35,7 +35,7 @@ OVERRIDDEN_BY = "overridden by Dana Meyer: known noise (MB-1)"
 
 
 def app_of(reading: FakeReading) -> FastAPI:
-    routers = [create_gerrit_checks(lambda _: reading, LINKS, "")]
+    routers = [create_gerrit_checks(lambda _: reading, LINKS, {})]
     return assemble(routers, access=Callers().access(), version="0.1.0")
 
 

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.decision.states import RunState
 from service.domain.errors import BadInput
 from service.domain.links import Links
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks, origin_of
+from service.web.gerrit_checks import create_gerrit_checks, origin_of, origins_of
 from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading
+from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import REGRESSION, sample_project
+from tests.support.reading.views import build_view, change_view
 from tests.support.web import call
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ PATH = "/api/v1/gerrit/checks"
 
 def app_of(reading: FakeReading, origin: str = ORIGIN) -> FastAPI:
     links = Links("https://perf.example")
-    routers = [create_gerrit_checks(lambda _: reading, links, origin)]
+    origins = {origin: "gerrit"} if origin else {}
+    routers = [create_gerrit_checks(lambda _: reading, links, origins)]
     return assemble(routers, access=Callers().access(), version="0.1.0")
 
 
@@ -126,3 +129,27 @@ def test_an_origin_is_written_as_browsers_write_it(url: str, origin: str) -> Non
 def test_an_invalid_server_address_has_no_origin(url: str) -> None:
     with pytest.raises(BadInput):
         origin_of(url)
+
+
+def test_of_two_gerrits_the_one_whose_page_asks_gets_its_own_change() -> None:
+    """Both have a change 1 with a patch set 1."""
+    reading = FakeReading()
+    for place, instance in enumerate(("core", "edge"), 1):
+        change = change_view(1, "x", id=place, instance=instance, run_id=place, run_state=RunState.FINISHED)
+        add_patch_set(reading, change, [(build_view(place, 70 + place), ())])
+    origins = origins_of({"core": "https://core.example/r", "edge": "https://edge.example"})
+    links = Links("https://perf.example", has_several=True)
+    routers = [create_gerrit_checks(lambda _: reading, links, origins)]
+    app = assemble(routers, access=Callers().access(), version="0.1.0")
+    for place, origin in ((1, "https://core.example"), (2, "https://edge.example")):
+        answer = call(app, "GET", f"{PATH}?change=1&patchset=1", headers={"Origin": origin})
+        assert [run["checkLink"][-4:] for run in answer.json()["runs"]] == [f"/7{place}/"]
+        assert answer.headers["access-control-allow-origin"] == origin
+    for headers in ({}, {"Origin": "https://evil.example"}):
+        answer = call(app, "GET", f"{PATH}?change=1&patchset=1", headers=headers)
+        assert (answer.status_code, "access-control-allow-origin" in answer.headers) == (404, False)
+
+
+def test_two_gerrits_with_one_origin_are_refused() -> None:
+    with pytest.raises(BadInput, match="core and edge have the same scheme, host and port"):
+        origins_of({"core": "https://review.example/core", "edge": "https://review.example/edge"})

@@ -26,7 +26,7 @@ CASES = [
         "3 votes have not reached the review server, the oldest for 60 minutes.",
     ),
     (
-        {"failing_steps": (FailingStep(Step.PLAN, 7, 3, "no route", NOW),)},
+        {"failing_steps": (FailingStep(Step.PLAN, "7", 3, "no route", NOW),)},
         "Planning change 7 failed 3 times: no route. Next try at 02:36:00 UTC.",
     ),
     ({"queues": (PoolQueue("perf", 2, NOW - HOUR, None),)}, "Pool perf has no machine: 2 builds wait."),
@@ -77,7 +77,7 @@ def test_further_checks_are_in_readyz_and_on_the_pages() -> None:
 
 
 def test_the_page_of_a_change_shows_what_failed_three_times() -> None:
-    reading = FakeReading(failing=[FailingStep(Step.PLAN, 7, 3, "no route", NOW)])
+    reading = FakeReading(failing=[FailingStep(Step.PLAN, "7", 3, "no route", NOW)])
     add_patch_set(reading, change_view(7, "Faster"), [])
     page = call(build_pages(reading), "GET", "/changes/7").text
     assert '<p class="note"><bdi>Planning change 7 failed 3 times: no route.' in page
@@ -129,7 +129,7 @@ def test_the_facts_are_metrics() -> None:
 
 
 def test_without_public_pages_a_probe_gets_the_status_alone() -> None:
-    reading = FakeReading(state=healthy(failing_steps=(FailingStep(Step.PLAN, 7, 3, "no route", NOW),)))
+    reading = FakeReading(state=healthy(failing_steps=(FailingStep(Step.PLAN, "7", 3, "no route", NOW),)))
     router = create_health(reading, CollectorRegistry(), is_public=False)
     app = assemble([router], access=Callers().access(), version="0.1.0")
     answer = call(app, "GET", "/readyz")

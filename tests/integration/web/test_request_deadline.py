@@ -18,7 +18,7 @@ from tests.support.web import SECRETS, build_webhooks, serving
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-APP = build_webhooks(lambda bodies: [1] * len(bodies))
+APP = build_webhooks(lambda _, bodies: [1] * len(bodies))
 HEAD = f"POST /webhooks/gerrit/{SECRETS[0]} HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n".encode()
 
 

@@ -204,7 +204,7 @@ def test_a_drawing_has_a_zero_and_marks_what_lies_beyond_its_ends() -> None:
     ],
 )
 def test_changes_and_commits_are_linked_to_the_review_server(path: str, addresses: list[str]) -> None:
-    text = call(build_app(sample_project(), review_url=GERRIT), "GET", path).text
+    text = call(build_app(sample_project(), review_urls={"gerrit": GERRIT}), "GET", path).text
     for address in addresses:
         assert f'<a href="{GERRIT}/{address}" rel="noopener noreferrer">' in text
     assert GERRIT not in call(APP, "GET", path).text
@@ -281,7 +281,9 @@ def test_only_the_wanted_part_of_a_log_is_read() -> None:
 
     reading = sample_project()
     health = HealthCheck(reading)
-    pages = create_pages(lambda _: reading, health=health, stream_log=lambda _: (64 << 20, chunks()))
+    pages = create_pages(
+        lambda _: reading, health=health, stream_log=lambda _: (64 << 20, chunks()), review_urls={}
+    )
     app = assemble([pages], access=Callers().access(), version="0.1.0")
     answer = call(app, "HEAD", f"{LOG}.txt")
     assert (answer.headers["content-length"], taken) == (str(64 << 20), [])

@@ -87,3 +87,16 @@ def test_a_bare_number_that_one_server_has_is_found() -> None:
     reading = two_servers()
     add_patch_set(reading, change_view(9, "Only of core", instance="core"), [])
     assert "Only of core" in call(build_app(reading), "GET", "/changes/9").text
+
+
+def test_links_to_a_review_server_lead_to_the_own_one() -> None:
+    urls = {"core": "https://core.example", "edge": "https://edge.example"}
+    app = build_app(two_servers(), review_urls=urls)
+    for instance, run in (("core", 41), ("edge", 42)):
+        build = f"/job/kv-engine-cv-perf/{run + 30}/"
+        for path in (f"/changes/{instance}~1/1", f"/runs/{run}", build):
+            text = call(app, "GET", path).text
+            assert {name for name, url in urls.items() if url in text} == {instance}
+    text = call(app, "GET", "/").text
+    for url in urls.values():
+        assert f'{url}/c/kv_engine/+/1/2"' in text

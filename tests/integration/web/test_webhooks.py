@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from prometheus_client import CollectorRegistry
 
 from service.domain.errors import Transient
 from service.steps.intake.receive_event import receive_events
+from service.web.application import assemble
 from service.web.webhooks import create_webhooks
+from tests.support.access.callers import Callers
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.web import SECRETS, build_app, build_webhooks, call
@@ -24,10 +27,10 @@ class Inbox:
         self.bodies: list[bytes] = []
         self.error = error
 
-    def receive(self, bodies: Sequence[bytes]) -> list[int | None]:
+    def receive(self, instance: str, bodies: Sequence[bytes]) -> list[int | None]:
         if self.error is not None:
             raise self.error
-        numbers = receive_events(MemoryStore(), "gerrit", bodies)
+        numbers = receive_events(MemoryStore(), instance, bodies)
         self.bodies += [body for body, number in zip(bodies, numbers, strict=True) if number is not None]
         return numbers
 
@@ -38,6 +41,21 @@ def test_an_event_with_either_secret_is_stored_unchanged(secret: str) -> None:
     app = build_webhooks(inbox.receive)
     answer = call(app, "POST", f"/webhooks/gerrit/{secret}", content=EVENT)
     assert (answer.status_code, answer.content, inbox.bodies) == (204, b"", [EVENT])
+
+
+def test_the_secret_tells_which_review_server_sent_an_event() -> None:
+    received: list[tuple[str, bytes]] = []
+
+    def receive(instance: str, bodies: Sequence[bytes]) -> list[int | None]:
+        received.extend((instance, body) for body in bodies)
+        return [1] * len(bodies)
+
+    secrets = {"core": ["secret-of-the-core-1", "secret-of-the-core-2"], "edge": ["secret-of-the-edge-1"]}
+    routers = [create_webhooks(secrets, receive, CollectorRegistry())]
+    app = assemble(routers, access=Callers().access(), version="0.1.0")
+    for place, secret in enumerate((*secrets["core"], *secrets["edge"], "secret-of-nobody-1")):
+        call(app, "POST", f"/webhooks/gerrit/{secret}", content=b"%d" % place)
+    assert received == [("core", b"0"), ("core", b"1"), ("edge", b"2")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +76,7 @@ def test_without_a_configured_secret_the_route_is_closed() -> None:
 
 def test_a_secret_that_could_be_guessed_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 16"):
-        create_webhooks(("short",), Inbox().receive, None)  # type: ignore[arg-type]
+        create_webhooks({"gerrit": ("short",)}, Inbox().receive, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"[1]", b"{}", b"[" * 100_000, b'{"type": 1}'])

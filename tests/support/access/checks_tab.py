@@ -36,5 +36,5 @@ def checks_app(access: Access, gerrit: str) -> FastAPI:
     def reading_of(request: Request) -> Reading:
         return store.seen_by(None) if isinstance(known_caller(request), Anonymous) else store
 
-    router = create_gerrit_checks(reading_of, Links(BASE_URL), gerrit)
+    router = create_gerrit_checks(reading_of, Links(BASE_URL), {gerrit: "gerrit"})
     return assemble([router], access=access, version="0.1.0")

@@ -71,11 +71,13 @@ class MemoryUpkeep(Upkeep):
         for number in hint_ids:
             self.memory.outbox.pop(number, None)
 
-    def due_reviews(self) -> Sequence[DueReview]:
+    def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
         first: dict[ChangeKey, DueReview] = {}
         late: set[ChangeKey] = set()
         for number, each in enumerate(self.memory.reviews.values(), 1):
             change = each.review.change
+            if instance not in {None, change.instance}:
+                continue
             if each.state is not ReviewState.PENDING or change in first or change in late:
                 continue
             if each.next_at > self.memory.clock:
@@ -113,10 +115,11 @@ class MemoryUpkeep(Upkeep):
                 missing_since=since if is_missing else None,
             )
 
-    def hasten_reviews(self, seconds: float) -> None:
+    def hasten_reviews(self, seconds: float, instance: str) -> None:
         for key, stored in self.memory.reviews.items():
             is_held = bool(stored.failed_posts) or stored.missing_since is not None
-            if stored.state is ReviewState.PENDING and not is_held:
+            is_its = stored.review.change.instance == instance
+            if stored.state is ReviewState.PENDING and is_its and not is_held:
                 due = min(stored.next_at, self.memory.clock + seconds)
                 self.memory.reviews[key] = replace(stored, next_at=due)
 

@@ -148,6 +148,7 @@ class FakeReading(Reading):
         return [replace(detail, change=change) for detail in details]
 
     def _with_runs(self, stored: PatchSetDetail) -> PatchSetDetail:
+        address = self._address(stored.change.number, stored.change.instance)
         runs = self._runs_of(stored.change, stored.patch_set.number)
         decisions = tuple(decision for run in runs for decision in run.decisions)
         check = _newest_check(tuple(run.run for run in runs))
@@ -165,9 +166,7 @@ class FakeReading(Reading):
             decisions=decisions,
             runs=tuple(run.run for run in runs),
             builds=builds,
-            problems=failure_sentences(
-                [each for each in self.failing if each.change == stored.change.number]
-            ),
+            problems=failure_sentences([each for each in self.failing if each.change == address]),
         )
 
     def _runs_of(self, change: Change, patch_set: int) -> Sequence[RunWithBuilds]:

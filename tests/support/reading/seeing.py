@@ -50,7 +50,7 @@ def as_seen(store: FakeReading, hidden: Collection[ChangeKey]) -> FakeReading:
 
     def seen_failure(failing: FailingStep) -> FailingStep:
         numbers = {key.number for key in store.hidden}
-        is_hidden = failing.change is None or failing.change in numbers
+        is_hidden = failing.change is None or ChangeAddress.parse(failing.change).number in numbers
         return replace(failing, change=None, error=HIDDEN_ERROR) if is_hidden else failing
 
     return replace(

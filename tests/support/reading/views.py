@@ -177,6 +177,7 @@ def run_view(change: Change, parent: str) -> Run:
         id=change.run_id or 0,
         kind=RunKind.CHECK,
         state=change.run_state or RunState.PLANNING,
+        instance=change.instance,
         project=change.project,
         branch=change.branch,
         revision=change.revision,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from service.cli.services.find_site import settings_of_running_site
 from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.start_site import running_site
+from service.config import ControlSettings
 from service.domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -31,25 +33,27 @@ def _no_instance_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("settings", "instance"), [({}, "console"), (DEMO, "demo")])
 def test_a_new_home_takes_the_instance_of_the_settings(
-    tmp_path: Path, settings: dict[str, str], instance: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: dict[str, str], instance: str
 ) -> None:
-    assert instance_of(tmp_path, settings) == instance
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert instance_of(tmp_path, ControlSettings()) == instance
 
 
 def test_a_home_that_is_opened_again_without_a_setting_keeps_its_instance(home: Path) -> None:
-    assert instance_of(home) == "demo"
+    assert instance_of(home, ControlSettings()) == "demo"
 
 
 def test_the_first_instance_of_a_home_stays(home: Path) -> None:
     keep_instance(home, "console")
-    assert instance_of(home) == "demo"
+    assert instance_of(home, ControlSettings()) == "demo"
 
 
 def test_a_setting_that_names_the_same_instance_is_accepted(
     monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     monkeypatch.setenv("BENCHGATE_INSTANCE", "demo")
-    assert instance_of(home) == instance_of(home, DEMO) == "demo"
+    assert instance_of(home, ControlSettings()) == "demo"
 
 
 @pytest.mark.parametrize("is_set_outside", [True, False])
@@ -67,6 +71,20 @@ def test_nothing_starts_in_a_home_of_another_instance(
     ):
         pytest.fail("it was started")
     assert not (home / "postgres").exists()
+
+
+def test_given_settings_replace_those_of_the_user_until_the_end(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """The demo, which gives such settings, must not post to the user's Gerrits."""
+    theirs = '{"core": {"url": "https://core.example.com"}}'
+    monkeypatch.setenv("BENCHGATE_GERRITS", theirs)
+    given = {"BENCHGATE_SANDBOX": "none", "BENCHGATE_GERRITS": "{}", "BENCHGATE_INSTANCE": "console"}
+    # With the user's Gerrits, the message would be that the instance is set beside them.
+    with pytest.raises(BadInput, match=REFUSED), running_site(home, 0, "perf", lambda _: None, given):
+        pytest.fail("it was started")
+    assert os.environ["BENCHGATE_GERRITS"] == theirs
+    assert "BENCHGATE_INSTANCE" not in os.environ
 
 
 def test_commands_use_the_instance_of_the_home(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,9 @@ BAD = [
     ("BENCHGATE_ROLE_GROUPS", '{"admin": ["ops"]}', "'reader', 'reviewer' or 'operator'"),
     ("BENCHGATE_OIDC_ISSUER", "http://login.example.com", "must begin with https://"),
     ("BENCHGATE_OIDC_ISSUER", "login.example.com", "must begin with https://"),
+    ("BENCHGATE_GERRITS", "abc-not-json", """an object as '{"a": "b"}'"""),
+    ("BENCHGATE_GERRITS", '["list"]', "should be a valid dictionary"),
+    ("BENCHGATE_GIT_URLS", '{"a/b": "https://a"}', "'a/b' cannot be the name of an instance: use up to 40"),
 ]
 OIDC = {
     "BENCHGATE_OIDC_ISSUER": "https://login.example.com",
@@ -158,6 +162,106 @@ def test_an_encrypted_broker_must_show_a_certificate(
 ) -> None:
     monkeypatch.setenv("BENCHGATE_REDIS_URL", address)
     assert ControlSettings().redis_url == MachineSettings().redis_url == used
+
+
+def gerrits(**servers: dict[str, object]) -> str:
+    return json.dumps(
+        {name: {"url": f"https://{name}.example.com", **more} for name, more in servers.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('{"core": {}}', "BENCHGATE_GERRITS[core][url]: Field required"),
+        ('{"core": {"url": ""}}', "BENCHGATE_GERRITS[core][url]: String should have at least 1 character"),
+        (
+            gerrits(core={"passwort": "x"}),
+            "BENCHGATE_GERRITS[core][passwort]: Extra inputs are",
+        ),
+        (
+            gerrits(core={"webhook_secrets": ["hunter2"]}),
+            "BENCHGATE_GERRITS[core][webhook_secrets]: each secret needs at least 16 characters",
+        ),
+        (
+            gerrits(core={}, edge={"url": "https://core.example.com/"}),
+            "BENCHGATE_GERRITS: core and edge have the same url",
+        ),
+        (
+            gerrits(core={"webhook_secrets": [LONG_ENOUGH]}, edge={"webhook_secrets": [LONG_ENOUGH]}),
+            "BENCHGATE_GERRITS: core and edge have the same webhook secret",
+        ),
+        (
+            '{"a~b": {"url": "https://a"}}',
+            "BENCHGATE_GERRITS: 'a~b' cannot be the name of an instance: use up to 40 letters, digits, '.',",
+        ),
+    ],
+)
+def test_an_error_in_several_gerrits_names_the_gerrit_and_no_secret(
+    monkeypatch: pytest.MonkeyPatch, value: str, message: str
+) -> None:
+    monkeypatch.setenv("BENCHGATE_GERRITS", value)
+    with pytest.raises(BadInput) as caught:
+        ControlSettings()
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BENCHGATE_GERRIT_URL", "https://review.example.com"),
+        ("BENCHGATE_GERRIT_PASSWORD", "hunter2"),
+        ("BENCHGATE_GERRIT_SSH_PORT", "22"),
+        ("BENCHGATE_WEBHOOK_SECRETS", f'["{LONG_ENOUGH}"]'),
+        ("BENCHGATE_INSTANCE", "core"),
+    ],
+)
+def test_settings_of_one_gerrit_beside_those_of_several_are_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("BENCHGATE_GERRITS", gerrits(core={}))
+    monkeypatch.setenv(name, value)
+    with pytest.raises(BadInput) as caught:
+        ControlSettings()
+    message = f"BENCHGATE_GERRITS: also {name} is set: unset it, and write its value here"
+    assert str(caught.value) == message
+
+
+def test_empty_settings_of_one_gerrit_may_stand_beside_those_of_several(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Compose sets every variable."""
+    for name, value in (("GERRIT_URL", ""), ("GERRIT_USER", ""), ("INSTANCE", "console")):
+        monkeypatch.setenv(f"BENCHGATE_{name}", value)
+    monkeypatch.setenv("BENCHGATE_GERRITS", gerrits(edge={"ssh_host": "edge"}, core={"user": "bot"}))
+    settings = ControlSettings()
+    assert settings.instances == ("core", "edge")
+    assert settings.event_streams == ("edge",)
+    assert settings.gerrit_servers["core"].user == "bot"
+
+
+def test_one_gerrit_has_the_settings_of_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        *(("INSTANCE", "review"), ("GERRIT_URL", "https://review.example.com"), ("GERRIT_USER", "bot")),
+        *(
+            ("GERRIT_PROJECTS", '["kv"]'),
+            ("GERRIT_SSH_HOST", "ssh"),
+            ("WEBHOOK_SECRETS", f'["{LONG_ENOUGH}"]'),
+        ),
+    ):
+        monkeypatch.setenv(f"BENCHGATE_{name}", value)
+    settings = ControlSettings()
+    gerrit = settings.gerrit_servers["review"]
+    assert (gerrit.url, gerrit.user, gerrit.projects) == ("https://review.example.com", "bot", ["kv"])
+    assert (settings.instances, settings.event_streams) == (("review",), ("review",))
+    assert settings.webhook_secrets_by_instance == {"review": [LONG_ENOUGH]}
+    assert ControlSettings(gerrit_url="", instance="console").gerrit_servers == {}
+
+
+def test_each_instance_has_its_own_address_to_clone_from() -> None:
+    settings = MachineSettings(git_url="/srv/{project}", git_urls={"core": "https://core/{project}"})
+    assert settings.remotes["core"]("kv") == "https://core/kv"
+    assert settings.remote("kv") == "/srv/kv"
 
 
 COMMANDS = (["schedule"], ["serve"], ["worker", "--pool", "control"], ["migrate"])

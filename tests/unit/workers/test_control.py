@@ -11,10 +11,10 @@ import pytest
 import workers.control
 from service.domain.errors import Transient
 from service.domain.gerrit.change import Review
-from service.domain.health import VISIBILITY
+from service.domain.health import VISIBILITY, part_of
 from service.domain.identity import ChangeKey
-from service.ports.queue import Task
-from tests.support.changes import KEY, change_at
+from service.ports.queue import Task, reconciliation
+from tests.support.changes import KEY, LINKS, change_at
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from workers.app import app
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from service.config import ControlSettings
     from service.domain.gerrit.change import PostedMessage
-    from service.domain.links import Links
 
 
 @dataclass
@@ -45,12 +44,23 @@ class Plane:
     """The control plane over a memory."""
 
     lookback: timedelta | None = None
-    links: Links
+    links = LINKS
 
     def __init__(self) -> None:
         self.server = PartlyBrokenServer()
         self.server.put(change_at(1))
+        self.servers = {self.server.instance: self.server}
         self.store = self.upkeep = MemoryStore()
+        self.recorded: list[str] = []
+
+    def server_of(self, instance: str) -> PartlyBrokenServer:
+        return self.servers[instance]
+
+    def part(self, name: str, instance: str) -> str:
+        return part_of(name, instance, has_several=len(self.servers) > 1)
+
+    def record_address(self, instance: str) -> None:
+        self.recorded.append(instance)
 
 
 @pytest.mark.parametrize("task", [task for task in Task if not task.is_for_machines])
@@ -124,6 +134,94 @@ def test_an_event_that_names_no_change_hastens_nothing(plane: Plane) -> None:
     run_step(Task.HANDLE_EVENT, event)
     plane.store.wait(15.0)
     assert plane.store.due_reviews() == []
+
+
+class TwoServers(Plane):
+    """A control plane with the review servers ``core`` and ``edge``, which both have a change 7."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.servers = {name: PartlyBrokenServer(instance=name) for name in ("core", "edge")}
+        for name, server in self.servers.items():
+            server.put(change_at(1, key=ChangeKey(name, 7)))
+
+    def reviews(self) -> dict[str, list[str]]:
+        return {name: [each.message for each in server.reviews] for name, server in self.servers.items()}
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> TwoServers:
+    """Two review servers, with a review for the change 7 of each."""
+    plane = TwoServers()
+    monkeypatch.setattr(workers.control, "control", lambda: plane)
+    with plane.store.transaction() as tx:
+        for name in plane.servers:
+            tx.queue_review(name, Review(ChangeKey(name, 7), "patch1", f"for {name}"))
+    return plane
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "core"), (1, "edge")])
+def test_a_delivery_posts_only_the_reviews_of_its_server(two: TwoServers, place: int, name: str) -> None:
+    run_step(Task.DELIVER, place)
+    assert two.reviews() == {"core": [], "edge": []} | {name: [f"for {name}"]}
+    assert {due.review.change.instance for due in two.store.due_reviews()} == two.servers.keys() - {name}
+
+
+def test_a_server_that_does_not_answer_keeps_back_no_review_on_another(two: TwoServers) -> None:
+    two.servers["core"].broken.add(ChangeKey("core", 7))
+    for place in (0, 1):
+        run_step(Task.DELIVER, place)
+    assert two.reviews() == {"core": [], "edge": ["for edge"]}
+
+
+def test_each_server_is_reconciled_for_itself(two: TwoServers) -> None:
+    run_step(Task.RECONCILE, reconciliation(1, is_full=False))
+    assert two.store.memory.beats == {"reconcile edge": "1 changes"}
+    run_step(Task.RECONCILE, reconciliation(0, is_full=True))
+    assert set(two.store.memory.beats) == {"reconcile edge", "reconcile core"}
+    assert two.recorded == ["edge", "core"]
+
+
+def test_an_event_is_looked_up_on_its_own_server(two: TwoServers) -> None:
+    two.servers["edge"].put(change_at(2, key=ChangeKey("edge", 7)))
+    for name in two.servers:
+        with two.store.transaction() as tx:
+            event = tx.add_event(name, name.encode(), "patchset-created", 7, b"")
+        run_step(Task.HANDLE_EVENT, event)
+    runs = {(run.change, run.revision) for run in two.store.memory.runs}
+    assert runs == {(ChangeKey("core", 7), "patch1"), (ChangeKey("edge", 7), "patch2")}
+
+
+def test_an_answer_hastens_only_the_reviews_on_the_server_that_answered(two: TwoServers) -> None:
+    for due in two.store.due_reviews():
+        two.store.postpone_review(due.outbox_id, 300.0, "connection refused")
+    run_step(Task.RECONCILE, reconciliation(1, is_full=False))
+    two.store.wait(15.0)
+    assert [due.review.change.instance for due in two.store.due_reviews()] == ["edge"]
+
+
+def test_a_task_for_a_server_that_was_removed_does_nothing(two: TwoServers) -> None:
+    run_step(Task.DELIVER, 2)
+    run_step(Task.RECONCILE, reconciliation(2, is_full=False))
+    assert two.store.memory.beats == {}
+    assert two.reviews() == {"core": [], "edge": []}
+
+
+def test_the_error_of_a_reconciliation_names_its_server(
+    two: TwoServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors: list[str] = []
+
+    def fail(*_: object, **__: object) -> None:
+        raise Transient("Gerrit cannot be reached")
+
+    def record(*facts: object) -> None:
+        errors.append(str(facts[-1]))
+
+    monkeypatch.setattr(workers.control, "reconcile", fail)
+    monkeypatch.setattr(workers.control, "record_failure", record)
+    run_step(Task.RECONCILE, reconciliation(1, is_full=False))
+    assert errors == ["edge: Gerrit cannot be reached"]
 
 
 def test_reviews_that_always_fail_do_not_keep_back_later_ones(plane: Plane) -> None:

@@ -64,4 +64,5 @@ def _execute(worklist: Worklist, work: Callable[[Claimed], object]) -> None:
 
 def at_moment(plane: Control, state: Path, moment: datetime) -> Control:
     """Make the same control plane with a console review server in ``state`` whose clock shows ``moment``."""
-    return replace(plane, server=ConsoleReview(state, plane.server.instance, now=lambda: moment))
+    instance = plane.server.instance
+    return replace(plane, servers={instance: ConsoleReview(state, instance, now=lambda: moment)})

@@ -50,8 +50,8 @@ _BUILD_COLUMNS: Final = """
     b.spec -> 'config' AS configuration
 """
 _RUNS: Final = f"""
-    SELECT r.id, r.kind, r.state, r.project, r.branch, r.revision, r.parent, r.subject, r.author, r.reason,
-           r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change,
+    SELECT r.id, r.kind, r.state, r.instance, r.project, r.branch, r.revision, r.parent, r.subject, r.author,
+           r.reason, r.created_at, r.finished_at, r.label, r.patch_set_id, c.number AS change,
            {ADDRESS} AS change_address, p.number AS patch_set
     FROM run AS r
     LEFT JOIN patch_set AS p ON p.id = r.patch_set_id

@@ -36,7 +36,10 @@ WITH failing AS (
     LEFT JOIN patch_set AS p ON p.id = coalesce(h.patch_set_id, r.patch_set_id)
     LEFT JOIN change AS c ON c.id = p.change_id
     WHERE (s.attempts >= :tries OR s.is_dead OR s.task = 'reconcile') AND (
-        s.is_dead OR own.is_periodic OR CASE s.task
+        s.is_dead AND NOT own.is_periodic
+        -- The schedule no longer starts a step for a review server that was removed.
+        OR own.is_periodic AND s.next_at > now() - interval '1 day'
+        OR NOT own.is_periodic AND CASE s.task
             WHEN 'handle_event' THEN e.handled_at IS NULL
             WHEN 'run_comment_commands' THEN h.state = 'pending'
             WHEN 'analyse' THEN b.state = 'executed'
@@ -48,8 +51,12 @@ WITH failing AS (
            false
     FROM outbox WHERE kind = 'review' AND state = 'pending' AND attempts >= :tries AND last_error IS NOT NULL
 )
-SELECT failing.task, CASE WHEN shown.it THEN failing.change END AS change, failing.attempts,
-       CASE WHEN shown.it THEN failing.last_error ELSE :hidden_error END AS last_error,
+SELECT failing.task,
+       CASE WHEN shown.it THEN
+           CASE WHEN (SELECT count(*) FROM server) > 1
+               THEN failing.instance || '~' || failing.change ELSE cast(failing.change AS text) END
+       END AS change,
+       failing.attempts, CASE WHEN shown.it THEN failing.last_error ELSE :hidden_error END AS last_error,
        failing.next_at, failing.is_dead
 FROM failing
 LEFT JOIN change AS c ON c.instance = failing.instance AND c.number = failing.change

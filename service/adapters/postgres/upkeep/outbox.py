@@ -37,7 +37,9 @@ _REVIEWS = text("""
 SELECT id, attempts, payload,
        coalesce(extract(epoch FROM now() - missing_since), 0)::float8 AS missing_seconds
 FROM outbox AS due
-WHERE kind = 'review' AND state = 'pending' AND next_at <= now() AND NOT EXISTS (
+WHERE kind = 'review' AND state = 'pending' AND next_at <= now()
+  AND (cast(:instance AS text) IS NULL OR payload ->> 'instance' = :instance)
+  AND NOT EXISTS (
     SELECT FROM outbox AS earlier
     WHERE earlier.kind = 'review' AND earlier.state = 'pending' AND earlier.id < due.id
       AND earlier.payload -> 'instance' = due.payload -> 'instance'
@@ -58,7 +60,8 @@ WHERE id = :id AND state = 'pending'
 )
 _HASTEN: Final = text("""
 UPDATE outbox SET next_at = now() + make_interval(secs => :seconds)
-WHERE kind = 'review' AND state = 'pending' AND next_at > now() + make_interval(secs => :seconds)
+WHERE kind = 'review' AND state = 'pending' AND payload ->> 'instance' = :instance
+  AND next_at > now() + make_interval(secs => :seconds)
   AND missing_since IS NULL AND NOT payload ? 'failed_posts'
 """)
 _NOTE_FAILED_POST = text("""
@@ -88,8 +91,8 @@ class PostgresOutbox(ShortTransactions, Hints, DueReviews):
         self._do(_DROP, ids=list(hint_ids))
 
     @override
-    def due_reviews(self) -> Sequence[DueReview]:
-        return [_due(row) for row in self._all(_REVIEWS, batch=_BATCH)]
+    def due_reviews(self, instance: str | None = None) -> Sequence[DueReview]:
+        return [_due(row) for row in self._all(_REVIEWS, batch=_BATCH, instance=instance)]
 
     @override
     def settle_review(
@@ -109,8 +112,8 @@ class PostgresOutbox(ShortTransactions, Hints, DueReviews):
         self._do(_POSTPONE, id=outbox_id, seconds=seconds, error=error, is_missing=is_missing)
 
     @override
-    def hasten_reviews(self, seconds: float) -> None:
-        self._do(_HASTEN, seconds=seconds)
+    def hasten_reviews(self, seconds: float, instance: str) -> None:
+        self._do(_HASTEN, seconds=seconds, instance=instance)
 
     @override
     def note_failed_post(self, outbox_id: int) -> None:

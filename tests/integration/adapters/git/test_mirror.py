@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.adapters.git.mirror import TEXT_BYTES, GitSource
+from service.adapters.git.mirror import TEXT_BYTES, GitSource, mirrors_by_instance
 from service.domain.errors import BadInput, NotFound
 from tests.integration.adapters.git.git_repository import Repository
 
@@ -95,6 +95,21 @@ def test_projects_do_not_share_a_mirror(tmp_path: Path) -> None:
         repository.commit({"name": name.encode()})
         source.fetch(name, "refs/heads/master")
     assert [source.read(name, "refs/heads/master", "name") for name in repositories] == ["a/b", "a_b"]
+
+
+def test_review_servers_do_not_share_the_mirror_of_projects_with_one_name(tmp_path: Path) -> None:
+    repositories = {name: Repository(tmp_path / name) for name in ("core", "edge", "only")}
+    for name, repository in repositories.items():
+        repository.commit({"name": name.encode()})
+    remotes = {name: lambda _, name=name: str(repositories[name].path) for name in ("core", "edge")}
+    mirrors = {
+        **mirrors_by_instance(tmp_path / "root", remotes),
+        "only": GitSource(tmp_path / "root", lambda _: str(repositories["only"].path)),
+    }
+    for mirror in mirrors.values():
+        mirror.fetch(PROJECT, "refs/heads/master")
+    read = {name: mirror.read(PROJECT, "refs/heads/master", "name") for name, mirror in mirrors.items()}
+    assert read == {"core": "core", "edge": "edge", "only": "only"}
 
 
 @pytest.mark.parametrize(

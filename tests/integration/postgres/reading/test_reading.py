@@ -47,7 +47,9 @@ class PostgresSite:
         self, number: int = CHANGE, *, minutes: int = 0, patch_sets: int = 1, instance: str = "gerrit"
     ) -> None:
         self.database.change(
-            "INSERT INTO server VALUES (:instance, now(), now()) ON CONFLICT DO NOTHING", instance=instance
+            """INSERT INTO server (instance, first_contact, seen_until) VALUES (:instance, now(), now())
+               ON CONFLICT DO NOTHING""",
+            instance=instance,
         )
         self.database.change(
             "INSERT INTO public_branch VALUES (:instance, 'kv', 'master') ON CONFLICT DO NOTHING",
@@ -354,8 +356,8 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
         )
     failing = {each.step: each for each in site.reading.condition().failing_steps}
     changes = {step: each.change for step, each in failing.items()}
-    assert changes == dict.fromkeys([step for step, _ in entities], CHANGE) | {
-        Step.DELIVER: CHANGE,
+    assert changes == dict.fromkeys([step for step, _ in entities], str(CHANGE)) | {
+        Step.DELIVER: str(CHANGE),
         Step.RECONCILE: None,
     }
     assert (failing[Step.RECONCILE].next_at, failing[Step.RECONCILE].is_dead) == (None, False)

@@ -57,7 +57,7 @@ class Site:
         self._plan()
 
     def calibrate(self) -> int:
-        started = calibrate(self.store, self.upkeep, self.source)
+        started = calibrate(self.store, self.upkeep, lambda _: self.source)
         self._plan()
         return started
 

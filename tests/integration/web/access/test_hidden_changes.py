@@ -78,7 +78,7 @@ def store() -> FakeReading:
         obstacle="",
     )
     reading.machine_rows.append(machine)
-    reading.failing.append(FailingStep(Step.PLAN, 7, 3, f"no route to {HIDDEN}", NOW))
+    reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
     reading.hidden.add(ChangeKey("gerrit", 7))
     return reading
 

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from service.domain.health import Condition, FailingStep, Heartbeat, Patience, PoolQueue, Step
+from service.domain.health import (
+    LISTEN,
+    RECONCILE,
+    Condition,
+    FailingStep,
+    Heartbeat,
+    Patience,
+    PoolQueue,
+    Step,
+)
 from service.domain.wording.health import (
     degradation_sentences,
     failure_sentences,
@@ -20,7 +29,7 @@ from service.ports.queue import Task
 NOW = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 WELL = (Heartbeat("schedule", NOW), Heartbeat("reconcile", NOW))
-PLANNING = FailingStep(Step.PLAN, 7, 4, "fatal: no path specified", NOW)
+PLANNING = FailingStep(Step.PLAN, "7", 4, "fatal: no path specified", NOW)
 REFUSED = FailingStep(Step.RECONCILE, None, 1, "401: Unauthorized", None)
 SCHEDULED = "Looking for updated changes failed 3 times: 401: Unauthorized. The schedule tries it again."
 
@@ -55,7 +64,7 @@ CASES = [
         "Planning change 7 failed 4 times: fatal: no path specified. Next try at 02:00:00 UTC.",
     ),
     (
-        {"failing_steps": (PLANNING, replace(PLANNING, change=8, attempts=3, next_at=NOW - HOUR))},
+        {"failing_steps": (PLANNING, replace(PLANNING, change="8", attempts=3, next_at=NOW - HOUR))},
         "Planning 2 changes failed 4 times: fatal: no path specified. Next try at 01:00:00 UTC.",
     ),
     (
@@ -95,6 +104,10 @@ CASES = [
     (
         {"heartbeats": (*WELL, Heartbeat("visibility", NOW - HOUR, "the response is not from Gerrit."))},
         "Benchgate cannot find out what Gerrit shows without sign-in: the response is not from Gerrit.",
+    ),
+    (
+        {"heartbeats": (*WELL, Heartbeat("visibility core", NOW - HOUR, "Gerrit answers 502"))},
+        "Benchgate cannot find out what core shows without sign-in: Gerrit answers 502.",
     ),
 ]
 
@@ -146,17 +159,37 @@ def test_a_part_has_one_interval_after_the_start_for_its_first_sign_of_life() ->
     assert starting_sentences(fresh, Patience(), 1000.0) == ()
 
 
+def patience_of(seconds: float, *listeners: str, reconciled: tuple[str, ...] = (RECONCILE,)) -> Patience:
+    return Patience.of_intervals(seconds, listeners=listeners, reconciled=reconciled)
+
+
 def test_a_long_interval_of_the_reconciliation_is_not_a_degradation() -> None:
     late = condition(heartbeats=(WELL[0], Heartbeat("reconcile", NOW - HOUR)))
-    hourly = Patience.of_intervals(3600.0, has_listener=False)
-    assert degradation_sentences(late, hourly) == ()
-    assert degradation_sentences(late, Patience.of_intervals(60.0, has_listener=False)) != ()
+    assert degradation_sentences(late, patience_of(3600.0)) == ()
+    assert degradation_sentences(late, patience_of(60.0)) != ()
 
 
 def test_a_listener_that_is_switched_off_is_not_missed() -> None:
     old = condition(heartbeats=(*WELL, Heartbeat("listen", NOW - 60 * HOUR)))
-    assert degradation_sentences(old, Patience.of_intervals(60.0, has_listener=False)) == ()
-    assert degradation_sentences(old, Patience.of_intervals(60.0, has_listener=True)) != ()
+    assert degradation_sentences(old, patience_of(60.0)) == ()
+    assert degradation_sentences(old, patience_of(60.0, LISTEN)) != ()
+
+
+def test_of_several_review_servers_the_one_with_a_problem_is_named() -> None:
+    beats = (WELL[0], Heartbeat("reconcile core", NOW), Heartbeat("listen core", NOW, "disconnected: eof"))
+    patience = patience_of(60.0, "listen core", reconciled=("reconcile core", "reconcile edge"))
+    assert degradation_sentences(condition(heartbeats=beats), patience) == (
+        "The reconciliation of edge has not run yet.",
+        "The listener of the event stream of core is disconnected: eof.",
+    )
+
+
+def test_a_reconciliation_that_fails_is_reported_with_its_error_and_its_server() -> None:
+    beats = (WELL[0], Heartbeat("reconcile core", NOW), Heartbeat("reconcile edge", NOW - HOUR))
+    failing = (replace(REFUSED, error="Transient: edge: Gerrit cannot be reached"),)
+    patience = patience_of(60.0, reconciled=("reconcile core", "reconcile edge"))
+    [shown] = degradation_sentences(condition(heartbeats=beats, failing_steps=failing), patience)
+    assert shown.startswith("Looking for updated changes failed once: Transient: edge: Gerrit cannot be")
 
 
 def test_an_unset_or_unusable_git_url_is_a_problem() -> None:
@@ -169,8 +202,9 @@ def test_a_listener_that_is_connected_is_well() -> None:
     assert sentences(heartbeats=(*WELL, Heartbeat("listen", NOW))) == ()
 
 
-def test_an_answer_about_visibility_of_yesterday_is_no_problem() -> None:
-    assert sentences(heartbeats=(*WELL, Heartbeat("visibility", NOW - 24 * HOUR))) == ()
+@pytest.mark.parametrize("trouble", ["", "a server that is not configured any more"])
+def test_an_answer_about_visibility_of_yesterday_is_no_problem(trouble: str) -> None:
+    assert sentences(heartbeats=(*WELL, Heartbeat("visibility", NOW - 24 * HOUR, trouble))) == ()
 
 
 def test_a_missing_right_is_not_reported_after_a_granted_vote_or_a_week() -> None:

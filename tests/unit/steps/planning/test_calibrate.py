@@ -50,7 +50,7 @@ def farm(tmp_path: Path) -> Farm:
 
 
 def start(farm: Farm) -> int:
-    return calibrate(farm.service.store, farm.service.store, farm.service.source)
+    return calibrate(farm.service.store, farm.service.store, lambda _: farm.service.source)
 
 
 def session(farm: Farm) -> None:
@@ -108,7 +108,7 @@ class TestStarting:
             replace(JOB, since=BETWEEN_REVIEWS),
         ]
         with pytest.raises(Transient):
-            calibrate(farm.service.store, farm.service.store, source)
+            calibrate(farm.service.store, farm.service.store, lambda _: source)
 
         assert [(run.project, run.pool) for run in farm.service.store.memory.runs] == [("kv", "perf")]
 

@@ -1,0 +1,39 @@
+"""The settings that the parts of a Benchgate on one machine get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.cli.services.child_processes import Site, parts_of
+
+SECRETS = {
+    "BENCHGATE_GERRITS": '{"core": {"url": "https://core", "password": "hunter2", "ssh_host": "core"}}',
+    "BENCHGATE_GERRIT_PASSWORD": "hunter2",
+    "BENCHGATE_WEBHOOK_SECRETS": '["hunter2"]',
+    "BENCHGATE_OIDC_CLIENT_SECRET": "hunter2",
+}
+
+
+def site_with(settings: dict[str, str], *event_streams: str) -> Site:
+    return Site(Path("/home"), 8080, "perf", "redis://x", "owner", "machines", settings, event_streams)
+
+
+def test_a_machine_gets_no_credential_of_a_review_server_or_an_identity_provider() -> None:
+    """A machine worker runs the programs of patch sets."""
+    site = site_with(SECRETS | {"BENCHGATE_GIT_URLS": "{}"})
+    given = {part.name: dict(part.env or {}) for part in parts_of(site)}
+    assert "hunter2" not in str(given["machine"])
+    assert "owner" not in given["machine"].values()
+    assert given["machine"]["BENCHGATE_GIT_URLS"] == "{}"
+    assert given["control"].items() >= SECRETS.items()
+
+
+def test_each_event_stream_has_a_listener() -> None:
+    several = [part for part in parts_of(site_with({}, "core", "edge")) if "listen" in part.argv]
+    assert [(part.name, part.argv[-2:]) for part in several] == [
+        ("listen-core", ("--instance", "core")),
+        ("listen-edge", ("--instance", "edge")),
+    ]
+    one = [part for part in parts_of(site_with({"BENCHGATE_GERRIT_SSH_HOST": "x"})) if "listen" in part.argv]
+    assert [(part.name, part.argv[-1]) for part in one] == [("listen", "listen")]
+    assert not [part for part in parts_of(site_with({})) if "listen" in part.argv]
