@@ -178,7 +178,7 @@ def test_each_server_is_reconciled_for_itself(two: TwoServers) -> None:
     run_step(Task.RECONCILE, reconciliation(1, is_full=False))
     assert two.store.memory.beats == {"reconcile edge": "1 changes"}
     run_step(Task.RECONCILE, reconciliation(0, is_full=True))
-    assert set(two.store.memory.beats) == {"reconcile edge", "reconcile core"}
+    assert set(two.store.memory.beats) == {"reconcile edge", "reconcile core", "visibility core"}
     assert two.recorded == ["edge", "core"]
 
 

@@ -231,7 +231,7 @@ class TestReconciling:
     def test_only_one_process_reconciles_at_a_time(self) -> None:
         service = Service()
         service.server.put(change_at(1))
-        with service.store.exclusive("reconcile"):
+        with service.store.exclusive("reconcile gerrit"):
             assert service.reconcile(is_full=True) is None
 
         assert service.runs() == []

@@ -1,0 +1,176 @@
+"""Two Gerrits in one installation: both have a change 1 of a project ``tiny``, and each gets its own vote."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from service.cli.services.start_site import running_site
+from tests.support.gerrit_model import SECRET, URL, GerritModel
+from tests.support.tiny_project import TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from service.adapters.embedded.children import Supervisor
+    from service.cli.services.child_processes import Site
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(200)]
+PATIENCE = 90.0  # seconds; a vote takes about five on an idle machine
+TIMES = {"core": "150", "edge": "100"}  # of the patch sets; the base takes 100
+
+
+class Gerrit:
+    """A model with its repository, its port and its event."""
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name = name
+        self.model = GerritModel()
+        self.project = TinyProject(root / name)
+        proposal = self.project.propose(1, {"time.txt": TIMES[name], "note.txt": f"of {name}"})
+        self.model.upload(1, proposal.revision, parent=proposal.parent, project="tiny", branch="main")
+        self.event = proposal.event()
+        self.url = ""
+
+    @property
+    def webhook_secret(self) -> str:
+        return f"webhook-secret-of-{self.name}"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        return {
+            "url": self.url,
+            "user": "buildbot",
+            "password": SECRET,
+            "webhook_secrets": [self.webhook_secret],
+        }
+
+    @property
+    def votes(self) -> list[int]:
+        return [value for (_, label, who), value in self.model.changes[1].votes.items() if who == "buildbot"]
+
+    def messages(self) -> list[str]:
+        mine = (each for each in self.model.changes[1].messages if each["author"]["username"] == "buildbot")
+        return [str(each["message"]) for each in mine]
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Answer requests on a free port of loopback."""
+        model = self.model
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                address = f"http://gerrit{self.path}"
+                request = httpx.Request(self.command, address, headers=dict(self.headers), content=body)
+                answer = model.transport.handle_request(request)
+                self.send_response_only(answer.status_code)
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.read())
+
+            do_POST = do_GET  # noqa: N815 - the names that the base class calls
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{server.server_port}{httpx.URL(URL).path.rstrip('/')}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join(20)
+            server.server_close()
+
+
+class TwoGerrits:
+    """A Benchgate with two Gerrits."""
+
+    def __init__(self, site: Site, supervisor: Supervisor, gerrits: dict[str, Gerrit]) -> None:
+        self.site = site
+        self.supervisor = supervisor
+        self.gerrits = gerrits
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return httpx.get(f"{self.site.base_url}{path}", headers=headers)
+
+    def wait(self, is_there: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE
+        self.supervisor.run(lambda: is_there() or time.monotonic() > deadline)
+        assert time.monotonic() <= deadline, f"{what} did not come; logs in {self.site.home / 'log'}"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
+    """A Benchgate that both Gerrits have just told about their change 1."""
+    root = tmp_path_factory.mktemp("two")
+    gerrits = {name: Gerrit(name, root) for name in TIMES}
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as environment:
+        for gerrit in gerrits.values():
+            stack.enter_context(gerrit.serving())
+        settings = {
+            "GERRITS": json.dumps({name: gerrit.settings for name, gerrit in gerrits.items()}),
+            "GIT_URLS": json.dumps({name: str(gerrit.project.path) for name, gerrit in gerrits.items()}),
+            "WAITS_FOR_QUIET": "false",
+            "LEASE_SECONDS": "2",
+        }
+        for name, value in settings.items():
+            environment.setenv(f"BENCHGATE_{name}", value)
+        running = running_site(root / "var", 0, "perf", lambda _: None)
+        site, supervisor = stack.enter_context(running)
+        for gerrit in gerrits.values():
+            address = f"{site.base_url}/webhooks/gerrit/{gerrit.webhook_secret}"
+            assert httpx.post(address, content=gerrit.event).status_code == 204
+        yield TwoGerrits(site, supervisor, gerrits)
+
+
+def test_each_gerrit_gets_its_own_vote(two: TwoGerrits) -> None:
+    two.wait(lambda: all(gerrit.votes for gerrit in two.gerrits.values()), "a vote")
+    assert {name: gerrit.votes for name, gerrit in two.gerrits.items()} == {"core": [-1], "edge": [1]}
+    core, edge = (two.gerrits[name].messages() for name in ("core", "edge"))
+    assert "1 of 1 result is slower" in core[-1]
+    assert "1 of 1 result is the same" in edge[-1]
+
+
+def test_a_number_alone_leads_to_both_changes(two: TwoGerrits) -> None:
+    page = two.get("/changes/1", Accept="text/html")
+    assert page.status_code == 404
+    assert [f'href="/changes/{name}~1"' in page.text for name in two.gerrits] == [True, True]
+    problem = two.get("/api/v1/changes/1").json()
+    assert problem["detail"] == "several review servers have a change 1: core~1, edge~1"
+
+
+@pytest.mark.parametrize(("name", "vote"), [("core", -1), ("edge", 1)])
+def test_page_api_and_checks_tab_show_the_change_of_the_named_gerrit(
+    two: TwoGerrits, name: str, vote: int
+) -> None:
+    change = two.get(f"/api/v1/changes/{name}~1").json()["change"]
+    assert (change["instance"], change["address"], change["vote"]) == (name, f"{name}~1", vote)
+    assert f'href="{two.gerrits[name].url}/c/tiny/+/1/1"' in two.get(f"/changes/{name}~1").text
+    parts = httpx.URL(two.gerrits[name].url)
+    origin = f"{parts.scheme}://{parts.netloc.decode()}"
+    answer = two.get("/api/v1/gerrit/checks?change=1&patchset=1", Origin=origin)
+    assert answer.headers["access-control-allow-origin"] == origin
+    [run] = answer.json()["runs"]
+    assert bool([each for each in run["results"] if each["category"] == "ERROR"]) == (vote == -1)
+
+
+def test_a_reply_to_a_comment_goes_to_its_gerrit_and_links_to_its_change(two: TwoGerrits) -> None:
+    edge, core = two.gerrits["edge"], two.gerrits["core"]
+    before = len(core.messages())
+    edge.model.say(1, "alice", "override bug:MB-1 reason:none", as_comment=True)
+    httpx.post(f"{two.site.base_url}/webhooks/gerrit/{edge.webhook_secret}", content=edge.event + b" ")
+    two.wait(lambda: "/changes/edge~1#m" in edge.messages()[-1], "the reply")
+    assert len(core.messages()) == before
