@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
     from service.domain.access.caller import Caller
 
-# A sign-in takes two requests. Behind some proxies all people have one address, so a team must pass.
+# A sign-in takes two requests. Behind some proxies all people have one address, so a team must pass. There is
+# no limit for all addresses together: whoever has many could use it up and so keep everybody out.
 _SIGN_IN: Final = parse("60/minute")
-# Attackers with many addresses must not make Benchgate flood the identity provider.
-_ALL_SIGN_INS: Final = parse("600/minute")
 _CHANGES: Final = parse("60/minute")  # nobody clicks more often; a program may report a build a second
 _NETWORK_BITS: Final = 64  # the smallest network that a provider gives to one customer
 
@@ -39,10 +38,9 @@ class RateLimits:
             address: of the client.
 
         Raises:
-            TooMany: the address, or all together, sent too many.
+            TooMany: the address sent too many.
         """
         self._hit(_SIGN_IN, "sign-in", network_of(address))
-        self._hit(_ALL_SIGN_INS, "sign-ins", "")
 
     def change(self, caller: Caller) -> None:
         """Count a request that changes something.

@@ -109,7 +109,6 @@ def create_sign_in(ways: WaysIn, page: SignInPage) -> APIRouter:
 
     @router.get(SIGN_IN)
     def sign_in(request: Request, wanted: Wanted = "/", secret: str = "") -> HTMLResponse:
-        ways.limits.sign_in(_client(request))
         if ways.local is not None and secret:
             ways.local.check(request, secret)
         return _page(request, ways, page, return_path(wanted), secret=secret if ways.local else "")
@@ -133,7 +132,6 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
     @router.get(CALLBACK)
     def finish(request: Request) -> Response:
         provider = ways.required_provider
-        ways.limits.sign_in(_client(request))
         query = dict(request.query_params)
         stored = decode(request.cookies.get(ways.address.attempt_cookie, ""))
         if stored is None or not stored.attempt.is_answered_by(query):
@@ -141,6 +139,7 @@ def _add_provider(router: APIRouter, ways: WaysIn, page: SignInPage) -> None:
             _LOG.warning("sign_in.unknown_answer")
             wanted = stored.wanted if stored else "/"
             return _page(request, ways, page, wanted, sentence=_OTHER_ATTEMPT)
+        ways.limits.sign_in(_client(request))
         response: Response
         try:
             secret = provider.finish(

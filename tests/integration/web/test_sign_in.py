@@ -352,10 +352,20 @@ def test_after_the_end_of_the_session_a_person_signs_in_again(
     assert browser.get("/who").json() == "reviewer al"
 
 
-def test_flooding_the_sign_in_is_refused(site: Site) -> None:
-    statuses = [site.browser().get("/sign-in").status_code for _ in range(60)]
-    assert set(statuses) == {200}
-    for path in ("/sign-in", "/sign-in/begin", f"{CALLBACK}?state=x&code=y"):
-        answer = site.browser().get(path)
+def test_flooding_the_sign_in_is_refused(site: Site, provider: Provider) -> None:
+    query = provider.approve(begin(browser := site.browser()), "al")
+    statuses = [site.browser().get("/sign-in/begin").status_code for _ in range(59)]
+    assert set(statuses) == {303}
+    for path in ("/sign-in/begin", callback(query)):
+        answer = browser.get(path)
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert SESSION not in browser.cookies
+
+
+def test_requests_that_ask_the_provider_nothing_keep_nobody_from_signing_in(
+    site: Site, provider: Provider
+) -> None:
+    for path, status in (("/sign-in", 200), (f"{CALLBACK}?state=x&code=y", 403)):
+        assert {site.browser().get(path).status_code for _ in range(100)} == {status}
+    sign_in(site.browser(), provider)
