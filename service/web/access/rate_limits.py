@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from service.domain.access.caller import Caller
 
 # A sign-in takes two requests. Behind some proxies all people have one address, so a team must pass. There is
-# no limit for all addresses together: whoever has many could use it up and so keep everybody out.
+# no limit for all addresses together: an attacker with many could use it up, and so keep everybody out.
 _SIGN_IN: Final = parse("60/minute")
 _CHANGES: Final = parse("60/minute")  # nobody clicks more often; a program may report a build a second
 _NETWORK_BITS: Final = 64  # the smallest network that a provider gives to one customer

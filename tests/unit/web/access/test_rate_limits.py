@@ -8,7 +8,7 @@ from service.domain.errors import TooMany
 from service.web.access.rate_limits import RateLimits
 
 
-def test_whoever_has_many_addresses_keeps_nobody_else_out() -> None:
+def test_an_attacker_with_many_addresses_keeps_nobody_else_out() -> None:
     limits = RateLimits()
     for number in range(2000):
         limits.sign_in(f"2001:db8:0:{number:x}::1")
