@@ -6,7 +6,7 @@ import re
 import socket
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
@@ -195,12 +196,11 @@ class ControlSettings(_Settings):
             raise ValueError("BENCHGATE_OIDC_ISSUER also needs this and BENCHGATE_OIDC_CLIENT_ID")
         return secret
 
-    @field_validator("read")
-    @classmethod
-    def _require_way_in(cls, read: str, info: ValidationInfo) -> str:
-        if read != "public" and not info.data.get("oidc_issuer") and not _is_local(info.data):
-            raise ValueError("signed-in needs BENCHGATE_OIDC_ISSUER; nobody could sign in")
-        return read
+    @model_validator(mode="after")
+    def _require_way_in(self) -> Self:
+        if self.read != "public" and not self.oidc_issuer and not self.has_local_identity:
+            raise ValueError("BENCHGATE_READ: signed-in needs BENCHGATE_OIDC_ISSUER; nobody could sign in")
+        return self
 
     @field_validator("webhook_secrets")
     @classmethod
@@ -262,9 +262,15 @@ class ControlSettings(_Settings):
         return self.git_url, f"{_PREFIX}GIT_URL"
 
     @property
+    def has_gerrit(self) -> bool:
+        """The review servers are Gerrits, not the console review server."""
+        return bool(self.gerrit_servers)
+
+    @property
     def has_local_identity(self) -> bool:
-        """The user of this machine may sign in without an identity provider."""
-        return not self.oidc_issuer and _is_local({"gerrit_url": self.gerrit_url, "base_url": self.base_url})
+        """The user of this machine, which alone can reach the pages, may sign in without a provider."""
+        is_local = is_loopback(urlsplit(self.base_url).hostname or "")
+        return is_local and not self.oidc_issuer and not self.has_gerrit
 
     @property
     def review_path(self) -> Path:
@@ -300,12 +306,6 @@ def _is_protected(url: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
 
 
-def _is_local(settings: Mapping[str, Any]) -> bool:
-    """Return whether there is no Gerrit, and only this machine can reach the pages."""
-    parts = urlsplit(settings.get("base_url", ""))
-    return not settings.get("gerrit_url") and is_loopback(parts.hostname or "")
-
-
 def remote_of(url: str, project: str) -> str:
     """Return the URL to clone a project from."""
     return url.replace("{project}", project)
@@ -335,6 +335,9 @@ def _refuse_shared(what: str, values: Mapping[str, list[str]]) -> None:
 
 
 def _line(error: ErrorDetails) -> str:
+    message = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return message  # of several variables, which it names
     name, *place = (str(part) for part in error["loc"])
     where = "".join(f"[{part}]" for part in place)
-    return f"{_PREFIX}{name.upper()}{where}: {error['msg'].removeprefix('Value error, ')}"
+    return f"{_PREFIX}{name.upper()}{where}: {message}"

@@ -21,8 +21,7 @@ def announced(site: Site, say: Callable[[str], None]) -> Iterator[None]:
     The link for signing in works until the end of the block.
     """
     say(f"the dashboard is at {site.base_url} (Ctrl-C stops everything)")
-    gerrit_url = site.settings.get("BENCHGATE_GERRIT_URL", "")
-    if not ControlSettings(base_url=site.base_url, gerrit_url=gerrit_url).has_local_identity:
+    if not ControlSettings(base_url=site.base_url).has_local_identity:
         yield
         return
     say(f"to act on its pages, open {site.base_url}/sign-in?secret={renew_secret(site.home)}")

@@ -9,7 +9,7 @@ import pytest
 
 from service import cli
 from service.cli.services.child_processes import Site, parts_of
-from service.config import ControlSettings, MachineSettings
+from service.config import ControlSettings, GerritSettings, MachineSettings
 from service.domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ OIDC = {
 }
 
 
+TWO_GERRITS = '{"core": {"url": "https://core.example.com"}, "edge": {"url": "https://edge.example.com"}}'
+
+
 def set_all(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -88,6 +91,7 @@ def test_a_provider_needs_its_client(monkeypatch: pytest.MonkeyPatch, missing: s
     "variables",
     [
         {"BENCHGATE_GERRIT_URL": "https://review.example.com"},
+        {"BENCHGATE_GERRITS": TWO_GERRITS},
         {"BENCHGATE_BASE_URL": "https://bench.example.com"},
     ],
 )
@@ -102,6 +106,9 @@ def test_signed_in_reading_needs_a_way_to_sign_in(
 def test_only_without_gerrit_and_provider_the_user_of_this_machine_signs_in() -> None:
     assert ControlSettings().has_local_identity
     assert not ControlSettings(gerrit_url="https://review.example.com").has_local_identity
+    assert not ControlSettings(
+        gerrits={"core": GerritSettings(url="https://core.example.com")}
+    ).has_local_identity
     assert not ControlSettings(base_url="https://bench.example.com").has_local_identity
 
 
