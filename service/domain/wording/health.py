@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from service.domain.health import Condition, FailingStep, FailureGroup, Patience
 
 # For readers who may not see the change or the branch.
-HIDDEN_ERROR: Final = "the error names what is not public; an operator finds it in the log"
+HIDDEN_ERROR: Final = "the error may name what is not public; an operator finds it in the log"
 HIDDEN_RIGHT: Final = "a branch that is not public lacks the right; an operator finds it in the log"
 # A question whose answer names what may not be public.
 QUESTION_REJECTED: Final = "it rejects a question, which the log of the control worker names"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.decision.states import RunState
 from service.domain.errors import Transient
 from service.domain.wording.build_causes import not_analysed
+from service.domain.wording.health import HIDDEN_ERROR
 from service.domain.wording.message import Header
 from service.domain.wording.refusals import not_decided, not_planned
 from service.domain.wording.replies import command_failed
@@ -38,7 +39,10 @@ def record_failure(
     store: Store, upkeep: StepFailures, links: Links, task: Task, entity: int, error: Exception
 ) -> bool:
     """Store the failure; after the last attempt, end the build, run or comment, and return True."""
-    text = f"{type(error).__name__}: {error}"[:2000]
+    # Everybody reads the failures of a reconciliation. Gerrit's reason to reject its query, or an error that
+    # nobody foresaw, may name a project that is not public.
+    is_hidden = task is Task.RECONCILE and not isinstance(error, Transient)
+    text = f"{type(error).__name__}: {HIDDEN_ERROR if is_hidden else error}"[:2000]
     max_attempts = TRANSIENT_ATTEMPTS if isinstance(error, Transient) else DEFECT_ATTEMPTS
     if not upkeep.record_step_failure(task, entity, text, max_attempts=max_attempts).is_dead:
         return False

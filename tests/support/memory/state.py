@@ -85,6 +85,7 @@ class Failures:
     attempts: int
     next_at: float
     is_dead: bool
+    error: str
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ class MemoryUpkeep(Upkeep):
         attempts = 1 if known is None else known.attempts + 1
         next_at = self.memory.clock + min(2.0 ** min(attempts, 30), 300.0)
         is_dead = attempts >= max_attempts
-        self.memory.failures[task, entity] = Failures(attempts, next_at, is_dead)
+        self.memory.failures[task, entity] = Failures(attempts, next_at, is_dead, error)
         return StepFailure(attempts, is_dead)
 
     def clear_step_failure(self, task: Task, entity: int) -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
+from service.domain.errors import Permanent, Refused, Transient
+from service.domain.wording.health import HIDDEN_ERROR
 from service.ports.queue import Task
 from service.steps.upkeep.record_failure import DEFECT_ATTEMPTS, TRANSIENT_ATTEMPTS, record_failure
 from tests.support.changes import KEY, LINKS, Service, change_at
@@ -109,3 +110,18 @@ def test_a_run_that_was_decided_in_the_meantime_stays_finished(service: Service)
 
     assert service.runs() == [("patch1", RunState.FINISHED)]
     assert service.store.memory.reviews == {}
+
+
+@pytest.mark.parametrize("error", [Permanent('Gerrit answers 400: no project:"secret"'), KeyError("secret")])
+def test_a_reconciliation_that_fails_for_good_names_nothing_to_everybody(error: Exception) -> None:
+    service = Service()
+    fail(service, Task.RECONCILE, 1, error)
+    (failure,) = service.store.memory.failures.values()
+    assert failure.error == f"{type(error).__name__}: {HIDDEN_ERROR}"
+
+
+def test_a_reconciliation_without_an_answer_says_why() -> None:
+    service = Service()
+    fail(service, Task.RECONCILE, 1, Refused("Gerrit answers 401: Unauthorized"))
+    (failure,) = service.store.memory.failures.values()
+    assert failure.error == "Refused: Gerrit answers 401: Unauthorized"
