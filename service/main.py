@@ -90,7 +90,7 @@ def create_app() -> FastAPI:
             rights=RIGHTS,
             is_public=is_public,
             address=address,
-            find_session=plane.sessions.find,
+            find_session=ways_in.find_session,
             find_token=plane.tokens.find,
             limits=limits,
             has_way_in=ways_in.has_any,

@@ -101,20 +101,17 @@ async def _authenticate(request: Request) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     # A proxy before Benchgate may use other schemes, which mean nothing here.
     is_bearer = scheme.lower() == "bearer"
-    if is_bearer and secret is not None:
+    person = await run_in_threadpool(access.find_session, secret) if secret is not None else None
+    if secret is not None and person is None:
+        _state(request)[_ENDED] = access.address.cookie(access.address.session_cookie, "", 0)
+    if is_bearer and person is not None:
         raise BadInput("the request has a session's cookie and an API token; send one of them", "credentials")
     if is_bearer:
         holder = await run_in_threadpool(access.find_token, token.strip())
         if holder is None:
             raise NotAllowed(_BAD_TOKEN, may_sign_in=True)
         return holder
-    if secret is None:
-        return Anonymous()
-    person = await run_in_threadpool(access.find_session, secret)
-    if person is None:
-        _state(request)[_ENDED] = access.address.cookie(access.address.session_cookie, "", 0)
-        return Anonymous()
-    return person
+    return person or Anonymous()
 
 
 def _state(request: Request) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotation
 
+from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
 from service.domain.errors import NotAllowed
 from service.web.access.authenticate import caller_of, leave_anonymous
@@ -34,9 +35,9 @@ async def authorize(request: Request) -> None:
         leave_anonymous(request)
         return
     changes = request.method not in SAFE_METHODS
-    if changes and access.address.session_cookie in request.cookies:
-        require_same_origin(request.headers, access.address)
     caller = await caller_of(request)
+    if changes and isinstance(caller, Person):
+        require_same_origin(request.headers, access.address)
     refused = refusal(caller, need, is_public=access.is_public)
     if refused is not None:
         raise refused

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from service.domain.access.caller import Person
 from service.domain.access.lifetime import LONGEST_SESSION
 from service.domain.errors import NotAllowed, NotFound
-from service.steps.access.sign_in import open_local_session
+from service.steps.access.sign_in import LOCAL_SUBJECT, open_local_session
 from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
 from service.web.access.authenticate import known_caller
@@ -79,6 +79,12 @@ class WaysIn:
     limits: RateLimits
     provider: ProviderSignIn | None = None
     local: LocalIdentity | None = None
+
+    def find_session(self, secret: str) -> Person | None:
+        """Return the person of a session; None if it is over, or was opened by a way that is closed now."""
+        person = self.sessions.find(secret)
+        is_closed = person is not None and person.subject == LOCAL_SUBJECT and self.local is None
+        return None if is_closed else person
 
     @property
     def has_any(self) -> bool:

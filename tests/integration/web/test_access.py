@@ -33,11 +33,16 @@ if TYPE_CHECKING:
 PAGE: Final = {"Accept": "text/html"}
 READ_TOKEN: Final = "bgt_read"
 READER: Final = TokenHolder(token_id=7, name="reader", scopes=frozenset({Scope(ScopeKind.READ)}))
+REPORT_TOKEN: Final = "bgt_report"
+REPORTER: Final = TokenHolder(
+    token_id=8, name="reporter", scopes=frozenset({Scope(ScopeKind.REPORT, project="kv", job="ci")})
+)
 _RIGHTS: Final = {
     **RIGHTS,
     ("GET", "/who"): Need.READ,
     ("POST", "/act"): Need.ACT,
     ("POST", "/operate"): Need.OPERATE,
+    ("POST", "/report"): Need.REPORT,
 }
 
 
@@ -45,7 +50,7 @@ class Site:
     """An application with two routes that act, and one that names the caller."""
 
     def __init__(self, *, is_public: bool = True) -> None:
-        self.callers = Callers(tokens={READ_TOKEN: READER})
+        self.callers = Callers(tokens={READ_TOKEN: READER, REPORT_TOKEN: REPORTER})
         self.acted: list[str] = []
         router = who_router()
 
@@ -56,6 +61,10 @@ class Site:
         @router.post("/operate")
         def operate(request: Request) -> None:
             self.acted.append("operate")
+
+        @router.post("/report")
+        def report() -> None:
+            self.acted.append("report")
 
         @router.get("/forgotten")
         def forgotten() -> None:
@@ -139,6 +148,17 @@ def test_a_cookie_and_a_token_together_are_refused(site: Site) -> None:
     answer = call(site.app, "GET", "/who", headers={**site.person(), **bearer(READ_TOKEN)})
     assert answer.status_code == 400
     assert "send one of them" in answer.json()["detail"]
+
+
+def test_the_cookie_of_a_session_that_is_over_does_not_stop_a_token() -> None:
+    site = Site()
+    headers = {"Cookie": site.person()["Cookie"], **bearer(REPORT_TOKEN)}
+    assert call(site.app, "POST", "/report", headers=headers).status_code == 400
+    site.callers.sessions.now += timedelta(hours=13)
+    answer = call(site.app, "POST", "/report", headers=headers)
+    assert answer.status_code == 200
+    assert "__Host-benchgate=;" in answer.headers["set-cookie"]
+    assert site.acted == ["report"]
 
 
 @pytest.mark.parametrize("wait", [timedelta(hours=2), timedelta(hours=13)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -37,10 +38,11 @@ def browser(tmp_path: Path, secret: str) -> Browser:
     return Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path))), ORIGIN)
 
 
-def app_of(local: LocalIdentity | None, origin: str = ORIGIN) -> FastAPI:
-    callers = Callers()
+def app_of(local: LocalIdentity | None, origin: str = ORIGIN, callers: Callers | None = None) -> FastAPI:
+    callers = callers or Callers()
     access = callers.access(base_url=origin, rights={**RIGHTS, ("GET", "/who"): Need.READ})
     ways = WaysIn(sessions=callers.sessions, address=access.address, limits=RateLimits(), local=local)
+    access = replace(access, find_session=ways.find_session)
     return assemble([create_sign_in(ways, sign_in_page), who_router()], access=access, version="0.1.0")
 
 
@@ -136,3 +138,16 @@ def test_with_a_gerrit_or_a_provider_there_is_no_such_way_in(secret: str) -> Non
     browser = Browser(app_of(None), ORIGIN)
     assert secret not in browser.get(f"/sign-in?secret={secret}", HOST).text
     assert post(browser, secret, HOST) == 404
+
+
+def test_once_there_is_a_gerrit_or_a_provider_the_session_of_this_machine_is_over(
+    secret: str, tmp_path: Path
+) -> None:
+    """Otherwise the user of this machine would stay operator for twelve hours after the provider came."""
+    callers = Callers()
+    before = Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path)), callers=callers), ORIGIN)
+    assert post(before, secret, HOST) == 303
+    after = Browser(app_of(None, callers=callers), ORIGIN)
+    after.cookies = dict(before.cookies)
+    assert after.get("/who", HOST).json() == "anonymous"
+    assert after.cookies == {}
