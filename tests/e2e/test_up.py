@@ -52,7 +52,9 @@ def test_an_interrupted_site_leaves_no_process(tmp_path: Path) -> None:
 def test_the_printed_link_signs_the_user_of_this_machine_in_until_the_end(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project):
-        [link] = re.findall(r"to act on its pages, open (\S+)", (tmp_path / "up.out").read_text())
+        printed = tmp_path / "up.out"
+        wait(lambda: re.search(r"/sign-in\?secret=\S+\n", printed.read_text()), "the link")
+        [link] = re.findall(r"to act on its pages, open (\S+)", printed.read_text())
         origin, secret = link.split("/sign-in?secret=")
         with httpx.Client(base_url=origin, headers={"Accept": "text/html"}) as browser:
             assert '<a href="/sign-in?return=%2F">Sign in</a>' in browser.get("/").text
