@@ -14,10 +14,11 @@ def upgrade() -> None:
     op.execute(
         "ALTER TABLE heard"
         " ADD COLUMN source text NOT NULL DEFAULT 'comment' CHECK (source IN ('comment', 'page')),"
+        " ADD COLUMN signed_in_as text NOT NULL DEFAULT '',"  # the person's subject at the identity provider
         " ADD COLUMN ticket bytea UNIQUE"  # the digest of the ticket of a page's form, which is valid once
     )
     op.execute("CREATE INDEX heard_on_page ON heard (patch_set_id, id) WHERE source = 'page'")
 
 
 def downgrade() -> None:
-    op.execute("ALTER TABLE heard DROP COLUMN ticket, DROP COLUMN source")
+    op.execute("ALTER TABLE heard DROP COLUMN ticket, DROP COLUMN signed_in_as, DROP COLUMN source")

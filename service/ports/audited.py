@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.access.audit import AuditKind
 from service.domain.decision.overrides import OverrideKind
+from service.ports.records import CommentSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +41,16 @@ def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
         "filter": entry.pattern,
         "bug": entry.bug,
         "reason": entry.reason,
+        "way": _way_of(entry),
+        "signed in as": entry.signed_in_as,
     }
     return {name: value for name, value in details.items() if value}
+
+
+def _way_of(entry: NewOverride) -> str:
+    if entry.comment_id is None:
+        return ""  # a vote by hand, of which the kind says so
+    return CommentSource.PAGE if entry.signed_in_as else CommentSource.COMMENT
 
 
 def token_subject(token: Token) -> str:

@@ -14,6 +14,8 @@ class PageRequest:
         patch_set_id: the patch set that the page showed.
         account: the person's account on the review server.
         person: the name that the review server shows for the account.
+        signed_in_as: the identity provider's name for the person, who need not be the account's owner: an
+            e-mail address links the two.
         text: the line of the command.
         ticket: the digest of the form's ticket; a request with one that was used before changes nothing.
     """
@@ -21,6 +23,7 @@ class PageRequest:
     patch_set_id: int
     account: str
     person: str
+    signed_in_as: str
     text: str
     ticket: bytes
 

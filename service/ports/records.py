@@ -220,7 +220,10 @@ class CommentSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
-    """A message on a patch set that may hold commands."""
+    """A message on a patch set that may hold commands.
+
+    ``signed_in_as`` is the identity provider's name for the person who wrote it on a page; else empty.
+    """
 
     id: int
     change_id: int
@@ -233,11 +236,15 @@ class ReviewComment:
     text: str
     is_pending: bool
     source: CommentSource
+    signed_in_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NewOverride:
-    """An entry for the log of overrides. ``comment_id``: the message that asked for it."""
+    """An entry for the log of overrides.
+
+    ``comment_id`` is the message that asked for it, and ``signed_in_as`` is as of this message.
+    """
 
     kind: OverrideKind
     account: str
@@ -247,6 +254,7 @@ class NewOverride:
     bug: str = ""
     reason: str = ""
     comment_id: int | None = None
+    signed_in_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

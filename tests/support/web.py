@@ -29,7 +29,6 @@ from service.steps.intake.record_external_build import record_once
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
-from service.web.access.authenticate import known_caller
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
@@ -93,7 +92,7 @@ def build_app(
             WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
         ),
         create_api(lambda _: reading),
-        create_reports("review", partial(record_once, MemoryStore()), known_caller),
+        create_reports("review", partial(record_once, MemoryStore())),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
         create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),

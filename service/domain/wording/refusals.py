@@ -9,7 +9,7 @@ from service.domain.text import plain
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
 
-
+FORM_USED: Final = "this form was sent already or is out of date; reload the page"
 NO_EMAIL: Final = (
     "the identity provider has not verified an e-mail address of yours, so Benchgate cannot find your "
     "account on the review server; write the command in a comment on the change"
@@ -37,7 +37,7 @@ def not_asked(error: Exception) -> str:
 
 def not_offered(word: str) -> str:
     """The refusal of a command that makes no sense for a patch set now."""
-    return f"`{word}` is of no use for this patch set now; reload the page to see what is"
+    return f"`{word}` does nothing on this patch set now; reload the page"
 
 
 def moved(branch: str) -> str:

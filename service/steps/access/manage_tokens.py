@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.access.caller import Role
@@ -35,14 +35,22 @@ class TokenRequest:
     days: int = DEFAULT_DAYS
 
 
-def create_token(tokens: Tokens, wanted: TokenRequest, creator: Person) -> tuple[Token, str]:
+def create_token(
+    tokens: Tokens, wanted: TokenRequest, creator: Person, ticket: bytes | None = None
+) -> tuple[Token, str]:
     """Create a token of a person; return it with its text, which nothing returns again.
+
+    Args:
+        tokens: where it is stored.
+        wanted: its name, scopes and lifetime.
+        creator: the person.
+        ticket: the key of the form that they sent, which creates one token; None without a form.
 
     Raises:
         BadInput: the name, a scope or the lifetime cannot be used.
-        NotAllowed: the person's role may not give one of the scopes.
+        NotAllowed: the person's role may not give one of the scopes, or the form was sent already.
     """
-    new = _new(wanted, creator.email or creator.subject, creator)
+    new = replace(_new(wanted, creator.email or creator.subject, creator), ticket=ticket)
     refused = scopes_refusal(creator.role, new.scopes)
     if refused is not None:
         raise refused

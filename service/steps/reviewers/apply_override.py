@@ -38,6 +38,7 @@ def override_builds(
         bug=command.bug,
         reason=command.reason,
         comment_id=comment.id,
+        signed_in_as=comment.signed_in_as,
     )
     return _add_override(tx, run, comment, override, links)
 
@@ -57,6 +58,7 @@ def accept_benchmarks(
         pattern=command.filter,
         reason=command.reason,
         comment_id=comment.id,
+        signed_in_as=comment.signed_in_as,
     )
     return _add_override(tx, run, comment, override, links)
 
@@ -66,7 +68,13 @@ def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewCommen
     active = () if run is None else active_overrides(tx.overrides(comment.patch_set_id), run.revision)
     if run is None or not any(o.kind in {OverrideKind.OVERRIDE, OverrideKind.ACCEPT} for o in active):
         return NO_OVERRIDE
-    override = NewOverride(OverrideKind.UNDO, comment.account, comment.person, comment_id=comment.id)
+    override = NewOverride(
+        OverrideKind.UNDO,
+        comment.account,
+        comment.person,
+        comment_id=comment.id,
+        signed_in_as=comment.signed_in_as,
+    )
     return _add_override(tx, run, comment, override, links)
 
 

@@ -9,12 +9,11 @@ from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import UNFINISHED
 from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
 from service.domain.gerrit.change import ChangeStatus
-from service.domain.gerrit.form_commands import Action
 from service.domain.identity import RunKind
 from service.domain.project.project_file import Permission
 from service.domain.wording import refusals, replies
 from service.domain.wording.next_steps import EndedBuild
-from service.domain.wording.offers import PERMISSIONS, Offers, RunCondition, offers_for
+from service.domain.wording.offers import Offers, RunCondition, offers_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +81,25 @@ class ActionOffers:
                 missing[permission] = error
         return OfferedActions(offers_for(condition, useful - missing.keys()), account, missing)
 
+    def account_for(
+        self, email: str, page: PatchSetDetail, compared: Compared, command: FormCommand
+    ) -> Account:
+        """Return the account by which a person requests a command that makes sense for a page.
+
+        The groups of the account are not asked: the step that runs the command asks for those which the
+        branch names by then, as it does for comments.
+
+        Raises:
+            NotAllowed: the person has no account on the review server.
+            BadInput: the command makes no sense for the patch set now.
+            Transient: the review server cannot be asked.
+        """
+        if not _is_open(page):
+            raise BadInput(replies.outdated(page.patch_set.number))
+        if not offers_for(_condition(page, compared), frozenset(Permission)).includes(command):
+            raise BadInput(refusals.not_offered(command.word))
+        return self._account(page.change.instance, email)
+
     def _account(self, instance: str, email: str) -> Account:
         if not email:
             raise NotAllowed(refusals.NO_EMAIL)
@@ -110,24 +128,6 @@ class ActionOffers:
             raise NotAllowed(replies.refused(error)) from error
         if not is_member:
             raise NotAllowed(replies.not_a_member(account.name, group))
-
-
-def require_offered(page: PatchSetDetail, offered: OfferedActions, command: FormCommand) -> Account:
-    """Return the account of a person to whom a page offers a command.
-
-    Raises:
-        NotAllowed: the person lacks the permission; the error names the group or account that is missing.
-        BadInput: the command makes no sense for the patch set now.
-        Transient: the review server cannot be asked.
-    """
-    if not _is_open(page):
-        raise BadInput(replies.outdated(page.patch_set.number))
-    refused = offered.missing.get(PERMISSIONS[Action(command.word)])
-    if refused is not None:
-        raise refused
-    if offered.account is None or not offered.offers.includes(command):
-        raise BadInput(refusals.not_offered(command.word))
-    return offered.account
 
 
 def ended_builds(compared: Compared) -> Sequence[EndedBuild]:

@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 
 
 def request_command(
-    store: Store, page: PatchSetDetail, account: Account, command: FormCommand, ticket: bytes
+    store: Store,
+    page: PatchSetDetail,
+    account: Account,
+    command: FormCommand,
+    *,
+    signed_in_as: str,
+    ticket: bytes,
 ) -> int | None:
     """Store the request of a command for the patch set of a page; return its id.
 
     Args:
         store: where comments wait for their turn.
         page: the patch set that the person saw.
-        account: the person's, as the review server names them.
+        account: the person's on the review server, by whose groups and name they act.
         command: the command.
+        signed_in_as: the person's name at the identity provider.
         ticket: the key of the page's form.
 
     Returns:
@@ -34,7 +41,14 @@ def request_command(
         BadInput: the command cannot be written as one line; names the part.
     """
     line = line_of(command, [build.job for build in page.builds])
-    request = PageRequest(page.patch_set.id, account.id, account.name, line, ticket)
+    request = PageRequest(
+        patch_set_id=page.patch_set.id,
+        account=account.id,
+        person=account.name,
+        signed_in_as=signed_in_as,
+        text=line,
+        ticket=ticket,
+    )
     with store.transaction() as tx:
         number = tx.add_request(request)
         if number is not None:

@@ -10,8 +10,9 @@ import pytest
 from service.domain.access.audit import NO_ENTRY, AuditKind, check_chain
 from service.domain.decision.overrides import OverrideKind
 from service.domain.errors import NotFound
+from service.domain.gerrit.change import Person, PostedMessage
 from service.ports.records import NewOverride
-from tests.support.store_samples import change
+from tests.support.store_samples import NOON, change
 
 if TYPE_CHECKING:
     from service.ports.access import AuditLog
@@ -77,6 +78,25 @@ class TestAudit:
             "bug": "KV-1",
             "reason": "known to be flaky",
         }
+
+    @pytest.mark.parametrize(
+        ("signed_in_as", "recorded"),
+        [("", {"way": "comment"}), ("s-1", {"way": "page", "signed in as": "s-1"})],
+    )
+    def test_the_record_of_a_command_has_its_way_and_the_person_who_signed_in(
+        self, store: Store, audit_log: AuditLog, signed_in_as: str, recorded: dict[str, str]
+    ) -> None:
+        bob = Person("Bob", "bob@example.com", "bob", "1000003")
+        posted = PostedMessage("m1", 1, bob, NOON, "override undo")
+        with store.transaction() as tx:
+            change_record = tx.upsert_change(change(8))
+            (number,) = tx.record_comments(change_record, [posted])
+            entry = NewOverride(
+                OverrideKind.UNDO, "1000003", "Bob", comment_id=number, signed_in_as=signed_in_as
+            )
+            tx.add_override(change_record.patch_set_id, entry)
+        [found] = audit_log.entries(0, 10)
+        assert found.details == {"person": "Bob", "revision": f"{1:040x}", **recorded}
 
     def test_the_record_of_an_override_has_no_empty_values(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:

@@ -124,7 +124,14 @@ def posted(text: str, *, message_id: str = "m1", minutes: int = 0) -> PostedMess
 
 
 def requested(patch_set_id: int, *, text: str = "cancel", ticket: bytes = b"1") -> PageRequest:
-    return PageRequest(patch_set_id, "1000003", "Bob", text, ticket)
+    return PageRequest(
+        patch_set_id=patch_set_id,
+        account="1000003",
+        person="Bob",
+        signed_in_as="s-1",
+        text=text,
+        ticket=ticket,
+    )
 
 
 class TestReviewComments:
@@ -154,9 +161,11 @@ class TestReviewComments:
             assert number is not None
             comment = tx.lock_comment(number)
             assert tx.lock_comment(older).source is CommentSource.COMMENT
+            assert tx.lock_comment(older).signed_in_as == ""
             assert [each.id for each in tx.pending_until(number)] == [older, number]
         assert (comment.source, comment.patch_set, comment.is_pending) == (CommentSource.PAGE, 1, True)
         assert (comment.account, comment.person, comment.text) == ("1000003", "Bob", "cancel")
+        assert comment.signed_in_as == "s-1"
         assert (comment.change_id, comment.patch_set_id) == (shown.change_id, shown.patch_set_id)
 
     def test_a_ticket_is_valid_once_whatever_it_asks_for(self, store: Store) -> None:

@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class CountedAccounts(FakeReviewServer):
-    """A review server; ``fault`` is raised instead of an answer about a group, and ``questions`` are kept."""
+    """A review server that keeps the ``questions``.
+
+    ``fault`` is raised instead of an answer about a group, and ``account_fault`` instead of an account.
+    """
 
     fault: BenchgateError | None = None
+    account_fault: BenchgateError | None = None
     questions: list[object] = field(default_factory=list)
 
     def account_of(self, email: str) -> Account | None:
         self.questions.append(email)
+        if self.account_fault is not None:
+            raise self.account_fault
         return super().account_of(email)
 
     def is_member(self, account: str, group: str) -> bool:

@@ -186,6 +186,7 @@ class MemoryReviewComments(InMemory, ReviewComments):
                 text=request.text,
                 is_pending=True,
                 source=CommentSource.PAGE,
+                signed_in_as=request.signed_in_as,
             )
         )
         return number

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
-from service.domain.errors import NotFound
+from service.domain.errors import NotAllowed, NotFound
+from service.domain.wording.refusals import FORM_USED
 from service.ports.access import Token, Tokens
 from service.ports.audited import creator_of, token_details, token_subject
 from tests.support.memory.audit import MemoryAudit
@@ -27,8 +28,12 @@ class MemoryTokens(Tokens):
     def __init__(self, memory: Memory | None = None) -> None:
         self.memory = memory or Memory()
         self._tokens: dict[bytes, tuple[Token, str]] = {}  # by digest; with the e-mail
+        self._tickets: set[bytes | None] = set()
 
     def add(self, token: NewToken) -> tuple[Token, str]:
+        if token.ticket in self._tickets:
+            raise NotAllowed(FORM_USED)
+        self._tickets |= {token.ticket} - {None}
         number = len(self._tokens) + 1
         text = token_text(number.to_bytes(SECRET_BYTES, "big"))
         made = Token(

@@ -62,6 +62,7 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
             details_of(entry, found["revision"]),
         )
         values = {**asdict(entry), "builds": list(entry.builds)}
+        del values["signed_in_as"]  # the message has it
         new = insert(t.ruling).values(patch_set_id=patch_set_id, heard_id=values.pop("comment_id"), **values)
         return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())
 

@@ -185,6 +185,7 @@ class PostgresIntake(Connected, Events, SyncCursors, Changes, ReviewComments):
             digest=hashlib.sha256(request.text.encode()).digest(),
             text=request.text,
             source=CommentSource.PAGE,
+            signed_in_as=request.signed_in_as,
             ticket=request.ticket,
         )
         added = new.on_conflict_do_nothing(index_elements=["ticket"]).returning(t.heard.c.id)

@@ -10,7 +10,7 @@ import pytest
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
-from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.errors import BenchgateError, Permanent, Transient
 from service.domain.gerrit.change import Account, ChangeStatus
 from service.domain.gerrit.comment_commands import (
     AcceptCommand,
@@ -24,7 +24,7 @@ from service.domain.identity import ChangeAddress
 from service.domain.project.project_file import Permission
 from service.domain.wording.offers import Offers
 from service.steps.access.recent_answers import RecentAnswers
-from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions, require_offered
+from service.steps.reviewers.offered_actions import ActionOffers, OfferedActions
 from tests.support.access.accounts import CountedAccounts
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view, override_view
@@ -72,9 +72,25 @@ def actions(found: OfferedActions) -> list[Action]:
     return [offer.action for offer in found.offers.run]
 
 
-def refused(found: OfferedActions, command: FormCommand = FLAKY, page: PatchSetDetail | None = None) -> str:
+def account_for(
+    command: FormCommand,
+    page: PatchSetDetail | None = None,
+    email: str = BOB,
+    accounts: CountedAccounts | None = None,
+) -> Account:
+    page = page or shown()
+    offers = ActionOffers(RecentAnswers({"gerrit": accounts or members()}))
+    return offers.account_for(email, page, [(build, build.waived_by, ()) for build in page.builds], command)
+
+
+def refused(
+    command: FormCommand = FLAKY,
+    page: PatchSetDetail | None = None,
+    email: str = BOB,
+    accounts: CountedAccounts | None = None,
+) -> str:
     with pytest.raises(BenchgateError) as error:
-        require_offered(page or shown(), found, command)
+        account_for(command, page, email, accounts)
     return f"{type(error.value).__name__}: {error.value}"
 
 
@@ -82,15 +98,13 @@ def test_a_member_of_all_groups_may_use_all_commands_that_make_sense() -> None:
     found = offered(members())
     assert actions(found) == [Action.RECHECK, Action.ACCEPT, Action.OVERRIDE]
     assert (found.account, found.reasons) == (Account("7", "Bob"), ())
-    assert require_offered(shown(), found, FLAKY) == Account("7", "Bob")
+    assert account_for(FLAKY) == Account("7", "Bob")
 
 
 def test_only_the_commands_of_a_persons_groups_are_offered() -> None:
     found = offered(accounts_of("committers"))
     assert actions(found) == [Action.RECHECK]
     assert found.reasons == ("refused: Bob is not a member of reviewers",)
-    assert refused(found) == "NotAllowed: refused: Bob is not a member of reviewers"
-    assert require_offered(shown(), found, RecheckCommand(("perf",))) == Account("7", "Bob")
 
 
 def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() -> None:
@@ -98,7 +112,7 @@ def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() ->
     assert found.offers == Offers()
     (reason,) = found.reasons
     assert reason.startswith("no account on the review server has eve@example.com as its preferred e-mail")
-    assert refused(found).startswith("NotAllowed: no account on the review server has eve@example.com")
+    assert refused(email="eve@example.com") == f"NotAllowed: {reason}"
 
 
 def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
@@ -110,18 +124,20 @@ def test_without_a_verified_address_the_review_server_is_not_asked() -> None:
 
 
 def test_while_the_review_server_is_down_nothing_is_offered_and_a_try_is_temporarily_refused() -> None:
-    found = offered(members(fault=Transient("connection refused")))
+    accounts = members(fault=Transient("connection refused"))
+    found = offered(accounts)
     assert found.offers == Offers()
     assert found.reasons == (
         "the review server cannot say which groups you are in (connection refused); try again in a minute",
     )
-    assert refused(found).startswith("Transient: ")
+    accounts.account_fault = accounts.fault
+    assert refused(accounts=accounts) == f"Transient: {found.reasons[0]}"
 
 
 def test_a_group_that_benchgate_cannot_read_is_nobodys() -> None:
     found = offered(members(fault=Permanent("the group is hidden")))
     assert found.offers == Offers()
-    assert refused(found) == "NotAllowed: refused: the group is hidden"
+    assert found.reasons == ("refused: the group is hidden",)
 
 
 def test_a_build_of_a_previous_version_offers_nothing_and_says_what_to_do() -> None:
@@ -136,9 +152,7 @@ def test_a_command_that_no_group_may_use_is_refused_by_the_name_of_its_setting()
     page = shown(replace(SLOWER, permissions=(Permission.RERUN,), groups={"rerun": "committers"}))
     found = offered(members(), page)
     assert actions(found) == [Action.RECHECK]
-    assert refused(found, page=page) == (
-        "NotAllowed: not enabled: set `commands: {override: GROUP}` in benchgate.yaml"
-    )
+    assert found.reasons == ("not enabled: set `commands: {override: GROUP}` in benchgate.yaml",)
 
 
 def test_a_green_patch_set_asks_the_review_server_nothing() -> None:
@@ -181,7 +195,7 @@ def test_nobody_acts_on_a_change_of_a_review_server_that_is_not_configured_any_m
     accounts = members()
     found = offered(accounts, on_server("old"))
     assert (found.offers, accounts.questions) == (Offers(), [])
-    assert refused(found) == "NotAllowed: refused: the review server old is not configured"
+    assert refused(page=on_server("old")) == "NotAllowed: refused: the review server old is not configured"
 
 
 def on_server(instance: str) -> PatchSetDetail:
@@ -190,10 +204,9 @@ def on_server(instance: str) -> PatchSetDetail:
 
 
 def test_a_command_that_makes_no_sense_now_is_refused() -> None:
-    found = offered(members())
     for command in (CancelCommand(), UndoOverrideCommand(), OverrideCommand("MB-1", "flaky", "other")):
-        assert refused(found, command).startswith(
-            f"BadInput: `{command.word}` is of no use for this patch set"
+        assert refused(command) == (
+            f"BadInput: `{command.word}` does nothing on this patch set now; reload the page"
         )
 
 
@@ -211,7 +224,7 @@ def test_a_closed_change_is_refused(status: ChangeStatus) -> None:
     closed = replace(page, change=replace(page.change, status=status))
     found = offered(members(), closed)
     assert found == OfferedActions()
-    assert refused(found, page=closed) == "BadInput: patch set 1 is outdated or its change is closed"
+    assert refused(page=closed) == "BadInput: patch set 1 is outdated or its change is closed"
 
 
 def test_an_outdated_patch_set_is_refused() -> None:
@@ -219,13 +232,15 @@ def test_an_outdated_patch_set_is_refused() -> None:
     older = replace(page, change=replace(page.change, patch_set=2))
     found = offered(members(), older)
     assert found == OfferedActions()
-    assert refused(found, page=older) == "BadInput: patch set 1 is outdated or its change is closed"
+    assert refused(page=older) == "BadInput: patch set 1 is outdated or its change is closed"
 
 
-def test_a_person_who_may_accept_chooses_the_benchmarks() -> None:
-    page = shown()
-    assert require_offered(page, offered(members(), page), AcceptCommand("BM_", "wanted"))
-    with pytest.raises(NotAllowed):
-        require_offered(page, offered(accounts_of("committers"), page), AcceptCommand("BM_", "wanted"))
-    with pytest.raises(BadInput):
-        require_offered(page, offered(members(), page), RecheckCommand(is_all=True))
+def test_a_person_who_acts_chooses_the_benchmarks_and_no_other_jobs() -> None:
+    assert account_for(AcceptCommand("BM_", "wanted"))
+    assert refused(RecheckCommand(is_all=True)).startswith("BadInput: ")
+
+
+def test_the_step_asks_for_the_group_of_a_person_who_acts() -> None:
+    accounts = accounts_of()
+    assert account_for(FLAKY, accounts=accounts) == Account("7", "Bob")
+    assert accounts.questions == [BOB]

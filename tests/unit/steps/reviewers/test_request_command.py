@@ -24,6 +24,7 @@ from service.domain.identity import ChangeAddress
 from service.steps.reviewers.request_command import request_command
 from tests.support.changes import KEY, PROJECT_FILE, Service, change_at, project
 from tests.support.fakes import WRITTEN
+from tests.support.memory.audit import MemoryAuditLog
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 BOB = Account("bob", "Bob Builder")
+SUBJECT = "s-1"  # of the person whom the identity provider links to Bob's account
 FLAKY = OverrideCommand("MB-1", "flaky", "perf")
 
 
@@ -62,7 +64,7 @@ def request(
     service: Service, command: FormCommand, who: Account = BOB, *, ticket: bytes = b"1"
 ) -> str | None:
     """Request a command, run what is pending, and return the answer; None if nothing was stored."""
-    number = request_command(service.store, page(), who, command, ticket)
+    number = request_command(service.store, page(), who, command, signed_in_as=SUBJECT, ticket=ticket)
     service.run_comment_commands()
     return None if number is None else service.store.memory.answers.get(number)
 
@@ -82,8 +84,18 @@ def test_an_override_turns_the_vote_and_names_the_person(service: Service) -> No
     assert "overridden by Bob Builder" in message[-1]
 
 
+@pytest.mark.parametrize("command", [FLAKY, AcceptCommand("BM_a", "wanted"), UndoOverrideCommand()])
+def test_the_audit_log_names_the_person_who_signed_in(service: Service, command: FormCommand) -> None:
+    if isinstance(command, UndoOverrideCommand):
+        request(service, FLAKY)
+    request(service, command, ticket=b"2")
+    entry = MemoryAuditLog(service.store.memory).newest(1)[0]
+    assert entry.actor == "bob"
+    assert (entry.details["way"], entry.details["signed in as"]) == ("page", SUBJECT)
+
+
 def test_the_request_waits_for_the_worker(service: Service) -> None:
-    number = request_command(service.store, page(), BOB, FLAKY, b"1")
+    number = request_command(service.store, page(), BOB, FLAKY, signed_in_as=SUBJECT, ticket=b"1")
     assert service.store.memory.hints[-1] == ("run_comment_commands", number)
     assert votes(service) == [-1]
 
