@@ -42,11 +42,10 @@ from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fastapi import APIRouter, FastAPI, Request
 
     from service.ports.reading import Reading
+    from service.web.api import ReadingOf
     from service.wiring.control import Control
 
 
@@ -77,7 +76,7 @@ def create_app() -> FastAPI:
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
         create_api(reading_of),
-        create_reports(settings.instance, partial(record_once, plane.store), known_caller),
+        create_reports(settings.instance, partial(record_once, plane.store)),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),
@@ -126,7 +125,7 @@ def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[A
     return create_actions(actions), pages
 
 
-def _reading_by_caller(plane: Control, answers: RecentAnswers) -> Callable[[Request], Reading]:
+def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:
     public = plane.reading.seen_by(None)
     viewers = Viewers(answers)
 

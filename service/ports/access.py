@@ -58,6 +58,7 @@ class NewToken:
         created_by: the creator as lists and the audit log name them.
         subject: the identity provider's name for the person who creates it, empty for a command.
         email: of that person if the provider verified it, else empty.
+        ticket: the key of the page's form that asked for it; None for a command.
     """
 
     name: str
@@ -66,6 +67,7 @@ class NewToken:
     created_by: str
     subject: str = ""
     email: str = ""
+    ticket: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,11 @@ class Tokens(Protocol):
     """API tokens; the secret of a token is stored as its digest only."""
 
     def add(self, token: NewToken) -> tuple[Token, str]:
-        """Store a token and record it in the audit log; return it and its text, shown only now."""
+        """Store a token and record it in the audit log; return it and its text, shown only now.
+
+        Raises:
+            NotAllowed: a token with this ticket is stored already.
+        """
 
     def find(self, text: str) -> TokenHolder | None:
         """Return the holder of a token and note the use; None if it expired, was revoked, or never was."""

@@ -11,22 +11,19 @@ from fastapi.responses import RedirectResponse
 
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
-from service.domain.errors import NotAllowed
 from service.domain.gerrit.form_commands import command_from
 from service.domain.identity import ADDRESS, ChangeAddress
-from service.steps.reviewers.offered_actions import require_offered
 from service.steps.reviewers.request_command import request_command
-from service.web.access.authenticate import known_caller
+from service.web.access.authenticate import known_caller, person_of
 from service.web.access.forms import form_of
 from service.web.access.tickets import check_ticket, ticket_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from service.ports.reading import BuildReading, Reading
+    from service.ports.reading import BuildReading
     from service.ports.store import Store
     from service.ports.views import PatchSetDetail
     from service.steps.reviewers.offered_actions import ActionOffers, Compared, OfferedActions
+    from service.web.api import ReadingOf
 
 _SEE_OTHER: Final = 303
 
@@ -53,7 +50,7 @@ class PageActions:
         reading_of: returns the read ports that the caller of a request may use.
     """
 
-    def __init__(self, store: Store, offers: ActionOffers, reading_of: Callable[[Request], Reading]) -> None:
+    def __init__(self, store: Store, offers: ActionOffers, reading_of: ReadingOf) -> None:
         self._store = store
         self._offers = offers
         self.reading_of = reading_of
@@ -61,7 +58,11 @@ class PageActions:
     def forms_for(self, request: Request, page: PatchSetDetail, compared: Compared) -> ActionForms | None:
         """Return the forms of a page; None if its caller may not act at all."""
         caller = known_caller(request)
-        if not isinstance(caller, Person) or refusal(caller, Need.ACT, is_public=True) is not None:
+        if not isinstance(caller, Person):
+            return None
+        if (
+            refusal(caller, Need.ACT, is_public=True) is not None
+        ):  # the right of the route that gets the forms
             return None
         return ActionForms(self._offers.offered(caller.email, page, compared), _path(page), caller)
 
@@ -70,20 +71,20 @@ class PageActions:
 
         Raises:
             NotFound: the caller cannot see such a patch set.
-            NotAllowed: the form is not of this session and page, or the person lacks the permission.
+            NotAllowed: the form is not of this session and page, or the person has no account on the
+                review server.
             BadInput: the form is no command, or the command makes no sense for the patch set now.
-            Transient: the review server cannot say which groups the person is in.
+            Transient: the review server cannot be asked for the account.
         """
-        person = known_caller(request)
-        if not isinstance(person, Person):  # the table of rights admits nobody else
-            raise NotAllowed("only a person who signed in can act")
+        person = person_of(request)
         reading = self.reading_of(request)
         page = reading.patch_set(ChangeAddress.parse(change), patch_set)
         ticket = check_ticket(person, f"POST {_path(page)}", form.get("ticket", ""))
         command = command_from(form)
-        offered = self._offers.offered(person.email, page, _compared(reading, page))
-        account = require_offered(page, offered, command)
-        number = request_command(self._store, page, account, command, ticket)
+        account = self._offers.account_for(person.email, page, _compared(reading, page), command)
+        number = request_command(
+            self._store, page, account, command, signed_in_as=person.subject, ticket=ticket
+        )
         place = "requests" if number is None else f"m{number}"
         return RedirectResponse(f"{_page(page)}#{place}", _SEE_OTHER)
 

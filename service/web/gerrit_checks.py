@@ -16,21 +16,19 @@ from service.web.gerrit_schemas import FetchResponse
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from starlette.types import Message, Receive, Scope, Send
 
     from service.domain.links import Links
-    from service.ports.reading import Reading
     from service.ports.views import Build, Comparison
+    from service.web.api import ReadingOf
 
 _MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
 
-def create_gerrit_checks(
-    reading_of: Callable[[Request], Reading], links: Links, origins: Mapping[str, str]
-) -> APIRouter:
+def create_gerrit_checks(reading_of: ReadingOf, links: Links, origins: Mapping[str, str]) -> APIRouter:
     """Create the route that the plugin in Gerrit's pages requests.
 
     Args:

@@ -10,7 +10,6 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from service.domain.access.caller import TokenHolder
-from service.domain.access.needs import Need, refusal
 from service.domain.access.scopes import Scope, ScopeKind, cover_report
 from service.domain.decision.external import (
     MAX_CAUSE,
@@ -25,6 +24,7 @@ from service.domain.decision.vote import Result  # noqa: TC001 - pydantic reads 
 from service.domain.errors import NotAllowed
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import NewReport
+from service.web.access.authenticate import known_caller
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
@@ -78,15 +78,12 @@ class Recorded(BaseModel):
     recorded: Annotated[bool, Field(description="false: Benchgate already has this report, or a newer one")]
 
 
-def create_reports(
-    instance: str, record: Callable[[Report, NewReport], bool], caller_of: Callable[[Request], Caller]
-) -> APIRouter:
+def create_reports(instance: str, record: Callable[[Report, NewReport], bool]) -> APIRouter:
     """Create the route that takes reports.
 
     Args:
         instance: the review server of the changes.
         record: records a report once under its key, and returns whether it is news; called in a thread.
-        caller_of: returns the caller of a request.
     """
     router = APIRouter(prefix="/api/v1", responses=RESPONSES, tags=["reports"])
 
@@ -97,7 +94,7 @@ def create_reports(
         Needs a token with the scope report:PROJECT/JOB of this project and job. A report that is sent again
         with the same key gets the same answer and has no further effect.
         """
-        token_id = _sender_of(caller_of(request), instance, build)
+        token_id = _sender_of(known_caller(request), instance, build)
         target = Target(
             ChangeKey(instance, build.change),
             build.revision,
@@ -116,9 +113,6 @@ def create_reports(
 
 def _sender_of(caller: Caller, instance: str, build: ReportedBuild) -> int:
     """Return the id of the token that may send this report; NotAllowed if the caller has none."""
-    refused = refusal(caller, Need.REPORT, is_public=False)
-    if refused is not None:
-        raise refused
     if not isinstance(caller, TokenHolder) or not cover_report(
         caller.scopes, instance, build.project, build.job
     ):

@@ -14,7 +14,7 @@ from service.domain.access.audit import check_chain
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import token_text
-from service.domain.errors import NotFound
+from service.domain.errors import NotAllowed, NotFound
 from service.ports.access import NewToken
 from tests.support.memory.audit import MemoryAuditLog
 from tests.support.memory.tokens import MemoryTokens
@@ -91,6 +91,14 @@ class TestTokens:
     def test_any_other_text_finds_none(self, tokens: Tokens, text: str) -> None:
         tokens.add(CI)
         assert tokens.find(text) is None
+
+    def test_a_ticket_creates_one_token(self, tokens: Tokens) -> None:
+        of_form = replace(CI, ticket=b"1")
+        tokens.add(of_form)
+        with pytest.raises(NotAllowed, match="this form was sent already"):
+            tokens.add(replace(of_form, subject="s-2"))
+        tokens.add(replace(of_form, ticket=b"2"))
+        assert len(tokens.list()) == 2
 
     def test_one_other_letter_or_a_blank_finds_none(self, tokens: Tokens) -> None:
         _, text = tokens.add(CI)

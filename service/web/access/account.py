@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Final, Protocol
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse, Response
 
-from service.domain.access.caller import Person, Role
+from service.domain.access.caller import Role
 from service.domain.access.tokens import DEFAULT_DAYS, MOST_DAYS
-from service.domain.errors import BadInput, NotAllowed
+from service.domain.errors import BadInput
 from service.steps.access.manage_tokens import TokenRequest, create_token, revoke_token, tokens_for
-from service.web.access.authenticate import known_caller
+from service.web.access.authenticate import person_of
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.access.caller import Person
     from service.ports.access import Token, Tokens
 
 _SEE_OTHER: Final = 303
@@ -50,7 +51,7 @@ class AccountView:
 
     def ticket(self, path: str) -> str:
         """Make the ticket of a form that is sent to ``path``."""
-        return ticket_for(self.person, _action(path, self.tokens))
+        return ticket_for(self.person, f"POST {path}")
 
 
 class RenderAccount(Protocol):
@@ -61,19 +62,20 @@ class RenderAccount(Protocol):
 
 
 def create_account(tokens: Tokens, render: RenderAccount) -> APIRouter:
-    """Create the routes of the account page; a form whose ticket was used before is refused."""
+    """Create the routes of the account page; a form for a token creates one, however often it is sent."""
     router = APIRouter(include_in_schema=False)
 
     @router.get(_ACCOUNT)
     def account(request: Request) -> Response:
-        person = _person(request)
+        person = person_of(request)
         return render(request, AccountView(person, tokens_for(tokens, person)))
 
     @router.post(_TOKENS)
     def add_token(request: Request, form: Annotated[Form, Depends(form_of)]) -> Response:
-        person = _checked(request, form, tokens)
+        person = person_of(request)
+        ticket = check_ticket(person, f"POST {_TOKENS}", form.get("ticket", ""))
         wanted = TokenRequest(form.get("name", ""), form.get("scopes", "").split(), _days(form))
-        _, text = create_token(tokens, wanted, person)
+        _, text = create_token(tokens, wanted, person, ticket)
         page = render(request, AccountView(person, tokens_for(tokens, person), text))
         page.headers["Cache-Control"] = "no-store"  # it shows the token, this once
         return page
@@ -84,29 +86,14 @@ def create_account(tokens: Tokens, render: RenderAccount) -> APIRouter:
         token_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)],
         form: Annotated[Form, Depends(form_of)],
     ) -> Response:
-        person = _checked(request, form, tokens)
+        person = person_of(request)
+        check_ticket(
+            person, f"POST {request.url.path}", form.get("ticket", "")
+        )  # to revoke twice does no harm
         revoke_token(tokens, token_id, person)
         return RedirectResponse(_ACCOUNT, _SEE_OTHER)
 
     return router
-
-
-def _action(path: str, shown: Sequence[Token]) -> str:
-    # With the newest token, so that a form that was sent twice creates one.
-    return f"POST {path} after {max((token.id for token in shown), default=0)}"
-
-
-def _checked(request: Request, form: Form, tokens: Tokens) -> Person:
-    person = _person(request)
-    check_ticket(person, _action(request.url.path, tokens_for(tokens, person)), form.get("ticket", ""))
-    return person
-
-
-def _person(request: Request) -> Person:
-    caller = known_caller(request)
-    if not isinstance(caller, Person):  # the table of rights admits nobody else
-        raise NotAllowed("a person must sign in for this")
-    return caller
 
 
 def _days(form: Form) -> int:

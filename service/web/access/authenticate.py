@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
 
-from service.domain.access.caller import Anonymous
+from service.domain.access.caller import Anonymous, Person
 from service.domain.errors import BadInput, NotAllowed
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fastapi import Request
     from starlette.datastructures import MutableHeaders
 
-    from service.domain.access.caller import Caller, Person, TokenHolder
+    from service.domain.access.caller import Caller, TokenHolder
     from service.domain.access.needs import Need
     from service.web.access.address import Address
     from service.web.access.rate_limits import RateLimits
@@ -71,6 +71,14 @@ async def caller_of(request: Request) -> Caller:
 def known_caller(request: Request) -> Caller:
     """Return the caller whom the check of rights has authenticated; for code in threads."""
     caller: Caller = _state(request)[_CALLER]
+    return caller
+
+
+def person_of(request: Request) -> Person:
+    """Return the person who sent a request whose route, by the table of rights, admits nobody else."""
+    caller = known_caller(request)
+    if not isinstance(caller, Person):
+        raise NotAllowed("only a person who signed in can do this")
     return caller
 
 

@@ -11,13 +11,12 @@ import structlog
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from service.domain.access.caller import Person
 from service.domain.access.lifetime import LONGEST_SESSION
 from service.domain.errors import NotAllowed, NotFound
 from service.steps.access.sign_in import LOCAL_SUBJECT, open_local_session
 from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
-from service.web.access.authenticate import known_caller
+from service.web.access.authenticate import person_of
 from service.web.access.forms import form_of
 from service.web.access.same_origin import require_same_origin
 
@@ -179,20 +178,13 @@ def _add_sign_out(router: APIRouter, ways: WaysIn) -> None:
     # These forms need no ticket: sent twice they do no more, and only pages of Benchgate can send them.
     @router.post("/sign-out")
     def sign_out(request: Request) -> Response:
-        ways.sessions.close(_person(request).session)
+        ways.sessions.close(person_of(request).session)
         return _signed_out(ways.address)
 
     @router.post("/sign-out/everywhere")
     def sign_out_everywhere(request: Request) -> Response:
-        ways.sessions.close_all(_person(request).subject)
+        ways.sessions.close_all(person_of(request).subject)
         return _signed_out(ways.address)
-
-
-def _person(request: Request) -> Person:
-    caller = known_caller(request)
-    if not isinstance(caller, Person):
-        raise NotAllowed("only a person has sessions")
-    return caller
 
 
 def _page(

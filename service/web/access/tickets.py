@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
 from service.domain.errors import NotAllowed
+from service.domain.wording.refusals import FORM_USED
 
 if TYPE_CHECKING:
     from service.domain.access.caller import Person
@@ -40,7 +41,7 @@ def check_ticket(person: Person, action: str, ticket: str) -> bytes:
         decoded = b""
     nonce, signature = decoded[:_NONCE_BYTES], decoded[_NONCE_BYTES:]
     if not hmac.compare_digest(signature, _sign(person, action, nonce)):
-        raise NotAllowed("this form is not of your session or of this page; reload the page and try again")
+        raise NotAllowed(FORM_USED)
     return nonce
 
 

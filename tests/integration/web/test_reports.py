@@ -15,7 +15,6 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import PatchSet
 from service.steps.intake.record_external_build import record_once
-from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.reports import create_reports
 from tests.support.access.callers import Callers
@@ -72,7 +71,7 @@ def send(
             headers["Authorization"] = "Bearer bgt_ci"
         case Person():
             headers |= callers.as_person(caller.role)
-    reports = create_reports(KEY.instance, partial(record_once, service.store), known_caller)
+    reports = create_reports(KEY.instance, partial(record_once, service.store))
     app = assemble([reports], access=callers.access(), version="0.1.0")
     content = build if isinstance(build, str) else json.dumps(build)
     return call(app, "POST", f"/api/v1/reports{query}", content=content, headers=headers)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping, Table
 
 ROOT = Path(__file__).parents[3]
-OF_COLUMNS_OF_ANOTHER_NAME = {"comment_id"}
+OF_COLUMNS_OF_ANOTHER_NAME = {"comment_id", "signed_in_as"}  # the second is in the row of the first
 
 
 class Colour(StrEnum):

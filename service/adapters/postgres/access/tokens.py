@@ -5,7 +5,8 @@ from __future__ import annotations
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, insert, select, text, true, update
+from sqlalchemy import func, select, text, true, update
+from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
@@ -15,7 +16,8 @@ from service.domain.access.audit import AuditKind
 from service.domain.access.caller import TokenHolder
 from service.domain.access.scopes import parse_scope
 from service.domain.access.tokens import MOST_SHOWN, SECRET_BYTES, SHOWN_AFTER_END, digest_of, token_text
-from service.domain.errors import NotFound
+from service.domain.errors import NotAllowed, NotFound
+from service.domain.wording.refusals import FORM_USED
 from service.ports.access import Token, Tokens
 from service.ports.audited import creator_of, token_details, token_subject
 
@@ -45,10 +47,15 @@ class PostgresTokens(ShortTransactions, Tokens):
             created_by=token.created_by,
             subject=token.subject,
             email=token.email,
+            ticket=token.ticket,
             expires_at=func.now() + token.lifetime,
         )
         with self._begin() as connection:
-            stored = _token_of(connection.execute(new.returning(t.token)).one())
+            added = new.on_conflict_do_nothing(index_elements=["ticket"]).returning(t.token)
+            row = connection.execute(added).one_or_none()
+            if row is None:
+                raise NotAllowed(FORM_USED)
+            stored = _token_of(row)
             entries = _recorded(connection, AuditKind.TOKEN_CREATED, creator_of(stored), stored)
         log_appended(entries)
         return stored, secret

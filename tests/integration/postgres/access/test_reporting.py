@@ -19,7 +19,6 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.ports.access import NewToken
 from service.steps.intake.record_external_build import record_once
-from service.web.access.authenticate import known_caller
 from service.web.application import assemble
 from service.web.reports import create_reports
 from tests.support.access.callers import Callers
@@ -72,7 +71,7 @@ def app(store: PostgresStore, tokens: PostgresTokens) -> FastAPI:
         return named(job, kind=JobKind("external"), pool="", sequence="", spec=spec)
 
     queue(store, external("linux"), external("macos"))
-    reports = create_reports("review", partial(record_once, store), known_caller)
+    reports = create_reports("review", partial(record_once, store))
     return assemble([reports], access=Callers().access(find_token=tokens.find), version="0.1.0")
 
 

@@ -22,8 +22,8 @@ def test_requests_come_newest_first_with_their_answers_and_without_comments(data
     store, reading = PostgresStore(database.owner), PostgresReading(database.owner)
     with store.transaction() as tx:
         record = tx.upsert_change(change())
-        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "cancel", b"1"))
-        second = tx.add_request(PageRequest(record.patch_set_id, "2", "Carol", "recheck", b"2"))
+        first = tx.add_request(PageRequest(record.patch_set_id, "1", "Bob", "s-1", "cancel", b"1"))
+        second = tx.add_request(PageRequest(record.patch_set_id, "2", "Carol", "s-2", "recheck", b"2"))
         assert first is not None
         tx.answer(first, "no run is in progress")
     shown = reading.patch_set(ChangeAddress(7))

@@ -85,8 +85,25 @@ def test_the_same_form_creates_one_token(site: Site) -> None:
     assert browser.create(ticket).status_code == 200
     again = browser.create(ticket)
     assert again.status_code == 403
-    assert "reload the page" in again.json()["detail"]
+    assert again.json()["detail"] == "this form was sent already or is out of date; reload the page"
     assert len(site.tokens.list()) == 1
+
+
+def test_a_token_of_another_person_does_not_spoil_a_form_that_is_open(site: Site) -> None:
+    operator = site.browser(Role.OPERATOR, "olga")
+    ticket = operator.ticket(NEW)
+    assert site.browser(subject="al").create().status_code == 200
+    assert operator.create(ticket).status_code == 200
+    assert len(site.tokens.list()) == 2
+
+
+def test_a_token_that_is_revoked_twice_stays_revoked(site: Site) -> None:
+    browser = site.browser()
+    browser.create()
+    path = f"{NEW}/1/revoke"
+    ticket = browser.ticket(path)
+    assert [browser.post(path, {"ticket": ticket}).status_code for _ in range(2)] == [303, 303]
+    assert site.tokens.list()[0].revoked_at is not None
 
 
 def test_a_form_of_another_session_is_refused(site: Site) -> None:
@@ -97,7 +114,9 @@ def test_a_form_of_another_session_is_refused(site: Site) -> None:
 
 def test_a_form_for_another_action_is_refused(site: Site) -> None:
     browser = site.browser()
-    assert browser.create(browser.ticket("/sign-out")).status_code == 403
+    browser.create()
+    assert browser.create(browser.ticket(f"{NEW}/1/revoke")).status_code == 403
+    assert len(site.tokens.list()) == 1
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example.com", "null"])
