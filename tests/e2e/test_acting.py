@@ -11,6 +11,7 @@ import pytest
 
 from service.domain.access.caller import LOCAL_EMAIL, Role
 from service.ports.access import NewSession
+from service.web.access.address import Address
 from tests.e2e.conftest import started
 from tests.support.tiny_project import TinyProject
 
@@ -38,7 +39,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
 def browser(running: RunningSite) -> Iterator[httpx.Client]:
     """The browser of the user of this machine, signed in."""
     session = NewSession(subject="local", name="Somebody Else", email=LOCAL_EMAIL, role=Role.REVIEWER)
-    headers = {"Cookie": f"benchgate={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
+    name = Address(running.site.base_url).session_cookie
+    headers = {"Cookie": f"{name}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
     with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
         yield client
 

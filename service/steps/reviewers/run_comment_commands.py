@@ -161,7 +161,13 @@ def _recheck(tx: Transaction, request: CommandRequest, run: RunRecord | None, co
 def _allow(tx: Transaction, request: CommandRequest, run: RunRecord | None) -> str:
     """Allow the code of exactly this patch set to run."""
     comment = request.comment
-    override = NewOverride(OverrideKind.TRUST, comment.account, comment.person, comment_id=comment.id)
+    override = NewOverride(
+        OverrideKind.TRUST,
+        comment.account,
+        comment.person,
+        comment_id=comment.id,
+        signed_in_as=comment.signed_in_as,
+    )
     tx.add_override(comment.patch_set_id, override)
     if run is not None and run.state is not RunState.REFUSED:
         return ""
