@@ -22,6 +22,7 @@ from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
     from service.domain.access.account_link import AccountLink
+    from service.domain.access.caller import Person
     from service.ports.access import Sessions
     from service.steps.access.sign_in import ProviderSignIn
     from service.web.access.address import Address
