@@ -76,7 +76,7 @@ def create_app() -> FastAPI:
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
         create_api(reading_of),
-        create_reports(settings.instance, partial(record_once, plane.store)),
+        create_reports(settings.instances, partial(record_once, plane.store)),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),

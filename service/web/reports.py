@@ -21,14 +21,15 @@ from service.domain.decision.external import (
     Target,
 )
 from service.domain.decision.vote import Result  # noqa: TC001 - pydantic reads the annotations
-from service.domain.errors import NotAllowed
+from service.domain.errors import BadInput, NotAllowed
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.text import plain
 from service.ports.records import NewReport
 from service.web.access.authenticate import known_caller
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from service.domain.access.caller import Caller
 
@@ -53,6 +54,10 @@ class ReportedBuild(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    instance: Annotated[
+        str,
+        Field(max_length=100, description="the name of the change's Gerrit; required if there are several"),
+    ] = ""
     project: Annotated[str, Field(min_length=1, max_length=500, examples=["kv_engine"])]
     change: Annotated[StrictInt, Field(ge=1, le=_MOST, description="the change's number on Gerrit")]
     revision: Annotated[
@@ -78,11 +83,14 @@ class Recorded(BaseModel):
     recorded: Annotated[bool, Field(description="false: Benchgate already has this report, or a newer one")]
 
 
-def create_reports(instance: str, record: Callable[[Report, NewReport], bool]) -> APIRouter:
+def create_reports(
+    instances: Sequence[str],
+    record: Callable[[Report, NewReport], bool],
+) -> APIRouter:
     """Create the route that takes reports.
 
     Args:
-        instance: the review server of the changes.
+        instances: the names of the review servers.
         record: records a report once under its key, and returns whether it is news; called in a thread.
     """
     router = APIRouter(prefix="/api/v1", responses=RESPONSES, tags=["reports"])
@@ -91,12 +99,14 @@ def create_reports(instance: str, record: Callable[[Report, NewReport], bool]) -
     def report_build(request: Request, key: Key, build: ReportedBuild) -> Recorded:
         """Report a build of an external job: when it starts, when it ends, or that it will never start.
 
-        Needs a token with the scope report:PROJECT/JOB of this project and job. A report that is sent again
-        with the same key gets the same answer and has no further effect.
+        Needs a token with the scope report:PROJECT/JOB of this project and job, or, if there are several
+        Gerrits, report:INSTANCE~PROJECT/JOB. A report that is sent again with the same key gets the same
+        answer and has no further effect.
         """
-        token_id = _sender_of(known_caller(request), instance, build)
+        build = _with_instance(build, instances)
+        token_id = _sender_of(known_caller(request), build, has_several=len(instances) > 1)
         target = Target(
-            ChangeKey(instance, build.change),
+            ChangeKey(build.instance, build.change),
             build.revision,
             RunKind.POST_SUBMIT if build.merged else RunKind.CHECK,
             build.project,
@@ -111,11 +121,22 @@ def create_reports(instance: str, record: Callable[[Report, NewReport], bool]) -
     return router
 
 
-def _sender_of(caller: Caller, instance: str, build: ReportedBuild) -> int:
+def _with_instance(build: ReportedBuild, instances: Sequence[str]) -> ReportedBuild:
+    """Return a report with the name of its review server; BadInput if it must name one of several."""
+    if build.instance in instances:
+        return build
+    if not build.instance and len(instances) == 1:
+        return build.model_copy(update={"instance": instances[0]})
+    problem = f"{plain(build.instance)} is no review server" if build.instance else "is missing"
+    raise BadInput(f"{problem}; write {' or '.join(instances)}", "instance")
+
+
+def _sender_of(caller: Caller, build: ReportedBuild, *, has_several: bool) -> int:
     """Return the id of the token that may send this report; NotAllowed if the caller has none."""
     if not isinstance(caller, TokenHolder) or not cover_report(
-        caller.scopes, instance, build.project, build.job
+        caller.scopes, build.instance, build.project, build.job
     ):
-        wanted = Scope(ScopeKind.REPORT, build.project, build.job)
+        project = f"{build.instance}~{build.project}" if has_several else build.project
+        wanted = Scope(ScopeKind.REPORT, project, build.job)
         raise NotAllowed(f"this report needs a token with the scope {wanted}")
     return caller.token_id

@@ -92,7 +92,7 @@ def build_app(
             WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
         ),
         create_api(lambda _: reading),
-        create_reports("review", partial(record_once, MemoryStore())),
+        create_reports(("review",), partial(record_once, MemoryStore())),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
         create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),

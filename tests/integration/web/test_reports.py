@@ -23,6 +23,8 @@ from tests.support.fakes import WRITTEN
 from tests.support.web import call
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import httpx
 
     from service.domain.access.caller import Caller
@@ -61,7 +63,13 @@ def service() -> Service:
 
 
 def send(
-    service: Service, build: object, *, caller: Caller = LINUX, key: str | None = "key-1", query: str = ""
+    service: Service,
+    build: object,
+    *,
+    caller: Caller = LINUX,
+    key: str | None = "key-1",
+    query: str = "",
+    instances: Sequence[str] = (KEY.instance,),
 ) -> httpx.Response:
     headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
     callers = Callers()
@@ -71,7 +79,7 @@ def send(
             headers["Authorization"] = "Bearer bgt_ci"
         case Person():
             headers |= callers.as_person(caller.role)
-    reports = create_reports(KEY.instance, partial(record_once, service.store))
+    reports = create_reports(instances, partial(record_once, service.store))
     app = assemble([reports], access=callers.access(), version="0.1.0")
     content = build if isinstance(build, str) else json.dumps(build)
     return call(app, "POST", f"/api/v1/reports{query}", content=content, headers=headers)
@@ -99,7 +107,7 @@ class TestAReport:
     def test_sent_again_it_gets_the_same_answer_and_has_no_further_effect(self, service: Service) -> None:
         first, again = send(service, BUILD), send(service, BUILD)
         reordered = send(service, json.dumps(dict(reversed(BUILD.items())), indent=4))
-        written_out = send(service, {**BUILD, "merged": False, "causes": []})
+        written_out = send(service, {**BUILD, "merged": False, "causes": [], "instance": KEY.instance})
         renewed = send(service, BUILD, key="key-2")
 
         answers = (first, again, reordered, written_out)
@@ -171,6 +179,49 @@ class TestWhoMayReport:
         assert answer.status_code == 403
 
 
+class TestSeveralGerrits:
+    """Both have a change 7 of a project kv."""
+
+    SERVERS: Final = ("edge", KEY.instance)
+
+    def send(self, service: Service, instance: str | None, scope: str) -> httpx.Response:
+        named = {} if instance is None else {"instance": instance}
+        return send(service, BUILD | named, caller=holder(scope), instances=self.SERVERS)
+
+    @pytest.mark.parametrize("scope", ["report:gerrit~kv/linux", "report:kv/linux"])
+    def test_a_report_is_about_the_change_of_the_gerrit_that_it_names(
+        self, service: Service, scope: str
+    ) -> None:
+        other = self.send(service, "edge", scope.replace("gerrit", "edge"))
+        assert_problem(other, 404, f"there is no check run of {REVISION} on change 7")
+        assert self.send(service, KEY.instance, scope).json() == {"recorded": True}
+        assert state(service)[0][0] is BuildState.FINISHED
+
+    @pytest.mark.parametrize(
+        ("instance", "problem"),
+        [
+            (None, "instance: is missing; write edge or gerrit"),
+            ("", "instance: is missing; write edge or gerrit"),
+            ("console", "instance: console is no review server; write edge or gerrit"),
+            ("edge~", "instance: edge~ is no review server"),
+        ],
+    )
+    def test_a_report_that_names_no_gerrit_is_refused(
+        self, service: Service, instance: str | None, problem: str
+    ) -> None:
+        assert_problem(self.send(service, instance, "report:kv/linux"), 400, problem)
+        assert state(service)[0][0] is BuildState.RUNNING
+
+    @pytest.mark.parametrize(("instance", "foreign"), [("gerrit", "edge"), ("edge", "gerrit")])
+    def test_a_token_for_the_project_of_one_gerrit_reports_nothing_to_another(
+        self, service: Service, instance: str, foreign: str
+    ) -> None:
+        answer = self.send(service, instance, f"report:{foreign}~kv/linux")
+        wanted = f"this report needs a token with the scope report:{instance}~kv/linux"
+        assert_problem(answer, 403, wanted)
+        assert state(service)[0][0] is BuildState.RUNNING
+
+
 class TestMistakes:
     @pytest.mark.parametrize(
         ("change", "problem"),
@@ -191,6 +242,7 @@ class TestMistakes:
             ({"causes": ["x"] * 21}, "body.causes: List should have at most 20 items"),
             ({"causes": ["x" * 1001]}, "body.causes.0: String should have at most 1000 characters"),
             ({"vote": 1}, "body.vote: Extra inputs are not permitted"),
+            ({"instance": "x" * 101}, "body.instance: String should have at most 100 characters"),
         ],
     )
     def test_a_wrong_value_is_named_with_its_place(

@@ -71,7 +71,7 @@ def app(store: PostgresStore, tokens: PostgresTokens) -> FastAPI:
         return named(job, kind=JobKind("external"), pool="", sequence="", spec=spec)
 
     queue(store, external("linux"), external("macos"))
-    reports = create_reports("review", partial(record_once, store))
+    reports = create_reports(("review",), partial(record_once, store))
     return assemble([reports], access=Callers().access(find_token=tokens.find), version="0.1.0")
 
 

@@ -100,6 +100,20 @@ def test_no_person_gets_the_answer_of_another(site: Site) -> None:
     assert site.sees(BOB) == {OTHER}
 
 
+def test_a_person_is_not_the_one_who_has_their_number_on_another_server() -> None:
+    """Account 1000007 is Alice on core and Bob on edge, and only that account sees change 7 there."""
+    core, edge = FakeReviewServer(instance="core"), FakeReviewServer(instance="edge")
+    core.accounts = {ALICE: Account("1000007", "Alice"), BOB: Account("1000008", "Bob")}
+    edge.accounts = {BOB: Account("1000007", "Bob")}
+    for server in (core, edge):
+        server.put(change_at(1, key=ChangeKey(server.instance, 7)))
+        server.viewers = {7: {"1000007"}}
+    viewers = Viewers(RecentAnswers({"core": core, "edge": edge}, lambda: 1000.0))
+    changes = {ChangeKey("core", 7), ChangeKey("edge", 7)}
+    seen = {email: viewer.sees(changes) for email in (ALICE, BOB) if (viewer := viewers.of(person(email)))}
+    assert seen == {ALICE: {ChangeKey("core", 7)}, BOB: {ChangeKey("edge", 7)}}
+
+
 def test_an_account_that_is_closed_sees_nothing_after_a_minute(site: Site) -> None:
     site.sees(ALICE)
     site.server.accounts.clear()
