@@ -53,7 +53,7 @@ _TITLES: Final[Mapping[int, str]] = MappingProxyType(
 _REASONS: Final[Mapping[int, str]] = MappingProxyType({404: "there is no page at this address"})
 _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     {
-        401: "Sign in at /sign-in and try again.",
+        401: "Go back and try again after you have signed in.",
         403: "Ask an operator of Benchgate if you need this.",
         429: "Wait a minute and try again.",
         404: "Check the address, or look for the change in the list.",
@@ -61,6 +61,8 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
         503: "Try again in a few seconds. If it lasts, /readyz says what does not work.",
     }
 )
+# After a link for signing in.
+_INVITATIONS: Final[Mapping[int, str]] = MappingProxyType({401: "to go on", 404: "to see what is not public"})
 _ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
 NO_URLS: Final[Mapping[str, str]] = MappingProxyType({})  # the console review server has no pages
 
@@ -143,7 +145,7 @@ def problem_page(
             health=None,
             account=account,
             title=title,
-            is_missing=status == HTTPStatus.NOT_FOUND,
+            invitation=_INVITATIONS.get(status),
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
             advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
             request_id=request_id,

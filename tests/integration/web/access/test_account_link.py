@@ -85,6 +85,7 @@ def test_a_page_that_answers_a_form_does_not_lead_back_to_it(app: FastAPI) -> No
     page = call(app, "POST", "/sign-out", headers=PAGE)
     assert page.status_code == 401
     assert '<a href="/sign-in">Sign in</a>' in page.text
+    assert '<p><a href="/sign-in">Sign in</a> to go on.</p>' in page.text
 
 
 def test_without_a_way_in_the_page_says_what_an_operator_must_set(callers: Callers) -> None:
