@@ -1,4 +1,4 @@
-"""The web application: ``uvicorn --factory service.main:create_app``."""
+"""The web application, which ``benchgate serve`` runs."""
 
 from __future__ import annotations
 

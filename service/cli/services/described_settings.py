@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
 from pydantic import BaseModel, SecretStr
+
+from service.domain.errors import Permanent, Transient
+from service.steps.access.record_settings import Program, record_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.config import ControlSettings
+    from service.wiring.control import Control
 
 # Addresses whose every part may be secret: the password may also stand in the query.
 _SECRET_URLS: Final = frozenset({"database_url", "redis_url"})
-# Greedy: a password may have an @ or a slash that somebody forgot to quote.
-_CREDENTIALS: Final = re.compile(r"://\S*@")
+_LOG = structlog.get_logger(__name__)
+
+
+def record_start(plane: Control, settings: ControlSettings, command: str) -> None:
+    """Record the settings with which a command starts; log a warning if the database cannot be used."""
+    program = Program(command, socket.gethostname())
+    try:
+        record_settings(plane.store, plane.audit_log, program, describe_settings(settings))
+    except (Transient, Permanent) as error:
+        # The pages and /readyz report what is wrong with the database.
+        _LOG.warning("audit.settings_not_recorded", error=str(error))
 
 
 def describe_settings(settings: ControlSettings) -> Mapping[str, str]:
@@ -46,9 +61,22 @@ def _shown(value: object) -> object:
         case list() | tuple():
             return [_shown(item) for item in value]
         case str() | Path():
-            return _CREDENTIALS.sub("://…@", str(value))
+            return _without_secrets(str(value))
         case _:
             return value
+
+
+def _without_secrets(text: str) -> str:
+    """Leave out the credentials and the query of an address, which may have a token."""
+    scheme, separator, rest = text.partition("://")
+    # Up to the last @: a password may have an @ or a slash that somebody forgot to quote.
+    credentials, at, place = rest.rpartition("@")
+    path, *query = re.split(r"[?#]", place, maxsplit=1)
+    if not separator:
+        return text
+    if re.search(r"[?#]", credentials):  # an @ of a query, or a ? of a password
+        return f"{scheme}://…"
+    return f"{scheme}://{'…@' if at else ''}{path}{'?…' if query else ''}"
 
 
 def _is_set(value: object) -> str:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import closing
 
 import click
-import structlog
 import uvicorn
 
-from service.cli.services.described_settings import describe_settings
+from service.cli.services.described_settings import record_start
 from service.cli.services.preconditions import check_port
 from service.config import ControlSettings
-from service.domain.errors import Permanent, Transient
 from service.logs import log_as_json
-from service.steps.access.record_settings import record_settings
 from service.web.request_deadline import DeadlineProtocol
 from service.wiring.control import build_control
-
-_LOG = structlog.get_logger(__name__)
 
 
 @click.command()
@@ -34,11 +28,7 @@ def command(host: str, port: int) -> None:
     with closing(build_control(settings)) as plane:
         check_port(host, port)
         log_as_json()
-        try:
-            record_settings(plane.store, plane.audit_log, socket.gethostname(), describe_settings(settings))
-        except (Transient, Permanent) as error:
-            # The pages and /readyz report what is wrong with the database.
-            _LOG.warning("audit.settings_not_recorded", error=str(error))
+        record_start(plane, settings, "benchgate serve")
     # No access log: the webhook's path holds its secret.
     uvicorn.run(
         "service.main:create_app",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 
 import click
 
 from service.adapters.linux_machine import keep_off
 from service.adapters.queue import CONTROL_QUEUE, pool_queue
+from service.cli.services.described_settings import record_start
 from service.config import ControlSettings, MachineSettings, require
+from service.logs import log_as_json
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine
 
@@ -30,7 +33,10 @@ def command(pool: str, concurrency: int) -> None:
     measures; it needs BENCHGATE_MACHINE_DATABASE_URL and no other credential. Both need BENCHGATE_REDIS_URL.
     """
     if pool == "control":
-        build_control(ControlSettings()).close()
+        settings = ControlSettings()
+        with closing(build_control(settings)) as plane:
+            log_as_json()
+            record_start(plane, settings, "benchgate worker")
     else:
         os.environ["BENCHGATE_POOL"] = pool
         _register_machine()

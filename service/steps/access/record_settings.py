@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.access.audit import AuditKind, body_of
@@ -12,21 +13,31 @@ if TYPE_CHECKING:
     from service.ports.access import AuditLog
     from service.ports.store import Store
 
-_ACTOR: Final = "benchgate serve"
+_MOST: Final = 200  # entries in which the last one of a program is looked for; else it records again
 
 
-def record_settings(store: Store, log: AuditLog, host: str, settings: Mapping[str, str]) -> bool:
-    """Record the settings of a web server that starts; return False if they are those recorded last.
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of Benchgate that starts on a host."""
+
+    command: str
+    host: str
+
+
+def record_settings(store: Store, log: AuditLog, program: Program, settings: Mapping[str, str]) -> bool:
+    """Record the settings of a program that starts; return False if they are those that it recorded last.
 
     Args:
         store: where the entry is appended.
         log: the log, to be read.
-        host: the name of the web server's host.
+        program: the actor and the subject of the entry.
         settings: values by the names of their variables, without secrets.
     """
-    last = log.newest(1, AuditKind.SETTINGS)
-    if last and last[0].body == body_of(settings):
+    entries = log.newest(_MOST, AuditKind.SETTINGS)
+    own = (entry for entry in entries if Program(entry.actor, entry.subject) == program)
+    last = next(own, None)
+    if last is not None and last.body == body_of(settings):
         return False
     with store.transaction() as tx:
-        tx.record_act(AuditKind.SETTINGS, _ACTOR, host, settings)
+        tx.record_act(AuditKind.SETTINGS, program.command, program.host, settings)
     return True

@@ -10,13 +10,14 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from service.cli.services.described_settings import describe_settings
-from service.config import ControlSettings
+from service.config import ControlSettings, GerritSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SECRET: Final = "correct-horse/battery@staple"
 ADDRESS: Final = f"https://bot:{SECRET}@git.example.com/{{project}}"
+TOKEN_ADDRESS: Final = "https://git.example.com/{project}?private_token=horse-staple"
 
 
 class Server(BaseModel):
@@ -39,6 +40,11 @@ def with_secrets() -> ControlSettings:
             values[name] = [SecretStr(SECRET), SecretStr(SECRET)]
         elif field.annotation is str and name.endswith("_url") and name not in values:
             values[name] = ADDRESS
+    values["git_urls"] = {"core": ADDRESS, "edge": TOKEN_ADDRESS}
+    password = SecretStr(SECRET)
+    values["gerrits"] = {
+        "core": GerritSettings(url=ADDRESS, password=password, bearer=password, webhook_secrets=[password])
+    }
     return ControlSettings.model_construct(**values)
 
 
@@ -49,6 +55,32 @@ def test_no_secret_is_recorded() -> None:
     assert described["BENCHGATE_WEBHOOK_SECRETS"] == '["set", "set"]'
     assert described["BENCHGATE_DATABASE_URL"] == described["BENCHGATE_REDIS_URL"] == "set"
     assert described["BENCHGATE_GIT_URL"] == "https://…@git.example.com/{project}"
+    assert described["BENCHGATE_GIT_URLS"] == (
+        '{"core": "https://…@git.example.com/{project}", "edge": "https://git.example.com/{project}?…"}'
+    )
+    gerrit = json.loads(described["BENCHGATE_GERRITS"])["core"]
+    assert (gerrit["url"], gerrit["user"]) == ("https://…@git.example.com/{project}", "")
+    assert (gerrit["password"], gerrit["bearer"], gerrit["webhook_secrets"]) == ("set", "set", ["set"])
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (TOKEN_ADDRESS, "https://git.example.com/{project}?…"),
+        (f"{ADDRESS}?depth=1", "https://…@git.example.com/{project}?…"),
+        ("https://git.example.com/{project}#token=x", "https://git.example.com/{project}?…"),
+        # Which part is the host is not certain, so that no part is shown.
+        ("https://git.example.com/{project}?private_token=horse@staple", "https://…"),
+        ("https://bot:horse?staple@git.example.com/{project}", "https://…"),
+        ("ssh://bot@git.example.com:29418/{project}", "ssh://…@git.example.com:29418/{project}"),
+        ("https://git.example.com/{project}", "https://git.example.com/{project}"),
+        ("/srv/git/{project}?.git", "/srv/git/{project}?.git"),
+    ],
+)
+def test_the_credentials_and_the_query_of_an_address_are_not_recorded(url: str, shown: str) -> None:
+    described = describe_settings(ControlSettings.model_construct(git_url=url, git_urls={"core": url}))
+    assert described["BENCHGATE_GIT_URL"] == shown
+    assert json.loads(described["BENCHGATE_GIT_URLS"]) == {"core": shown}
 
 
 @pytest.mark.parametrize(

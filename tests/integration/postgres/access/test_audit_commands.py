@@ -1,4 +1,4 @@
-"""``benchgate audit verify``, and the settings that ``benchgate serve`` records."""
+"""``benchgate audit verify``, and the settings that commands record when they start."""
 
 from __future__ import annotations
 
@@ -141,23 +141,29 @@ def test_a_head_that_is_none_is_refused(database: Database, tmp_path: Path, head
     )
 
 
-def test_a_web_server_records_its_settings_when_it_starts(database: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words", [("serve", "--port", "0"), ("worker", "--pool", "control")], ids=["serve", "worker"]
+)
+def test_a_program_records_its_settings_when_it_starts(
+    database: Database, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """The settings of the control worker name the Gerrit to which the votes go."""
     log = PostgresAuditLog(database.owner)
     variables = {
         **os.environ,
         **environment(database, tmp_path),
         "BENCHGATE_GERRIT_PASSWORD": "battery staple",
     }
-    with (tmp_path / "web.log").open("wb") as output:
-        argv = [sys.executable, "-m", "service.cli", "serve", "--port", "0"]
-        web = subprocess.Popen(argv, cwd=ROOT, env=variables, stdout=output, stderr=output)
+    with (tmp_path / "log").open("wb") as output:
+        argv = [sys.executable, "-m", "service.cli", *words]
+        program = subprocess.Popen(argv, cwd=ROOT, env=variables, stdout=output, stderr=output)
         try:
             assert eventually(lambda: len(log.newest(1)) == 1)
         finally:
-            web.terminate()
-            web.wait(30)
+            program.terminate()
+            program.wait(30)
     [entry] = log.newest(1)
-    assert (entry.kind, entry.actor) == ("settings at start", "benchgate serve")
+    assert (entry.kind, entry.actor) == ("settings at start", f"benchgate {words[0]}")
     assert entry.details["BENCHGATE_GERRIT_PASSWORD"] == entry.details["BENCHGATE_DATABASE_URL"] == "set"
     assert "battery" not in entry.body
-    assert f'"hash": "{entry.hash.hex()}"' in (tmp_path / "web.log").read_text(encoding="utf-8")
+    assert f'"hash": "{entry.hash.hex()}"' in (tmp_path / "log").read_text(encoding="utf-8")
