@@ -147,6 +147,23 @@ def test_a_gerrit_without_changes_hides_none(monkeypatch: pytest.MonkeyPatch, tm
     assert [state for state, name, _ in found(result) if name == "Gerrit"] == ["ok"]
 
 
+def test_each_of_several_gerrits_has_its_own_findings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    away = {"url": "http://127.0.0.1:1", "user": "ci", "password": "of-the-ci"}
+    with running_gerrit({"runAs": True}, []) as url:
+        core = {"url": url, "user": "buildbot", "password": "of-the-bot"}
+        monkeypatch.setenv("BENCHGATE_GERRITS", json.dumps({"edge": away, "core": core}))
+        result = doctor(monkeypatch, tmp_path, {})
+    assert result.exit_code == EXIT_CANNOT
+    assert [(state, name) for state, name, _ in found(result) if name.startswith("Gerrit")] == [
+        ("ok", "Gerrit core"),
+        ("bad", "Gerrit core"),
+        ("bad", "Gerrit edge"),
+    ]
+    assert "of-the" not in result.output
+
+
 @pytest.mark.parametrize(
     ("variable", "address", "name"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.adapters.broker_rights import read_broker_rights
@@ -27,7 +27,7 @@ from service.domain.machine.connections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from service.domain.machine.environment import Finding
@@ -51,9 +51,6 @@ def connection_findings(home: Path) -> tuple[Finding, ...]:
         BadInput: a setting cannot be used.
     """
     settings, servers = ControlSettings(), _addresses(home)
-    bearer = settings.gerrit_bearer.get_secret_value()
-    secret = settings.gerrit_password.get_secret_value()
-    credentials = Bearer(bearer) if bearer else Password(settings.gerrit_user, secret)
     only_machine = bool(servers.machine_database) and not servers.database
     return (
         *_tried(
@@ -71,14 +68,25 @@ def connection_findings(home: Path) -> tuple[Finding, ...]:
             (servers.broker, "BENCHGATE_REDIS_URL"),
             lambda url: broker_findings(read_broker_rights(url), is_machine=only_machine),
         ),
-        *_tried(
-            GERRIT,
-            (settings.gerrit_url, "BENCHGATE_GERRIT_URL"),
-            lambda url: gerrit_findings(
-                read_gerrit_rights(url, credentials), is_public=settings.read == "public"
-            ),
-        ),
+        *_gerrit_findings(settings),
     )
+
+
+def _gerrit_findings(settings: ControlSettings) -> Iterator[Finding]:
+    """Yield the findings of each Gerrit; with several, each finding has its instance."""
+    if not settings.has_gerrit:
+        yield not_configured(GERRIT, "BENCHGATE_GERRIT_URL")
+    for instance, gerrit in sorted(settings.gerrit_servers.items()):
+        bearer, secret = gerrit.bearer.get_secret_value(), gerrit.password.get_secret_value()
+        credentials = Bearer(bearer) if bearer else Password(gerrit.user, secret)
+        variable = f"BENCHGATE_GERRITS[{instance}]" if settings.gerrits else "BENCHGATE_GERRIT_URL"
+
+        def read(url: str, credentials: Bearer | Password = credentials) -> Iterable[Finding]:
+            rights = read_gerrit_rights(url, credentials)
+            return gerrit_findings(rights, is_public=settings.read == "public")
+
+        for finding in _tried(GERRIT, (gerrit.url, variable), read):
+            yield replace(finding, name=f"{GERRIT} {instance}") if settings.gerrits else finding
 
 
 def _addresses(home: Path) -> _Addresses:

@@ -196,7 +196,7 @@ def gerrit_findings(rights: GerritRights, *, is_public: bool) -> Iterator[Findin
     ``is_public``: whether people may read the pages without signing in.
     """
     yield Finding(GERRIT, State.OK, f"account {rights.account}, {rights.path}: reads changes and votes")
-    yield from _unencrypted(GERRIT, rights.path, "begin BENCHGATE_GERRIT_URL with https://")
+    yield from _unencrypted(GERRIT, rights.path, "begin Gerrit's address with https://")
     fix = f"remove {rights.account} from the groups that have the capability in All-Projects"
     for name, effect in _OF_ADMINISTRATORS.items():
         if name in rights.capabilities:
