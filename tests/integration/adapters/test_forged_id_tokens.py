@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import time
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,7 +53,7 @@ def test_a_token_of_the_provider_passes(provider: ScriptedProvider) -> None:
         {"exp": 1_000_000_000},
         {"exp": None},
         {"iat": None},
-        {"nbf": int(time.time()) + 3600},
+        {"nbf": 4_000_000_000},
         {"sub": None},
         {"sub": ""},
         {"sub": 7},
@@ -88,7 +87,11 @@ def test_a_token_cannot_bring_its_own_key(provider: ScriptedProvider, name: str)
     assert "/forged-keys" not in provider.asked
 
 
-@pytest.mark.parametrize("secret", [SECRET, KEY.as_pem(private=False).decode(), KEY.as_dict()["n"]])
+@pytest.mark.parametrize(
+    "secret",
+    [SECRET, KEY.as_pem(private=False).decode(), KEY.as_dict()["n"]],
+    ids=["of the client", "public key as PEM", "modulus of the public key"],
+)
 def test_a_token_signed_by_a_shared_secret_is_refused(provider: ScriptedProvider, secret: str) -> None:
     """The second and third are public: a check that takes them for a secret accepts every forger."""
 
