@@ -17,8 +17,10 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
 from service.adapters.postgres.schema import metadata
 from service.domain.errors import Transient
+from tests.support.store_samples import change
 
 if TYPE_CHECKING:
+    from service.adapters.postgres.store import PostgresStore
     from tests.support.postgres import Database, Server
 
 pytestmark = pytest.mark.integration
@@ -101,6 +103,25 @@ def test_reasons_of_relinks_are_typed_and_the_others_stay_text(database: Databas
     assert database.rows("SELECT reason, reasons FROM comparison ORDER BY position") == [
         (layout, [{"kind": "layout as text", "facts": [layout]}]),
         (other, None),
+    ]
+
+
+def test_the_previous_version_has_no_request_of_a_page_to_reply_to(
+    database: Database, store: PostgresStore
+) -> None:
+    with store.transaction() as tx:
+        patch_set = tx.upsert_change(change()).patch_set_id
+    for source in ("comment", "page"):
+        database.change(
+            "INSERT INTO heard (change_id, patch_set_id, account, person, written_at, digest, text, source)"
+            " SELECT change_id, id, '1', 'Ann', now(), '', :source, :source FROM patch_set WHERE id = :id",
+            source=source,
+            id=patch_set,
+        )
+    command.downgrade(configured(database.owner_url), "20261122_2230")
+    assert database.rows("SELECT text, state FROM heard ORDER BY text") == [
+        ("comment", "pending"),
+        ("page", "done"),
     ]
 
 
