@@ -62,6 +62,7 @@ def _lines(verification: Verification, head: str) -> list[str]:
         lines.append(
             f"fault: no entry has the hash {head}: its last entries were removed, or all were written anew"
         )
-    lines.extend(f"not protected: {fault}" for fault in lost)
-    lines.extend(f"to restore it: {remedy}" for remedy in dict.fromkeys(fault.remedy for fault in lost))
+    for remedy in dict.fromkeys(fault.remedy for fault in lost):
+        lines.extend(f"not protected: {fault}" for fault in lost if fault.remedy == remedy)
+        lines.append(f"  to restore it: {remedy}")
     return lines

@@ -58,6 +58,7 @@ _NARROW: Final = frozenset(
         *("viewAccess", "viewAllAccounts", "viewSecondaryEmails"),
     }
 )
+_NAME_THE_OWNER: Final = "let BENCHGATE_DATABASE_URL name the owner of the database"
 _BROKER_USERS: Final = "use the users of service/adapters/broker_users.conf"
 _LOCAL_BROKER: Final = f"{_BROKER_USERS}; under `benchgate up`, whose parts run as one user, nothing"
 
@@ -130,10 +131,10 @@ def owner_findings(rights: DatabaseRights) -> Iterator[Finding]:
     role = rights.role
     value = f"role {role}, {rights.path}: " + ("owns the database" if rights.is_owner else "not the owner")
     owns = State.OK if rights.is_owner else State.WARN
-    yield Finding(OWNER, owns, value, "" if rights.is_owner else f"ALTER DATABASE … OWNER TO {role}")
+    yield Finding(OWNER, owns, value, "" if rights.is_owner else _NAME_THE_OWNER)
     yield from _unencrypted(OWNER, rights.path, "add ?sslmode=verify-full to BENCHGATE_DATABASE_URL")
     for name, state in _OF_OWNER.items():
-        if name in rights.attributes:
+        if name in rights.attributes and "SUPERUSER" not in rights.attributes:  # which implies all others
             yield Finding(OWNER, state, f"{name}: {role} {_ATTRIBUTES[name]}", _without(role, name))
     for fault in rights.faults:
         yield Finding(OWNER, State.BAD, f"audit log: {fault}", fault.remedy)

@@ -41,8 +41,8 @@ ORDER BY id DESC LIMIT :limit
 
 # A program cannot judge an object of somebody else.
 _OF_OTHERS: Final = (
-    "find out who made it, and let an administrator drop it; or begin a new log: "
-    "ALTER SCHEMA audit RENAME TO audit_before, and benchgate migrate --administrator-url-from VARIABLE"
+    "find out who made this object, and let an administrator drop it; or begin a new log: "
+    "ALTER SCHEMA audit RENAME TO audit_before, then benchgate migrate --administrator-url-from VARIABLE"
 )
 RESTORE: Final = "benchgate migrate --administrator-url-from VARIABLE"
 _FUNCTION: Final = re.compile(r"CREATE OR REPLACE FUNCTION audit\.(\w+)\(.*?AS \$\$(.*?)\$\$;", re.DOTALL)

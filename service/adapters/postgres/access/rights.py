@@ -15,7 +15,7 @@ from service.domain.machine.connections import DatabaseRights, Path
 
 _ROLE: Final = text("""
 SELECT current_user AS role, rolsuper, rolreplication, rolbypassrls, rolcreaterole, rolcreatedb,
-       pg_has_role(datdba, 'MEMBER') AS is_owner,
+       datdba = pg_roles.oid OR pg_has_role(datdba, 'MEMBER') AND NOT rolsuper AS is_owner,
        coalesce(inet_client_addr() <<= '127.0.0.0/8' OR inet_client_addr() = '::1', true) AS is_local,
        coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted,
        (SELECT count(*) FROM pg_proc JOIN pg_namespace AS n ON n.oid = pronamespace

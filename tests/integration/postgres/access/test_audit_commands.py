@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.integration
 
 ROOT: Final = Path(__file__).parents[4]
-RESTORE: Final = "to restore it: benchgate migrate --administrator-url-from VARIABLE"
+RESTORE: Final = "  to restore it: benchgate migrate --administrator-url-from VARIABLE"
 REWRITE: Final = (
     "ALTER TABLE audit.entry DISABLE TRIGGER ALL",
     "UPDATE audit.entry SET actor = 'anN' WHERE id = 2",
@@ -98,6 +98,25 @@ def test_a_lost_protection_fails_and_says_how_to_restore_it(database: Database, 
     lost = "not protected: audit.entry belongs to benchgate, not to benchgate_audit"
     assert lost in done.stdout.splitlines()
     assert done.stdout.splitlines()[-1] == RESTORE
+
+
+def test_each_lost_protection_is_followed_by_its_remedy(database: Database, tmp_path: Path) -> None:
+    database.administer(
+        "ALTER ROLE benchgate CREATEROLE",
+        "GRANT UPDATE ON audit.entry TO benchgate",
+        "GRANT DELETE ON audit.entry TO benchgate",
+    )
+    try:
+        done = verify(database, tmp_path)
+    finally:
+        database.administer("ALTER ROLE benchgate NOCREATEROLE")
+    assert done.stdout.splitlines()[2:] == [
+        "not protected: benchgate has the right DELETE on audit.entry",
+        "not protected: benchgate has the right UPDATE on audit.entry",
+        RESTORE,
+        "not protected: benchgate, the owner of the database, may create roles",
+        "  to restore it: ALTER ROLE benchgate NOCREATEROLE",
+    ]
 
 
 def test_an_administrator_restores_the_protection(

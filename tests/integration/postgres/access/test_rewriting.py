@@ -193,8 +193,8 @@ def test_a_log_that_waited_for_the_administrator_with_a_trigger_is_refused(serve
             migrate(site.url, site.database.administrator_url)
         assert str(refused.value) == (
             "the audit log is not one that Benchgate made: audit.entry has the trigger mine; find out who "
-            "made it, and let an administrator drop it; or begin a new log: ALTER SCHEMA audit RENAME TO "
-            "audit_before, and benchgate migrate --administrator-url-from VARIABLE"
+            "made this object, and let an administrator drop it; or begin a new log: ALTER SCHEMA audit "
+            "RENAME TO audit_before, then benchgate migrate --administrator-url-from VARIABLE"
         )
         assert "audit.entry belongs to benchgate, not to benchgate_audit" in site.verified()[1]
         site.run("ALTER SCHEMA audit RENAME TO audit_before")

@@ -85,6 +85,14 @@ def test_an_owner_who_may_change_the_audit_log_is_named(database: Database) -> N
     assert found == ["audit log: benchgate may act as benchgate_audit"]
 
 
+def test_a_superuser_in_place_of_the_owner_is_named_once(database: Database) -> None:
+    rights = read_rights(database.administrator_url, is_machine=False)
+    assert [(finding.state, finding.value) for finding in owner_findings(rights)] == [
+        (State.WARN, "role postgres, on this machine: not the owner"),
+        (State.BAD, "audit log: postgres, which Benchgate logs in as, is a superuser"),
+    ]
+
+
 def test_a_refused_password_is_not_repeated(database: Database) -> None:
     url = make_url(database.owner_url).set(password="a-guess").render_as_string(hide_password=False)
     with pytest.raises(Transient, match="authentication failed") as caught:

@@ -85,7 +85,8 @@ def test_each_fault_of_the_audit_log_is_bad_and_is_reported_once() -> None:
         ProtectionFault("benchgate, the owner of the database, is a superuser", "ALTER ROLE …"),
         ProtectionFault("the schema audit belongs to benchgate", "benchgate migrate …"),
     )
-    rights = DatabaseRights("benchgate", TLS, frozenset({"SUPERUSER"}), is_owner=True, faults=faults)
+    attributes = frozenset({"SUPERUSER", "REPLICATION", "CREATEDB"})
+    rights = DatabaseRights("benchgate", TLS, attributes, is_owner=True, faults=faults)
     assert wide(tuple(owner_findings(rights))) == [
         (State.BAD, f"audit log: {fault.sentence}") for fault in faults
     ]
