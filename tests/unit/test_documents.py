@@ -16,6 +16,9 @@ _EXAMPLE: Final = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _PATH: Final = re.compile(r"`((?:bench|dashboards|docs|migrations|service|tests|tools|workers)/[\w./-]+)`")
 
+_REQUIREMENT: Final = re.compile(r"^\| \d+\.?\d.*\|$", re.MULTILINE)
+_CODE_OR_TEST: Final = re.compile(r"`([\w/-]+(?:\.\w+|/))?(?:::(test_\w+))?`")
+
 
 def prose_of(document: Path) -> str:
     """Return a document without its examples."""
@@ -41,6 +44,25 @@ def test_a_document_links_to_existing_pages_and_sections(document: Path) -> None
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_document_names_existing_files(document: Path) -> None:
     assert [path for path in _PATH.findall(prose_of(document)) if not (ROOT / path).exists()] == []
+
+
+def test_each_requirement_of_access_names_code_and_tests_that_exist() -> None:
+    missing = []
+    for line in _REQUIREMENT.findall((ROOT / "SECURITY.md").read_text(encoding="utf-8")):
+        folder, file = ROOT / "tests", ROOT
+        for name, test in _CODE_OR_TEST.findall(line):
+            if name:  # without a folder, it is in that of the file before
+                places = (
+                    folder / name,
+                    ROOT / "tests" / name,
+                    ROOT / name,
+                    ROOT / "service/web/access" / name,
+                )
+                file = next((place for place in places if place.exists()), ROOT)
+                folder = file.parent
+            if file == ROOT or (test and f"def {test}(" not in file.read_text(encoding="utf-8")):
+                missing.append(test or name)
+    assert missing == []
 
 
 def test_the_table_of_the_flow_names_every_step() -> None:
