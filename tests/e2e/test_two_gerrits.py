@@ -1,18 +1,27 @@
-"""Two Gerrits in one installation: both have a change 1 of a project ``tiny``, and each gets its own vote."""
+"""Two Gerrits in one installation: both have a change 1 of a project ``tiny``, and each gets its own vote.
+
+Both also have a private change 2 of account 1000002, which is Alice on ``core`` and Bob on ``edge``.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
+from service.adapters.postgres.access.tokens import PostgresTokens
+from service.adapters.postgres.engine import make_engine
 from service.cli.services.start_site import running_site
+from service.domain.access.scopes import parse_scope
+from service.ports.access import NewToken
 from tests.support.gerrit_model import SECRET, URL, GerritModel
 from tests.support.tiny_project import TinyProject
 
@@ -37,7 +46,12 @@ class Gerrit:
         self.project = TinyProject(root / name)
         proposal = self.project.propose(1, {"time.txt": TIMES[name], "note.txt": f"of {name}"})
         self.model.upload(1, proposal.revision, parent=proposal.parent, project="tiny", branch="main")
-        self.event = proposal.event()
+        self.revision, self.event = proposal.revision, proposal.event()
+        private = self.project.propose(2, {"note.txt": f"private on {name}"})
+        self.model.upload(2, private.revision, parent=private.parent, project="tiny", branch="main")
+        self.model.changes[2].flags["is_private"] = True
+        self.model.changes[2].watchers.add("buildbot")
+        self.private_event = private.event()
         self.url = ""
 
     @property
@@ -65,18 +79,21 @@ class Gerrit:
     def serving(self) -> Iterator[None]:
         """Answer requests on a free port of loopback."""
         model = self.model
+        accounts = _swapped if self.name == "edge" else str
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                address = f"http://gerrit{self.path}"
+                asks_for_accounts = "/accounts/?" in self.path
+                address = f"http://gerrit{accounts(self.path) if asks_for_accounts else self.path}"
                 request = httpx.Request(self.command, address, headers=dict(self.headers), content=body)
                 answer = model.transport.handle_request(request)
+                text = accounts(answer.text).encode() if asks_for_accounts else answer.read()
                 self.send_response_only(answer.status_code)
-                for name, value in answer.headers.items():
+                for name, value in (dict(answer.headers) | {"content-length": str(len(text))}).items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(answer.read())
+                self.wfile.write(text)
 
             do_POST = do_GET  # noqa: N815 - the names that the base class calls
 
@@ -95,6 +112,11 @@ class Gerrit:
             server.server_close()
 
 
+def _swapped(text: str) -> str:
+    """Exchange the addresses of Alice and Bob."""
+    return re.sub("alice(?=@|%40)|bob(?=@|%40)", lambda name: {"alice": "bob", "bob": "alice"}[name[0]], text)
+
+
 class TwoGerrits:
     """A Benchgate with two Gerrits."""
 
@@ -105,6 +127,20 @@ class TwoGerrits:
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         return httpx.get(f"{self.site.base_url}{path}", headers=headers)
+
+    def token(self, scope: str, email: str = "") -> str:
+        """Return the header of a new token."""
+        engine = make_engine(self.site.database_url)
+        new = NewToken(
+            name="ci",
+            scopes=frozenset({parse_scope(scope)}),
+            lifetime=timedelta(days=1),
+            created_by="ci",
+            email=email,
+        )
+        _, secret = PostgresTokens(engine).add(new)
+        engine.dispose()
+        return f"Bearer {secret}"
 
     def wait(self, is_there: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -132,7 +168,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
         site, supervisor = stack.enter_context(running)
         for gerrit in gerrits.values():
             address = f"{site.base_url}/webhooks/gerrit/{gerrit.webhook_secret}"
-            assert httpx.post(address, content=gerrit.event).status_code == 204
+            for event in (gerrit.event, gerrit.private_event):
+                assert httpx.post(address, content=event).status_code == 204
         yield TwoGerrits(site, supervisor, gerrits)
 
 
@@ -174,3 +211,40 @@ def test_a_reply_to_a_comment_goes_to_its_gerrit_and_links_to_its_change(two: Tw
     httpx.post(f"{two.site.base_url}/webhooks/gerrit/{edge.webhook_secret}", content=edge.event + b" ")
     two.wait(lambda: "/changes/edge~1#m" in edge.messages()[-1], "the reply")
     assert len(core.messages()) == before
+
+
+@pytest.mark.parametrize(("email", "name"), [("alice@example.com", "core"), ("bob@example.com", "edge")])
+def test_a_person_sees_on_each_gerrit_only_what_their_own_account_sees(
+    two: TwoGerrits, email: str, name: str
+) -> None:
+    token = two.token("read", email)
+    two.wait(
+        lambda: two.get(f"/api/v1/changes/{name}~2", Authorization=token).status_code == 200,
+        "the private change",
+    )
+    other = {"core": "edge", "edge": "core"}[name]
+    assert two.get(f"/api/v1/changes/{other}~2", Authorization=token).status_code == 404
+    assert two.get(f"/api/v1/changes/{name}~2").status_code == 404
+
+
+def test_a_report_of_another_ci_names_its_gerrit(two: TwoGerrits) -> None:
+    build = {
+        "project": "tiny",
+        "change": 1,
+        "revision": two.gerrits["core"].revision,
+        "job": "tiny-perf",
+        "number": 1,
+        "url": "https://ci.example.com/1",
+        "result": "SUCCESS",
+    }
+    token = two.token("report:core~tiny/tiny-perf")
+
+    def send(named: dict[str, str]) -> tuple[int, str]:
+        headers = {"Authorization": token, "Idempotency-Key": "key"}
+        answer = httpx.post(f"{two.site.base_url}/api/v1/reports", json=build | named, headers=headers)
+        return answer.status_code, answer.json()["detail"]
+
+    assert send({}) == (400, "instance: is missing; write core or edge")
+    scope = "this report needs a token with the scope report:edge~tiny/tiny-perf"
+    assert send({"instance": "edge"}) == (403, scope)
+    assert send({"instance": "core"}) == (400, "job: tiny-perf is not of kind external")
