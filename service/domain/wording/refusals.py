@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
+from service.domain.project.project_file import Permission
 from service.domain.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
 UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
 
+_ALLOWED: Final[Mapping[Permission, str]] = MappingProxyType(
+    {
+        Permission.RERUN: "run builds again, measure longer and cancel",
+        Permission.OVERRIDE: "override, accept and undo",
+    }
+)
 FORM_USED: Final = "this form was sent already or is out of date; reload the page"
 NO_EMAIL: Final = (
     "the identity provider has not verified an e-mail address of yours, so Benchgate cannot find your "
@@ -26,6 +37,11 @@ def no_account(email: str) -> str:
         f"no account on the review server has {plain(email)} as its preferred e-mail address; set it there, "
         "or write the command in a comment on the change"
     )
+
+
+def not_in_group(permission: Permission, person: str, group: str) -> str:
+    """The reason why a page offers a person nothing that a permission allows."""
+    return f"only members of {plain(group)} may {_ALLOWED[permission]}; {plain(person)} is not one"
 
 
 def not_asked(error: Exception) -> str:

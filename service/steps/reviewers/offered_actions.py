@@ -127,7 +127,7 @@ class ActionOffers:
         except Permanent as error:  # also a group that Benchgate's account cannot see
             raise NotAllowed(replies.refused(error)) from error
         if not is_member:
-            raise NotAllowed(replies.not_a_member(account.name, group))
+            raise NotAllowed(refusals.not_in_group(permission, account.name, group))
 
 
 def ended_builds(compared: Compared) -> Sequence[EndedBuild]:

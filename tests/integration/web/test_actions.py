@@ -162,7 +162,9 @@ class TestPage:
     def test_a_person_outside_the_groups_sees_why_instead_of_forms(self, site: Site) -> None:
         text = site.sign_in(subject="eve").read()
         assert 'method="post"' not in text
-        assert "Eve is not a member of reviewers" in text.replace("<wbr>", "")
+        words = text.replace("<wbr>", "")
+        assert "Only members of reviewers may override, accept and undo; Eve is not one." in words
+        assert "Only members of committers may run builds again, measure longer and cancel;" in words
 
     def test_while_the_review_server_is_down_the_page_says_so(self, site: Site) -> None:
         site.accounts.fault = Transient("connection refused")

@@ -104,7 +104,7 @@ def test_a_member_of_all_groups_may_use_all_commands_that_make_sense() -> None:
 def test_only_the_commands_of_a_persons_groups_are_offered() -> None:
     found = offered(accounts_of("committers"))
     assert actions(found) == [Action.RECHECK]
-    assert found.reasons == ("refused: Bob is not a member of reviewers",)
+    assert found.reasons == ("only members of reviewers may override, accept and undo; Bob is not one",)
 
 
 def test_without_an_account_nothing_is_offered_and_the_reason_is_named_once() -> None:
