@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,13 +16,14 @@ from service.domain.decision.vote import Outcome, Result
 from service.domain.gerrit.change import Account
 from service.domain.inference.verdict import Verdict
 from service.domain.project.project_file import Permission
+from service.ports.page_requests import ShownRequest
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.reviewers.offered_actions import ActionOffers
 from tests.support.access.callers import Callers
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
-from tests.support.reading.views import build_view, change_view, comparison
+from tests.support.reading.views import NOW, build_view, change_view, comparison
 from tests.support.store_samples import change
 from tests.support.web import build_app, serving
 
@@ -110,6 +112,27 @@ def test_a_slower_row_is_accepted_on_a_narrow_screen(person: Page, store: Memory
     row.get_by_role("button").click()
     person.wait_for_url("**/changes/7/1#m1")
     assert requests(store) == [f"accept {LONG} the lock is needed"]
+
+
+def test_the_forms_and_the_requests_are_accessible_on_a_phone(person: Page, reading: FakeReading) -> None:
+    asked = ShownRequest(
+        id=1, person="Al Ray", text=f"accept {LONG} wanted", created_at=NOW, is_pending=False, answer="no"
+    )
+    reading.patch_set_rows[0] = replace(reading.patch_set_rows[0], requests=(asked,))
+    person.goto("/changes/7")
+    browser = person.context.browser
+    assert browser is not None
+    context = browser.new_context(
+        storage_state=person.context.storage_state(), viewport={"width": 320, "height": 700}
+    )
+    page = context.new_page()
+    page.goto(person.url)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text())
+    found = page.evaluate("axe.run().then((all) => all.violations.map((v) => [v.id, v.nodes[0].html]))")
+    assert (page.locator("section.actions form").count(), found) == (3, [])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
 
 
 def test_a_form_without_a_reason_is_not_sent(person: Page, store: MemoryStore) -> None:
