@@ -2,7 +2,10 @@
 -- and a parent of the table would be a way to its rows past the trigger.
 
 WITH log AS (
-    SELECT to_regclass('audit.entry')::oid AS entry, to_regnamespace('audit')::oid AS schema
+    -- Not by to_regclass, which may already see a table whose columns this statement does not see.
+    SELECT pg_class.oid AS entry, pg_namespace.oid AS schema
+    FROM pg_namespace LEFT JOIN pg_class ON relnamespace = pg_namespace.oid AND relname = 'entry'
+    WHERE nspname = 'audit'
 ), declared (name, type, is_plain) AS (
     VALUES ('id', 'bigint'::regtype::oid, true), ('at', 'text'::regtype, true), ('kind', 'text'::regtype, true),
            ('actor', 'text'::regtype, true), ('subject', 'text'::regtype, true), ('body', 'text'::regtype, true),
@@ -37,9 +40,9 @@ SELECT format('audit.entry has the constraint %I', conname) FROM pg_constraint, 
 UNION ALL
 SELECT format('%s refers to audit.entry', conrelid::regclass) FROM pg_constraint, log WHERE confrelid = entry
 UNION ALL
-SELECT format('audit.entry has the index %s', indexrelid::regclass) FROM pg_index, log
-    WHERE indrelid = entry AND (indexprs IS NOT NULL OR indpred IS NOT NULL OR (
-        indexrelid IS DISTINCT FROM to_regclass('audit.entry_kind') AND NOT indisprimary))
+SELECT format('audit.entry has the index %I', relname) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid, log
+    WHERE indrelid = entry
+        AND (indexprs IS NOT NULL OR indpred IS NOT NULL OR (relname <> 'entry_kind' AND NOT indisprimary))
 UNION ALL
 SELECT format('audit.entry has the statistics %I', stxname) FROM pg_statistic_ext, log WHERE stxrelid = entry
 UNION ALL

@@ -84,6 +84,15 @@ def test_protecting_twice_or_at_once_keeps_the_entries(database: Database) -> No
     assert list(log.protection_faults()) == []
 
 
+@pytest.mark.parametrize("lost", ["DROP SCHEMA audit CASCADE", "ALTER TABLE audit.entry OWNER TO benchgate"])
+def test_several_that_restore_a_protection_at_once_all_succeed(database: Database, lost: str) -> None:
+    for _ in range(5):
+        database.administer(lost)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(protect_audit, [database.administrator_url] * 4))
+        assert list(PostgresAuditLog(database.owner).protection_faults()) == []
+
+
 def test_a_database_of_an_earlier_version_gets_the_log(database: Database) -> None:
     command.downgrade(configured(database.owner_url), "20261122_0320")
     database.administer("DROP SCHEMA audit CASCADE")
