@@ -70,12 +70,7 @@ def site(
         "BENCHGATE_OIDC_CLIENT_SECRET": CLIENT_SECRET,
         "BENCHGATE_ROLE_GROUPS": json.dumps(ROLES),
     }
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        running_site(root / "var", 0, "perf", lambda _: None, settings) as (running, supervisor),
-    ):
-        for name, value in settings.items():
-            patch.setenv(name, value)
+    with running_site(root / "var", 0, "perf", lambda _: None, settings) as (running, supervisor):
         found = GerritSite(running, supervisor, project)
         found.gerrit = gerrit
         found.wait(lambda: found.value("SELECT count(*) FROM server") == 1, "the first contact")

@@ -153,7 +153,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
     """A Benchgate that both Gerrits have just told about their change 1."""
     root = tmp_path_factory.mktemp("two")
     gerrits = {name: Gerrit(name, root) for name in TIMES}
-    with ExitStack() as stack, pytest.MonkeyPatch.context() as environment:
+    with ExitStack() as stack:
         for gerrit in gerrits.values():
             stack.enter_context(gerrit.serving())
         settings = {
@@ -162,9 +162,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
             "WAITS_FOR_QUIET": "false",
             "LEASE_SECONDS": "2",
         }
-        for name, value in settings.items():
-            environment.setenv(f"BENCHGATE_{name}", value)
-        running = running_site(root / "var", 0, "perf", lambda _: None)
+        variables = {f"BENCHGATE_{name}": value for name, value in settings.items()}
+        running = running_site(root / "var", 0, "perf", lambda _: None, variables)
         site, supervisor = stack.enter_context(running)
         for gerrit in gerrits.values():
             address = f"{site.base_url}/webhooks/gerrit/{gerrit.webhook_secret}"
