@@ -144,7 +144,6 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
         detail = reading.patch_set(address, number)
         run = next((run for run in detail.runs if run.kind is RunKind.CHECK), None)
         decision = next(iter(detail.decisions), None)
-        patch_sets = reading.change(address).patch_sets
         newest = detail.change.patch_set
         is_open = detail.change.status is ChangeStatus.NEW and detail.patch_set.number == newest
         return pages.render(
@@ -152,8 +151,8 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             "patch_set.html",
             instance=detail.change.instance,
             detail=detail,
-            patch_sets=patch_sets,
-            side_by_side=_side_by_side(reading, address, q) if len(patch_sets) > 1 else None,
+            patch_sets=detail.patch_sets,
+            side_by_side=_side_by_side(reading, address, q) if len(detail.patch_sets) > 1 else None,
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,

@@ -214,6 +214,7 @@ class PatchSetDetail:
     overrides: tuple[Override, ...]
     problems: tuple[str, ...]  # steps of the change that failed several times
     requests: tuple[ShownRequest, ...] = field(default=(), metadata=_PAGES_ONLY)
+    patch_sets: tuple[PatchSet, ...] = field(default=(), metadata=_PAGES_ONLY)  # of the change, oldest first
 
 
 @dataclass(frozen=True, slots=True)

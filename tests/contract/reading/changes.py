@@ -100,6 +100,7 @@ class ChangeReadingContract:
         assert found.change.patch_set == 3
         assert [patch_set.number for patch_set in found.patch_sets] == [1, 2, 3]
         assert found.patch_sets[-1].revision == found.change.revision
+        assert site.reading.patch_set(ADDRESS, 2).patch_sets == found.patch_sets
 
     def test_one_servers_changes_have_their_number_as_address(self, site: ReadingSite) -> None:
         site.add_change(instance="core")

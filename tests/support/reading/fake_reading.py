@@ -98,7 +98,8 @@ class FakeReading(Reading):
         details = self._patch_sets_of(self._row_of(change))
         wanted = details[-1].patch_set.number if number is None else number
         matching = (detail for detail in details if detail.patch_set.number == wanted)
-        return _only(matching, f"change {change} has no patch set {number}")
+        found = _only(matching, f"change {change} has no patch set {number}")
+        return replace(found, patch_sets=tuple(detail.patch_set for detail in details))
 
     @override
     def measured_patch_sets(

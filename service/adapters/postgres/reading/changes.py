@@ -169,6 +169,7 @@ class PostgresChanges(Sighted, ChangeReading):
                 overrides=override_views(connection, row["id"], row["revision"], overrides),
                 problems=failure_sentences(failing_steps(connection, sight, shown.id)),
                 requests=page_requests(connection, row["id"]),
+                patch_sets=tuple(from_row(PatchSet, row) for row in rows),
             )
 
     @override
