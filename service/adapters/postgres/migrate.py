@@ -71,5 +71,6 @@ def configured(url: str) -> Config:
     # Alembic expands %(…)s in its options, so a percent sign in a path is doubled.
     location = str(resources.files("migrations")).replace("%", "%%")
     config.set_main_option("script_location", location)
+    config.set_main_option("recursive_version_locations", "true")
     config.attributes["url"] = url
     return config

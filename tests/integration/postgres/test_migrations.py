@@ -118,7 +118,7 @@ def test_the_previous_version_has_no_request_of_a_page_to_reply_to(
             source=source,
             id=patch_set,
         )
-    command.downgrade(configured(database.owner_url), "20261122_2230")
+    command.downgrade(configured(database.owner_url), "20261122_2240")
     assert database.rows("SELECT text, state FROM heard ORDER BY text") == [
         ("comment", "pending"),
         ("page", "done"),

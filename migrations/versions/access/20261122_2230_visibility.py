@@ -1,7 +1,6 @@
-"""Store what the review server shows to readers who do not sign in, and the address of each review server.
+"""Store what the review server shows to readers who do not sign in.
 
-Nothing is public until the server was asked, also nothing that was stored before. The address keeps a setting
-from giving a server a second name.
+Nothing is public until the server was asked, also nothing that was stored before.
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ def upgrade() -> None:
             PRIMARY KEY (instance, project, branch)
         );
         CREATE INDEX change_hidden ON change (instance, project, branch, number) WHERE NOT is_public;
-        ALTER TABLE server ADD COLUMN url text;
     """)
 
 
 def downgrade() -> None:
     op.execute("""
-        ALTER TABLE server DROP COLUMN url;
         DROP INDEX change_hidden;
         DROP TABLE public_branch;
         ALTER TABLE change DROP COLUMN is_public;

@@ -24,7 +24,6 @@ def upgrade() -> None:
             created_by text NOT NULL,
             subject text NOT NULL DEFAULT '',
             email text NOT NULL DEFAULT '',
-            ticket bytea UNIQUE,
             created_at timestamptz NOT NULL DEFAULT now(),
             expires_at timestamptz NOT NULL,
             used_at timestamptz,
