@@ -12,7 +12,6 @@ from sqlalchemy.engine import make_url
 # A call without a time limit eventually stops everything that waits for it.
 _SESSION: Final = {
     "timezone": "UTC",
-    "search_path": "public",  # and first of all PostgreSQL's own schema, whatever the database's owner sets
     "statement_timeout": "120s",  # the largest build's results take a few seconds
     "lock_timeout": "20s",  # planning a run holds its locks for a second or two
     "idle_in_transaction_session_timeout": "300s",  # a step that hangs must not hold its locks for ever
@@ -29,14 +28,18 @@ _CONNECT: Final = {
 _engines: WeakSet[Engine] = WeakSet()
 
 
-def make_engine(url: str, *, pool_size: int = 5) -> Engine:
+def make_engine(url: str, *, pool_size: int = 5, search_path: str = "public") -> Engine:
     """Return the connections for a database URL; each is opened when it is first needed.
 
     Args:
         url: ``postgresql://…``.
         pool_size: connections that are kept; twice as many more may be open for a while.
+        search_path: the schema of names without one, whatever the database's owner sets. It is
+            ``pg_catalog`` for a role with more rights than the owner, who could make an operator in
+            ``public`` that fits a query better than PostgreSQL's own, and so would run with these rights.
     """
-    options = " ".join(f"-c {name}={value}" for name, value in _SESSION.items())
+    session = {**_SESSION, "search_path": search_path}
+    options = " ".join(f"-c {name}={value}" for name, value in session.items())
     engine = create_engine(
         make_url(url.replace("postgres://", "postgresql://", 1)).set(drivername="postgresql+psycopg"),
         isolation_level="READ COMMITTED",

@@ -49,7 +49,8 @@ def protect_audit(administrator_url: str) -> None:
         Refused: the database does not let the role in.
         Transient: the database cannot be reached, or a transaction holds the log.
     """
-    engine = make_engine(administrator_url)
+    # The library queries the catalog as soon as it has connected, before own_names.
+    engine = make_engine(administrator_url, search_path="pg_catalog")
     try:
         with translated():
             try:

@@ -306,6 +306,24 @@ def test_the_administrator_calls_no_function_of_the_owner(server: Server) -> Non
         assert site.verified() == (False, ["audit.entry has the trigger mine"])
 
 
+def test_the_administrator_calls_no_operator_of_the_owner(server: Server) -> None:
+    """An operator for exactly the types of a query wins over PostgreSQL's, wherever it is in the search path.
+
+    A sequence counts the administrator's calls, because no rollback undoes that.
+    """
+    with before_the_log(server) as site:
+        site.run(
+            "CREATE SEQUENCE public.calls",
+            "CREATE FUNCTION public.evil(oid, regtype) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+            " IF current_user <> 'benchgate' THEN PERFORM nextval('public.calls'); END IF;"
+            " RETURN false; END $$",
+            "CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regtype, FUNCTION = public.evil)",
+        )
+        protect_audit(site.database.administrator_url)
+        assert site.database.value("SELECT is_called FROM public.calls") is False
+        assert site.verified() == (True, [])
+
+
 def test_the_owner_by_another_role(database: Database) -> None:
     """A role that the services may log in as, or one that the owner can turn into."""
     log = PostgresAuditLog(database.owner)
