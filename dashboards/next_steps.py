@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.ports.views import Build, Comparison, PatchSetDetail
     from service.steps.reviewers.offered_actions import Compared, OfferedActions
 
-    ActionsOf = Callable[[Request, PatchSetDetail, Compared], "PageActions | None"]
+    ActionsOf = Callable[[Request, PatchSetDetail, Compared], "ActionForms | None"]
 
 _TITLES: Final[Mapping[Action, str]] = MappingProxyType(
     {
@@ -58,7 +58,7 @@ def steps_after(
     return next_steps(ended_builds(builds), permissions, is_open=is_open)
 
 
-class PageActions(Protocol):
+class ActionForms(Protocol):
     """The actions that a page offers to the person who reads it."""
 
     @property
@@ -83,7 +83,7 @@ def button_of(offer: Offer) -> str:
     return _BUTTONS[offer.action]
 
 
-def row_offers(actions: PageActions | None, build: Build, row: Comparison) -> Sequence[Offer]:
+def row_offers(actions: ActionForms | None, build: Build, row: Comparison) -> Sequence[Offer]:
     """List the actions on a row: to accept what is worse, and to measure longer what is undecided."""
     if actions is None:
         return ()

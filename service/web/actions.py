@@ -60,9 +60,8 @@ class PageActions:
         caller = known_caller(request)
         if not isinstance(caller, Person):
             return None
-        if (
-            refusal(caller, Need.ACT, is_public=True) is not None
-        ):  # the right of the route that gets the forms
+        # The right of the route that the forms are sent to.
+        if refusal(caller, Need.ACT, is_public=True) is not None:
             return None
         return ActionForms(self._offers.offered(caller.email, page, compared), _path(page), caller)
 

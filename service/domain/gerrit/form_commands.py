@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from service.domain.errors import BadInput
 from service.domain.gerrit.comment_commands import (
@@ -19,7 +19,9 @@ from service.domain.gerrit.comment_commands import (
 from service.domain.text import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from service.domain.project.project_file import Permission
 
 FormCommand: TypeAlias = (
     RecheckCommand | MorePairsCommand | CancelCommand | OverrideCommand | UndoOverrideCommand | AcceptCommand
@@ -37,6 +39,12 @@ class Action(StrEnum):
     OVERRIDE = OverrideCommand.word
     ACCEPT = AcceptCommand.word
     UNDO = UndoOverrideCommand.word
+
+    @property
+    def permission(self) -> Permission:
+        """The permission that the command needs."""
+        commands: Sequence[type[FormCommand]] = get_args(FormCommand)
+        return next(command.permission for command in commands if command.word == self)
 
 
 def command_from(form: Mapping[str, str]) -> FormCommand:

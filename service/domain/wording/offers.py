@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.gerrit.comment_commands import OverrideCommand, RecheckCommand, filter_text
 from service.domain.gerrit.form_commands import Action
-from service.domain.project.project_file import Permission
 from service.domain.wording.next_steps import (
     ANY,
     Step,
@@ -22,18 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from service.domain.gerrit.form_commands import FormCommand
+    from service.domain.project.project_file import Permission
     from service.domain.wording.next_steps import EndedBuild
-
-PERMISSIONS: Final[Mapping[Action, Permission]] = MappingProxyType(
-    {
-        Action.RECHECK: Permission.RERUN,
-        Action.MORE_PAIRS: Permission.RERUN,
-        Action.CANCEL: Permission.RERUN,
-        Action.OVERRIDE: Permission.OVERRIDE,
-        Action.ACCEPT: Permission.OVERRIDE,
-        Action.UNDO: Permission.OVERRIDE,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +85,7 @@ def offers_for(run: RunCondition, permissions: Collection[Permission]) -> Offers
         return Offers()
     by_step = builds_by_step(run.builds)
     useful = {action: by_step[step] for action, step in _STEPS.items()}
-    may = {action for action, permission in PERMISSIONS.items() if permission in permissions}
+    may = {action for action in Action if action.permission in permissions}
     concerned = {build.job: build for build in (*useful[Action.RECHECK], *useful[Action.OVERRIDE])}
     several = concerned if len(concerned) > 1 else {}  # of one build, the offers for the run say it all
     return Offers(

@@ -87,9 +87,8 @@ def create_account(tokens: Tokens, render: RenderAccount) -> APIRouter:
         form: Annotated[Form, Depends(form_of)],
     ) -> Response:
         person = person_of(request)
-        check_ticket(
-            person, f"POST {request.url.path}", form.get("ticket", "")
-        )  # to revoke twice does no harm
+        # The ticket is not kept: to revoke a token twice does no harm.
+        check_ticket(person, f"POST {request.url.path}", form.get("ticket", ""))
         revoke_token(tokens, token_id, person)
         return RedirectResponse(_ACCOUNT, _SEE_OTHER)
 

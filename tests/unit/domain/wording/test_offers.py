@@ -20,7 +20,7 @@ from service.domain.gerrit.form_commands import Action
 from service.domain.project.job_kinds import OWN_FILE, JobKind
 from service.domain.project.project_file import Permission
 from service.domain.wording.next_steps import EndedBuild
-from service.domain.wording.offers import PERMISSIONS, Offer, Offers, RunCondition, offers_for
+from service.domain.wording.offers import Offer, Offers, RunCondition, offers_for
 
 ALL = frozenset(Permission)
 TRUSTED = frozenset({Permission.TRUSTED})
@@ -83,7 +83,7 @@ def test_only_permitted_commands_are_offered(permissions: frozenset[Permission])
     run = replace(ENDED, builds=[SLOWER, UNDECIDED], is_running=True, has_overrides=True)
     offers = offers_for(run, permissions)
     groups = (offers.run, *offers.builds.values(), *offers.rows.values())
-    assert {PERMISSIONS[offer.action] for group in groups for offer in group} == permissions - TRUSTED
+    assert {offer.action.permission for group in groups for offer in group} == permissions - TRUSTED
     assert (offers == Offers()) is not bool(permissions - TRUSTED)
 
 
