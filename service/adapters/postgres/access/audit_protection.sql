@@ -30,9 +30,15 @@ WITH RECURSIVE log AS (
     SELECT client, oid, 'may create roles', 'ALTER ROLE %I NOCREATEROLE'
         FROM power JOIN pg_roles ON oid = role WHERE rolcreaterole AND NOT rolsuper
     UNION ALL
-    SELECT client, oid, 'may change the files of the server', ''
+    -- Of PostgreSQL's own roles, these write past audit.append, or lead to the rights or the password of a superuser.
+    SELECT client, oid, danger.effect, ''
         FROM power JOIN pg_roles ON oid = role
-        WHERE rolname IN ('pg_write_server_files', 'pg_execute_server_program')
+        JOIN (VALUES ('pg_write_all_data', 'may write to all tables'),
+                     ('pg_read_all_data', 'may read the stored passwords of all roles'),
+                     ('pg_write_server_files', 'may change the files of the server'),
+                     ('pg_execute_server_program', 'may change the files of the server'),
+                     ('pg_read_server_files', 'may read the files of the server')) AS danger (name, effect)
+            ON rolname = danger.name
     UNION ALL
     SELECT client, power.role, 'may make itself a member of benchgate_audit', 'REVOKE benchgate_audit FROM %I'
         FROM power JOIN membership ON member = power.role JOIN log ON roleid = log.role
