@@ -51,7 +51,8 @@ class BoundedCalls:
         """Make a call, and return its result; raises what it raises.
 
         Raises:
-            Transient: there are too many calls, one failed a moment ago, or this one missed its deadline.
+            Transient: there are too many calls or threads, a call failed a moment ago, or this one missed its
+                deadline.
         """
         if self._clock() < self._silent_until:
             raise Transient(f"{self._server} did not answer a moment ago; {_LATER}")
@@ -68,7 +69,11 @@ class BoundedCalls:
                 self._free.release()
 
         # A daemon: Benchgate can stop while the server still sends a byte now and then.
-        Thread(target=work, daemon=True).start()
+        try:
+            Thread(target=work, daemon=True).start()
+        except RuntimeError as error:
+            self._free.release()
+            raise Transient(f"this machine has no thread for a call to {self._server}; {_LATER}") from error
         if not wait((result,), self._seconds).done:
             self._leave_alone()
             raise Transient(f"{self._server} did not answer within {self._seconds:g} seconds; {_LATER}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event
+from threading import Barrier, Event, stack_size
 
 import pytest
 
@@ -59,6 +59,17 @@ def test_a_fifth_call_is_refused_until_one_of_four_has_ended(calls: BoundedCalls
             calls.run(lambda: 1)
         may_end.set()
         assert all(each.result(20) for each in running)
+    assert calls.run(lambda: 1) == 1
+
+
+def test_calls_without_a_thread_leave_room_for_later_ones(calls: BoundedCalls) -> None:
+    before = stack_size(1 << 50)  # more than any process can address
+    try:
+        for _ in range(5):
+            with pytest.raises(Transient, match="this machine has no thread for a call to the server; try again"):
+                calls.run(lambda: 1)
+    finally:
+        stack_size(before)
     assert calls.run(lambda: 1) == 1
 
 
