@@ -66,7 +66,9 @@ def test_calls_without_a_thread_leave_room_for_later_ones(calls: BoundedCalls) -
     before = stack_size(1 << 50)  # more than any process can address
     try:
         for _ in range(5):
-            with pytest.raises(Transient, match="this machine has no thread for a call to the server; try again"):
+            with pytest.raises(
+                Transient, match="this machine has no thread for a call to the server; try again"
+            ):
                 calls.run(lambda: 1)
     finally:
         stack_size(before)
