@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.embedded.process import Child
+from service.config import ControlSettings, MachineSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from pydantic.fields import FieldInfo
 
 # Programs need these variables of the user's environment. Others may be secrets and are not passed on.
 _PASSED_ON: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ", "XDG_RUNTIME_DIR", "NO_COLOR"),
     *("SSH_AUTH_SOCK", "https_proxy", "http_proxy", "no_proxy", "SSL_CERT_FILE"),
 )
-# The prefix BENCHGATE_GERRIT is also that of BENCHGATE_GERRITS.
-_OF_CONTROL: Final = ("BENCHGATE_WEBHOOK_SECRETS", "BENCHGATE_GERRIT", "BENCHGATE_OIDC_")
 # A drained worker returns its build within a second; a compiler that hangs on a disk is killed.
 _WORKER_STOP_SECONDS: Final = 15.0
 
@@ -29,8 +30,8 @@ _WORKER_STOP_SECONDS: Final = 15.0
 class Site:
     """The addresses and settings of one Benchgate.
 
-    Every part gets ``settings``, which are BENCHGATE_ variables. Only the control plane gets
-    ``database_url``, and only the machine plane ``machine_database_url``.
+    ``settings`` are BENCHGATE_ variables, of which each plane gets those that it reads. Only the control
+    plane gets ``database_url``, and only the machine plane ``machine_database_url``.
     """
 
     home: Path
@@ -50,10 +51,10 @@ class Site:
 
 def parts_of(site: Site) -> tuple[Child, ...]:
     """List web, workers, schedule and event listener in the order in which they start."""
-    control = _environment(site, {"BENCHGATE_DATABASE_URL": site.database_url})
-    machine = _environment(site, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url})
-    # Only the control plane gets the settings of the review server and of the identity provider.
-    machine = {name: value for name, value in machine.items() if not name.startswith(_OF_CONTROL)}
+    control = _environment(site, ControlSettings.model_fields, {"BENCHGATE_DATABASE_URL": site.database_url})
+    machine = _environment(
+        site, MachineSettings.model_fields, {"BENCHGATE_MACHINE_DATABASE_URL": site.machine_database_url}
+    )
 
     def child(
         name: str, *words: str, env: Mapping[str, str], ready: Callable[[], bool] | None = None
@@ -80,17 +81,19 @@ def parts_of(site: Site) -> tuple[Child, ...]:
     )
 
 
-def _environment(site: Site, own: Mapping[str, str]) -> dict[str, str]:
+def _environment(site: Site, fields: Mapping[str, FieldInfo], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a plane; a variable that is none of its fields may be a secret of another."""
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return {
-        **passed,
+    settings = {
         **site.settings,
         "BENCHGATE_HOME": str(site.home),
         "BENCHGATE_REDIS_URL": site.redis_url,
         "BENCHGATE_BASE_URL": site.base_url,
-        "PYTHONUNBUFFERED": "1",
         **own,
     }
+    read = {f"BENCHGATE_{field.upper()}" for field in fields}
+    known = {name: value for name, value in settings.items() if name in read}
+    return {**passed, **known, "PYTHONUNBUFFERED": "1"}
 
 
 def _answers(port: int) -> bool:

@@ -28,6 +28,21 @@ def test_a_machine_gets_no_credential_of_a_review_server_or_an_identity_provider
     assert given["control"].items() >= SECRETS.items()
 
 
+def test_each_part_gets_the_variables_that_it_reads_and_no_other() -> None:
+    """Passwords that a user exports for something else begin with BENCHGATE_ too."""
+    of_control = {"BENCHGATE_RECONCILE_SECONDS": "5", "BENCHGATE_READ": "public"}
+    of_machines = {"BENCHGATE_CPUS": "[1]", "BENCHGATE_LEASE_SECONDS": "2"}
+    of_both = {"BENCHGATE_GIT_URL": "/srv/git", "BENCHGATE_ARTIFACTS": "/srv/artifacts"}
+    foreign = {"BENCHGATE_X_PASSWORD": "hunter2", "BENCHGATE_OWNER_PASSWORD": "hunter2"}
+    common = {"BENCHGATE_HOME", "BENCHGATE_REDIS_URL", *of_both}
+    for part in parts_of(site_with(of_control | of_machines | of_both | foreign)):
+        names = {name for name in part.env or {} if name.startswith("BENCHGATE_")}
+        if part.name == "machine":
+            assert names == {*common, *of_machines, "BENCHGATE_MACHINE_DATABASE_URL"}
+        else:
+            assert names == {*common, *of_control, "BENCHGATE_BASE_URL", "BENCHGATE_DATABASE_URL"}, part.name
+
+
 def test_each_event_stream_has_a_listener() -> None:
     several = [part for part in parts_of(site_with({}, "core", "edge")) if "listen" in part.argv]
     assert [(part.name, part.argv[-2:]) for part in several] == [
