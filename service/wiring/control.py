@@ -88,7 +88,12 @@ class Control:
         return self.servers[instance]
 
     def source_of(self, instance: str) -> GitSource:
-        """Return the mirrors of the projects of an instance."""
+        """Return the mirrors of the projects of an instance.
+
+        Raises:
+            Permanent: it is not configured any more; a project of this name may be another one elsewhere.
+        """
+        self.server_of(instance)
         return self.sources.get(instance, self.source)
 
     def record_address(self, instance: str) -> None:

@@ -21,6 +21,7 @@ from service.adapters.sandbox.unsandboxed import DirectRunner
 from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
+from service.domain.errors import Transient
 from service.steps.machine.preflight import obstacle_to_measuring
 from service.steps.machine.session import BuildHost
 
@@ -75,7 +76,7 @@ def build_machine(settings: MachineSettings) -> Machine:
     home = settings.home / "machines" / settings.machine_name
     host = make_build_host(
         home,
-        settings.remote,
+        _no_remote if settings.git_urls else settings.remote,
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
         artifacts=artifacts,
@@ -92,6 +93,14 @@ def build_machine(settings: MachineSettings) -> Machine:
 
     sources = mirrors_by_instance(home.absolute() / "git", settings.remotes)
     return Machine(worklist, host, LoggedProgress(), sources, register, obstacle)
+
+
+def _no_remote(project: str) -> str:
+    """Refuse to fetch for a review server without an address; another machine may have one."""
+    raise Transient(
+        f"there is no address to fetch {project} from: BENCHGATE_GIT_URLS on this machine has none for its "
+        "review server"
+    )
 
 
 def make_build_host(

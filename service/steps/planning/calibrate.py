@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from service.domain.calibration.schedule import ASKED_WITHIN, due_branches, still_asks
-from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.errors import BadInput, NotFound, Permanent, Transient
 from service.domain.identity import RunKind
 from service.domain.project.project_file import FILE_NAME, parse_project_file
 from service.ports.records import NewRun
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Source]) -> int:
     """Start a calibration in every idle pool that needs one, and return how many were started.
 
-    ``source_of`` returns the mirrors of the projects of a review server.
+    ``source_of`` returns the mirrors of the projects of a review server. It raises Permanent for one that is
+    not configured any more; nothing of it is measured.
 
     A pool has at most one unfinished calibration. If a branch is gone, or its project file no longer asks for
     a calibration, the pool's next branch gets its turn.
@@ -39,7 +40,11 @@ def calibrate(store: Store, upkeep: Calibrations, source_of: Callable[[str], Sou
         if branch.pool in served:
             continue
         try:
-            head = _head(source_of(branch.instance), branch, jobs)
+            source = source_of(branch.instance)
+        except Permanent:
+            continue
+        try:
+            head = _head(source, branch, jobs)
         except Transient as error:
             fault = error
             continue

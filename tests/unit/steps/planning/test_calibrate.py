@@ -10,7 +10,7 @@ from service.domain.calibration.evidence import SESSION_PAIRS, Session
 from service.domain.calibration.schedule import BETWEEN_REVIEWS, BranchKey, IdleJob
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
-from service.domain.errors import Transient
+from service.domain.errors import Permanent, Transient
 from service.domain.identity import RunKind, SeriesKey
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
@@ -111,6 +111,24 @@ class TestStarting:
             calibrate(farm.service.store, farm.service.store, lambda _: source)
 
         assert [(run.project, run.pool) for run in farm.service.store.memory.runs] == [("kv", "perf")]
+
+    def test_a_branch_of_a_review_server_that_was_removed_is_skipped(self, farm: Farm) -> None:
+        """A project of the same name on another server may be another project."""
+
+        def source_of(instance: str) -> MemorySource:
+            if instance == "removed":
+                raise Permanent("the review server removed is not configured")
+            return farm.service.source
+
+        store = farm.service.store
+        of_removed = replace(JOB, branch=replace(BRANCH, instance="removed"))
+        store.memory.idle_jobs = [of_removed]
+        assert calibrate(store, store, source_of) == 0
+        assert farm.service.source.fetched == []
+
+        store.memory.idle_jobs = [of_removed, replace(JOB, since=BETWEEN_REVIEWS)]
+        assert calibrate(store, store, source_of) == 1
+        assert [run.instance for run in store.memory.runs] == ["gerrit"]
 
     def test_a_pool_measures_one_branch_at_a_time(self, farm: Farm) -> None:
         source = farm.service.source
