@@ -67,6 +67,7 @@ def create_app() -> FastAPI:
     address, limits = Address(settings.base_url), RateLimits()
     ways_in = WaysIn(
         sessions=plane.sessions,
+        tokens=plane.tokens,
         address=address,
         limits=limits,
         provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}"),
@@ -90,7 +91,7 @@ def create_app() -> FastAPI:
             is_public=is_public,
             address=address,
             find_session=ways_in.find_session,
-            find_token=plane.tokens.find,
+            find_token=ways_in.find_token,
             limits=limits,
             has_way_in=ways_in.has_any,
         ),

@@ -81,7 +81,7 @@ class TestTokens:
         tokens.add(CI)
 
         assert tokens.find(text) == TokenHolder(
-            token_id=token.id, name="nightly", scopes=SCOPES, email="alice@example.com"
+            token_id=token.id, name="nightly", scopes=SCOPES, subject="s-1", email="alice@example.com"
         )
 
     @pytest.mark.parametrize(

@@ -89,7 +89,10 @@ def build_app(
     )
     routers = [
         create_sign_in(
-            WaysIn(sessions=MemorySessions(), address=access.address, limits=access.limits), sign_in_page
+            WaysIn(
+                sessions=MemorySessions(), tokens=MemoryTokens(), address=access.address, limits=access.limits
+            ),
+            sign_in_page,
         ),
         create_api(lambda _: reading),
         create_reports(("review",), partial(record_once, MemoryStore())),

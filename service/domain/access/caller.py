@@ -55,13 +55,14 @@ class Person:
 class TokenHolder:
     """A program with an API token that is neither expired nor revoked.
 
-    ``email`` is that of the person who made the token, empty if a command made it: the program sees what that
-    person's account on the review server sees.
+    ``subject`` and ``email`` are those of the person who made the token, empty if a command made it: the
+    program sees what that person's account on the review server sees.
     """
 
     token_id: int
     name: str
     scopes: frozenset[Scope]
+    subject: str = ""
     email: str = ""
 
 

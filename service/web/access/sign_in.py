@@ -22,8 +22,8 @@ from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
     from service.domain.access.account_link import AccountLink
-    from service.domain.access.caller import Person
-    from service.ports.access import Sessions
+    from service.domain.access.caller import Person, TokenHolder
+    from service.ports.access import Sessions, Tokens
     from service.steps.access.sign_in import ProviderSignIn
     from service.web.access.address import Address
     from service.web.access.local_identity import LocalIdentity
@@ -68,6 +68,7 @@ class WaysIn:
 
     Args:
         sessions: stores sessions.
+        tokens: stores API tokens.
         address: at which browsers reach Benchgate.
         limits: how many requests may arrive.
         provider: the sign-in at the identity provider.
@@ -75,6 +76,7 @@ class WaysIn:
     """
 
     sessions: Sessions
+    tokens: Tokens
     address: Address
     limits: RateLimits
     provider: ProviderSignIn | None = None
@@ -83,8 +85,12 @@ class WaysIn:
     def find_session(self, secret: str) -> Person | None:
         """Return the person of a session; None if it is over, or was opened by a way that is closed now."""
         person = self.sessions.find(secret)
-        is_closed = person is not None and person.subject == LOCAL_SUBJECT and self.local is None
-        return None if is_closed else person
+        return None if person is None or self._is_closed_to(person.subject) else person
+
+    def find_token(self, text: str) -> TokenHolder | None:
+        """Return the holder of a token; None if it is not valid, or its creator's way in is closed now."""
+        holder = self.tokens.find(text)
+        return None if holder is None or self._is_closed_to(holder.subject) else holder
 
     @property
     def has_any(self) -> bool:
@@ -102,6 +108,9 @@ class WaysIn:
     def advice(self) -> str:
         """The sentence for a person who came without a link, if there is no provider."""
         return _NO_WAY_IN if self.local is None else _BY_LINK
+
+    def _is_closed_to(self, subject: str) -> bool:
+        return subject == LOCAL_SUBJECT and self.local is None
 
 
 def create_sign_in(ways: WaysIn, page: SignInPage) -> APIRouter:

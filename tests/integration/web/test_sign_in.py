@@ -21,6 +21,7 @@ from service.web.application import assemble
 from tests.support.access.browser import Browser
 from tests.support.access.callers import BASE_URL, Callers, who_router
 from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from tests.support.memory.tokens import MemoryTokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,6 +54,7 @@ class Site:
         access = self.callers.access(is_public=False, rights={**RIGHTS, ("GET", "/who"): Need.READ})
         ways = WaysIn(
             sessions=self.callers.sessions,
+            tokens=MemoryTokens(),
             address=access.address,
             limits=RateLimits(),
             provider=ProviderSignIn(

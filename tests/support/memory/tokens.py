@@ -58,7 +58,9 @@ class MemoryTokens(Tokens):
             return None
         if token.used_at is None or token.used_at <= self.memory.now - timedelta(minutes=1):
             self._tokens[digest] = (replace(token, used_at=self.memory.now), email)
-        return TokenHolder(token_id=token.id, name=token.name, scopes=token.scopes, email=email)
+        return TokenHolder(
+            token_id=token.id, name=token.name, scopes=token.scopes, subject=token.subject, email=email
+        )
 
     def revoke(self, token_id: int, by: str, owner: str | None = None) -> bool:
         wanted = [token for token in self._of(owner) if token.id == token_id]

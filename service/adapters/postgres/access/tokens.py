@@ -75,7 +75,9 @@ class PostgresTokens(ShortTransactions, Tokens):
                 used = update(t.token).where(t.token.c.id == row.id, ~_IS_NOTED)
                 connection.execute(used.values(used_at=func.now()))
         scopes = frozenset(map(parse_scope, row.scopes))
-        return TokenHolder(token_id=row.id, name=row.name, scopes=scopes, email=row.email)
+        return TokenHolder(
+            token_id=row.id, name=row.name, scopes=scopes, subject=row.subject, email=row.email
+        )
 
     @override
     def list(self, owner: str | None = None) -> Sequence[Token]:

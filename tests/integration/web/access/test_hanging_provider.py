@@ -23,6 +23,7 @@ from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.application import assemble
 from service.web.health import create_health
 from tests.support.access.callers import BASE_URL, Callers
+from tests.support.memory.tokens import MemoryTokens
 from tests.support.reading.fake_reading import FakeReading
 from tests.support.web import serving
 
@@ -42,6 +43,7 @@ def app_with(provider: OidcProvider) -> FastAPI:
     access = callers.access()
     ways = WaysIn(
         sessions=callers.sessions,
+        tokens=MemoryTokens(),
         address=access.address,
         limits=access.limits,
         provider=ProviderSignIn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -10,13 +11,17 @@ import pytest
 from dashboards.rendering import sign_in_page
 from service.adapters.sign_in_secret import read_secret, renew_secret
 from service.domain.access.needs import Need
+from service.domain.access.scopes import Scope, ScopeKind
+from service.ports.access import NewToken
 from service.rights import RIGHTS
+from service.steps.access.sign_in import LOCAL_SUBJECT
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.application import assemble
 from tests.support.access.browser import Browser
 from tests.support.access.callers import Callers, who_router
+from tests.support.memory.tokens import MemoryTokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,11 +43,18 @@ def browser(tmp_path: Path, secret: str) -> Browser:
     return Browser(app_of(LocalIdentity(lambda: read_secret(tmp_path))), ORIGIN)
 
 
-def app_of(local: LocalIdentity | None, origin: str = ORIGIN, callers: Callers | None = None) -> FastAPI:
-    callers = callers or Callers()
+def app_of(
+    local: LocalIdentity | None,
+    origin: str = ORIGIN,
+    callers: Callers | None = None,
+    tokens: MemoryTokens | None = None,
+) -> FastAPI:
+    callers, tokens = callers or Callers(), tokens or MemoryTokens()
     access = callers.access(base_url=origin, rights={**RIGHTS, ("GET", "/who"): Need.READ})
-    ways = WaysIn(sessions=callers.sessions, address=access.address, limits=RateLimits(), local=local)
-    access = replace(access, find_session=ways.find_session)
+    ways = WaysIn(
+        sessions=callers.sessions, tokens=tokens, address=access.address, limits=RateLimits(), local=local
+    )
+    access = replace(access, find_session=ways.find_session, find_token=ways.find_token)
     return assemble([create_sign_in(ways, sign_in_page), who_router()], access=access, version="0.1.0")
 
 
@@ -151,3 +163,27 @@ def test_once_there_is_a_gerrit_or_a_provider_the_session_of_this_machine_is_ove
     after.cookies = dict(before.cookies)
     assert after.get("/who", HOST).json() == "anonymous"
     assert after.cookies == {}
+
+
+@pytest.mark.parametrize(
+    ("subject", "status_with_provider"), [(LOCAL_SUBJECT, 401), ("s-1", 200), ("", 200)], ids=repr
+)
+def test_once_there_is_a_gerrit_or_a_provider_the_tokens_of_this_machines_user_are_not_valid(
+    tmp_path: Path, subject: str, status_with_provider: int
+) -> None:
+    """An empty subject is that of a command."""
+    tokens = MemoryTokens()
+    reading = NewToken(
+        name="ci",
+        scopes=frozenset({Scope(ScopeKind.READ)}),
+        lifetime=timedelta(days=90),
+        created_by="somebody",
+        subject=subject,
+    )
+    _, text = tokens.add(reading)
+    headers = {**HOST, "Authorization": f"Bearer {text}"}
+    local = LocalIdentity(lambda: read_secret(tmp_path))
+    assert Browser(app_of(local, tokens=tokens), ORIGIN).get("/who", headers).json() == "token ci"
+    assert (
+        Browser(app_of(None, tokens=tokens), ORIGIN).get("/who", headers).status_code == status_with_provider
+    )
