@@ -103,11 +103,15 @@ def test_a_closed_project_is_read_by_its_readers_only(server: GerritReview, gerr
         for ref in ("refs/*", "refs/heads/*")
     }
     path = f"/projects/{quote(project, safe='')}/access"
+    before = gerrit.rest("admin", "GET", path)["local"]
     gerrit.rest("admin", "POST", path, {"add": closed})
     try:
         assert can_read() == [False, True, False]
         assert seen(server, gerrit, change) == {"alice"}
     finally:
+        # Removing these takes the other permissions with them, by which other tests vote.
         removed: dict[str, Any] = {ref: {"permissions": {"read": {}}} for ref in closed}
         gerrit.rest("admin", "POST", path, {"remove": removed})
+        gerrit.rest("admin", "POST", path, {"add": before})
     assert can_read() == [True, True, True]
+    assert gerrit.rest("admin", "GET", path)["local"]["refs/heads/*"] == before["refs/heads/*"]
