@@ -58,7 +58,7 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
         429: "Wait a minute and try again.",
         404: "Check the address, or look for the change in the list.",
         500: "Try again. If it fails again, give the operator the id of the request, which the log has too.",
-        503: "Try again in a few seconds. If it lasts, /readyz says what does not work.",
+        503: "Try again in a minute. If it lasts, /readyz says what does not work.",
     }
 )
 # After a link for signing in.

@@ -25,6 +25,7 @@ NO_EMAIL: Final = (
     "the identity provider has not verified an e-mail address of yours, so Benchgate cannot find your "
     "account on the review server; write the command in a comment on the change"
 )
+SIGHT_UNKNOWN: Final = "Gerrit does not say now what you may see; try again in a minute"
 GROUPS_UNKNOWN: Final = (
     "Benchgate does not know yet who may use commands here; it does after the next run: write `recheck` in "
     "a comment on the change"

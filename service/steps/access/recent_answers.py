@@ -1,7 +1,7 @@
 """Recent answers of the review servers about accounts: few pages wait for one, and never many at once.
 
-The web server has some 40 threads. A review server that hangs holds up at most AT_ONCE of them; all others
-go on without its answer.
+The web server has some 40 threads. Review servers that hang hold up AT_ONCE of them each, and at most
+MOST_WAITING more; all others go on without an answer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future
 from contextlib import contextmanager
-from threading import Condition, Lock
+from threading import Condition, Lock, Semaphore
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
 import structlog
@@ -26,7 +26,8 @@ _LOG = structlog.get_logger(__name__)
 KEPT_SECONDS: Final = 60.0  # a page and those that follow it; rights that are taken away end as soon
 SILENT_SECONDS: Final = 15.0  # a server that did not answer is asked again after them
 AT_ONCE: Final = 4  # threads that ask one server or wait for it; a tenth of those of the web server
-PAUSE_SECONDS: Final = 0.2  # for a place among them: a server that works answers several times meanwhile
+MOST_WAITING: Final = 12  # threads that wait for a place among them, at all servers together
+WAITING_SECONDS: Final = 5.0  # as long as a server may take for an answer; a failure ends the waiting
 _MOST: Final = 20_000  # answers of one kind in memory, about 5 MB
 QuestionT = TypeVar("QuestionT")
 AnswerT = TypeVar("AnswerT")
@@ -46,7 +47,10 @@ class RecentAnswers:
     def __init__(
         self, servers: Mapping[str, Permissions], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._servers = {name: _Server(name, server, clock) for name, server in servers.items()}
+        waiting = Semaphore(MOST_WAITING)
+        self._servers = {
+            name: _Server(server, _Queue(name, clock, waiting), clock) for name, server in servers.items()
+        }
 
     def account_of(self, instance: str, email: str) -> Account | None:
         """Return the only active account with this preferred e-mail address; None if there is no such one."""
@@ -59,8 +63,21 @@ class RecentAnswers:
 
     def visible(self, instance: str, account: str, numbers: Collection[int]) -> frozenset[int]:
         """Return which changes an account is known to see; without an answer, a change is not among them."""
+        return frozenset(
+            number for number, answer in self.sight(instance, account, numbers).items() if answer
+        )
+
+    def sight(self, instance: str, account: str, numbers: Collection[int]) -> Mapping[int, bool | None]:
+        """Return whether an account sees each change; None: the server does not answer now."""
         answers = self._server(instance).visible.get([(account, number) for number in numbers])
-        return frozenset(number for (_, number), answer in answers.items() if answer is True)
+        return {
+            number: None if isinstance(answer, Transient) else answer is True
+            for (_, number), answer in answers.items()
+        }
+
+    def failure(self) -> str:
+        """Return the reason why a server is not asked now; empty if each is."""
+        return next(filter(None, (server.queue.failure for server in self._servers.values())), "")
 
     def _server(self, instance: str) -> _Server:
         if instance not in self._servers:
@@ -71,7 +88,7 @@ class RecentAnswers:
 class _Server:
     """The answers of one review server."""
 
-    def __init__(self, instance: str, server: Permissions, clock: Callable[[], float]) -> None:
+    def __init__(self, server: Permissions, queue: _Queue, clock: Callable[[], float]) -> None:
         def accounts(emails: Collection[str]) -> Mapping[str, Account | None]:
             return {email: server.account_of(email) for email in emails}
 
@@ -83,22 +100,35 @@ class _Server:
             seen = server.visible(account, {number for _, number in questions})
             return {question: question[1] in seen for question in questions}
 
-        queue = _Queue(instance, clock)
+        self.queue = queue
         self.accounts = _Answers(queue, accounts, clock)
         self.members = _Answers(queue, members, clock)
         self.visible = _Answers(queue, visible, clock)
 
 
 class _Queue:
-    """The threads that wait for one review server: a few, and a single one after it did not answer."""
+    """The threads that ask one review server: a few, and a single one after it did not answer.
 
-    def __init__(self, instance: str, clock: Callable[[], float]) -> None:
+    Args:
+        instance: of the server.
+        clock: monotonic seconds.
+        waiting: the threads that may wait for a place, at all servers together.
+    """
+
+    def __init__(self, instance: str, clock: Callable[[], float], waiting: Semaphore) -> None:
         self._instance = instance
         self._clock = clock
+        self._seats = waiting
         self._changed = Condition()
         self._waiting = 0
         self._failure = ""
         self._silent_until = 0.0
+
+    @property
+    def failure(self) -> str:
+        """The reason why the server is not asked now, or empty."""
+        with self._changed:
+            return self._failure if self._clock() < self._silent_until else ""
 
     @contextmanager
     def place(self) -> Iterator[str]:
@@ -123,13 +153,22 @@ class _Queue:
 
     def _enter(self) -> str:
         with self._changed:
-            self._changed.wait_for(lambda: self._failure or self._waiting < AT_ONCE, PAUSE_SECONDS)
+            self._wait_for_place()
             if self._failure and (self._waiting or self._clock() < self._silent_until):
                 return self._failure
             if self._waiting >= AT_ONCE:
                 return f"too many pages wait for the review server {self._instance}"
             self._waiting += 1
             return ""
+
+    def _wait_for_place(self) -> None:
+        """Wait while the server works and all places are taken, unless too many threads wait already."""
+        if self._failure or self._waiting < AT_ONCE or not self._seats.acquire(blocking=False):
+            return
+        try:
+            self._changed.wait_for(lambda: self._failure or self._waiting < AT_ONCE, WAITING_SECONDS)
+        finally:
+            self._seats.release()
 
 
 class _Answers(Generic[QuestionT, AnswerT]):

@@ -1,12 +1,13 @@
 """People and programs as viewers: the review server says what their account sees.
 
 Benchgate asks about what is not public only. If the review server does not answer, a viewer sees what is
-public, and that of which the last answers are recent.
+public, and that of which the last answers are recent. For anything else they get an error instead of "not
+found".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
@@ -14,6 +15,7 @@ import structlog
 from service.domain.access.caller import Anonymous
 from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
+from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.ports.reading import Viewer
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class _AccountViewer(Viewer):
 
     answers: RecentAnswers
     email: str
+    unanswered: list[str] = field(default_factory=list)  # the reasons
 
     def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
         return frozenset(
@@ -59,10 +62,19 @@ class _AccountViewer(Viewer):
             for number in self._seen(instance, {key.number for key in changes if key.instance == instance})
         )
 
+    def require_answers(self) -> None:
+        if self.unanswered or self.answers.failure():
+            raise Transient(SIGHT_UNKNOWN)
+
     def _seen(self, instance: str, numbers: Collection[int]) -> frozenset[int]:
         try:
             account = self.answers.account_of(instance, self.email)
-            return self.answers.visible(instance, account.id, numbers) if account else frozenset()
+            sight = self.answers.sight(instance, account.id, numbers) if account else {}
         except (Transient, Permanent) as error:
             _LOG.info("visibility.not_asked", instance=instance, changes=len(numbers), error=str(error))
+            if isinstance(error, Transient):
+                self.unanswered.append(str(error))
             return frozenset()
+        if None in sight.values():
+            self.unanswered.append(f"{instance} did not say what the account sees")
+        return frozenset(number for number, is_seen in sight.items() if is_seen)

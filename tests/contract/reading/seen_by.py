@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from service.domain.decision.states import RunState
-from service.domain.errors import NotFound
+from service.domain.errors import BenchgateError, NotFound, Transient
 from service.domain.identity import ChangeAddress, ChangeKey
 from service.domain.search import parse_words
 from service.ports.cursor import Cursor
@@ -42,6 +42,16 @@ class Person(Viewer):
     def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
         self.asked.append({key.number for key in changes})
         return frozenset(key for key in changes if key.number in self.numbers)
+
+    def require_answers(self) -> None:
+        pass
+
+
+class Silenced(Person):
+    """A viewer whose review server does not answer."""
+
+    def require_answers(self) -> None:
+        raise Transient("nobody answers")
 
 
 @dataclass(frozen=True)
@@ -234,6 +244,25 @@ class ReadingContract:
         assert site.reading.seen_by(None).change(ADDRESS).change.instance == "edge"
         with pytest.raises(NotFound, match="there is no change core~7"):
             site.reading.seen_by(None).change(ChangeAddress(CHANGE, "core"))
+
+    @pytest.mark.parametrize("number", [CHANGE, 4711], ids=["hidden", "missing"])
+    @pytest.mark.parametrize(("person", "error"), [(Person(), NotFound), (Silenced(), Transient)])
+    def test_what_is_not_found_may_be_there_unless_the_review_server_answers(
+        self, site: ReadingSite, number: int, person: Person, error: type[BenchgateError]
+    ) -> None:
+        """A number without a change has the same answer as a hidden change."""
+        keep_secret(site)
+        address = ChangeAddress(number)
+        reading = site.reading.seen_by(person)
+        for ask in (reading.change, reading.patch_set):
+            with pytest.raises(error):
+                ask(address)
+        with pytest.raises(error):
+            reading.measured_patch_sets(address, 9)
+        with pytest.raises(error):
+            reading.run(4711)
+        with pytest.raises(NotFound):
+            site.reading.seen_by(None).change(address)
 
     def test_who_reads_a_closed_branch_sees_the_series_of_all_its_changes(self, site: ReadingSite) -> None:
         for number in (CHANGE, OTHER):

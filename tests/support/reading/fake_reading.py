@@ -75,11 +75,19 @@ class FakeReading(Reading):
     is_away: bool = False
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
     closed: set[tuple[str, str, str]] = field(default_factory=set)  # instance, project and branch
+    viewer: Viewer | None = None
 
     @override
     def seen_by(self, viewer: Viewer | None) -> FakeReading:
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
-        return as_seen(self, self.hidden - seen)
+        return replace(as_seen(self, self.hidden - seen), viewer=viewer)
+
+    def _only(self, matching: Iterator[T], message: str) -> T:
+        for value in matching:
+            return value
+        if self.viewer is not None:
+            self.viewer.require_answers()
+        raise NotFound(message)
 
     @override
     def changes(self, limit: int, after: Cursor | None = None) -> Sequence[Change]:
@@ -98,7 +106,7 @@ class FakeReading(Reading):
         details = self._patch_sets_of(self._row_of(change))
         wanted = details[-1].patch_set.number if number is None else number
         matching = (detail for detail in details if detail.patch_set.number == wanted)
-        found = _only(matching, f"change {change} has no patch set {number}")
+        found = self._only(matching, f"change {change} has no patch set {number}")
         return replace(found, patch_sets=tuple(detail.patch_set for detail in details))
 
     @override
@@ -119,7 +127,7 @@ class FakeReading(Reading):
         ]
         if len(rows) > 1:
             raise Ambiguous(address.number, tuple(sorted(f"{row.instance}~{row.number}" for row in rows)))
-        return _only(iter(rows), f"there is no change {address}")
+        return self._only(iter(rows), f"there is no change {address}")
 
     def _address(self, number: int, instance: str | None) -> str:
         has_several = len({row.instance for row in self.change_rows}) > 1
@@ -206,12 +214,12 @@ class FakeReading(Reading):
     @override
     def run(self, run_id: int) -> RunWithBuilds:
         matching = (self._counted(each) for each in self.runs if each.run.id == run_id)
-        return _only(matching, f"there is no run {run_id}")
+        return self._only(matching, f"there is no run {run_id}")
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
         matching = (each for each in self.builds if (each.build.job, each.build.number) == (job, number))
-        detail = _only(matching, f"there is no build {job}/{number}")
+        detail = self._only(matching, f"there is no build {job}/{number}")
         build = replace(detail.build, undecided=self._undecided(detail.build))
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
@@ -222,7 +230,7 @@ class FakeReading(Reading):
     @override
     def samples(self, build_id: int, measured_at: datetime, series_id: int) -> Samples:
         rows = (row for row in self.rows.get(build_id, []) if row.series_id == series_id)
-        row = _only(rows, f"the build holds no samples of series {series_id}")
+        row = self._only(rows, f"the build holds no samples of series {series_id}")
         base, patch = samples_like(row)
         return Samples(
             series_id=row.series_id,
@@ -243,7 +251,7 @@ class FakeReading(Reading):
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
         matching = (each for each in self.trends if each.series.id == series_id)
-        trend = _only(matching, f"there is no series {series_id}")
+        trend = self._only(matching, f"there is no series {series_id}")
         ordered = sorted(trend.points, key=lambda point: point.measured_at)
         newest = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
         shown = {id(point) for points in newest for point in points}
@@ -297,12 +305,6 @@ def _newest_check(runs: Sequence[Run]) -> Run | None:
 def _names_of(series: Series) -> str:
     names = (series.benchmark, series.metric, series.suite, series.job, series.project, series.branch)
     return " ".join((*names, series.machine_class))
-
-
-def _only(matching: Iterator[T], message: str) -> T:
-    for value in matching:
-        return value
-    raise NotFound(message)
 
 
 def add_patch_set(

@@ -6,17 +6,20 @@ public and that the viewer sees. A branch is visible if it is public, or if the 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from sqlalchemy import text
+from typing_extensions import override
 
 from service.adapters.postgres.connection import Snapshots
+from service.domain.errors import Ambiguous, NotFound
 from service.domain.identity import ChangeKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import Engine, Row, TextClause
+    from sqlalchemy import Connection, Engine, Row, TextClause
 
     from service.ports.reading import Viewer
 
@@ -43,10 +46,19 @@ OF_SERIES: Final = text(f"""
     SELECT id, instance, number FROM change WHERE NOT is_public ORDER BY updated_at DESC, id DESC LIMIT 100
 )
 """)  # noqa: S608 - put together from constants
-OF_CHANGE: Final = text("""
-SELECT id, instance, number FROM change
-WHERE number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance) AND NOT is_public
-""")
+# Without a public change, also each review server is asked: a number that does not exist then has the same
+# answers as a hidden one, also if a server does not answer. No change has the id 0.
+_AT_ADDRESS: Final = "number = :number AND (cast(:instance AS text) IS NULL OR instance = :instance)"
+OF_CHANGE: Final = text(f"""
+SELECT id, instance, number FROM change WHERE {_AT_ADDRESS} AND NOT is_public
+UNION ALL
+SELECT 0, instance, :number FROM server
+WHERE (cast(:instance AS text) IS NULL OR instance = :instance)
+    AND NOT EXISTS (SELECT FROM change WHERE {_AT_ADDRESS} AND is_public)
+    AND NOT EXISTS (
+        SELECT FROM change WHERE number = :number AND change.instance = server.instance
+    )
+""")  # noqa: S608 - put together from constants
 
 
 def _runs_of(build: str) -> str:
@@ -167,6 +179,19 @@ class Sighted(Snapshots):
     def seen_by(self, viewer: Viewer | None) -> Self:
         """Return the same as a viewer sees it."""
         return type(self)(self._engine, sees_all=False, viewer=viewer)
+
+    @override
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        try:
+            with super()._begin() as connection:
+                yield connection
+        except Ambiguous:
+            raise
+        except NotFound:
+            if self._viewer is not None:
+                self._viewer.require_answers()
+            raise
 
     def _sight(self, candidates: TextClause, **keys: object) -> dict[str, Any]:
         """Return the values of the conditions; the viewer is asked about the candidates, outside a snapshot.

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.errors import NotFound
 from service.domain.health import Patience
+from service.domain.identity import ChangeAddress
 from service.domain.wording.health import degradation_sentences
+from tests.contract.reading.seen_by import Person
+from tests.contract.reading.site import CHANGE
 from tests.integration.postgres.reading.test_reading import PostgresSite
 
 if TYPE_CHECKING:
@@ -20,6 +24,21 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def site(database: Database) -> PostgresSite:
     return PostgresSite(database)
+
+
+def test_a_number_without_a_change_is_asked_about_like_a_hidden_one(site: PostgresSite) -> None:
+    """Else the review server's time or failure would show which numbers are hidden."""
+    site.add_change()
+    site.hide()
+    asked = []
+    for number in (CHANGE, 4711):
+        person = Person()
+        with pytest.raises(NotFound):
+            site.reading.seen_by(person).change(ChangeAddress(number))
+        asked.append(person.asked)
+    assert asked == [[{CHANGE}], [{4711}]]
+    with pytest.raises(NotFound):
+        site.reading.seen_by(Person([4711])).change(ChangeAddress(4711))
 
 
 def test_a_missing_right_on_a_branch_that_is_not_public_is_reported_without_its_name(

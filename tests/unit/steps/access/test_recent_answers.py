@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from service.domain.gerrit.change import Account
 from service.steps.access.recent_answers import (
     AT_ONCE,
     KEPT_SECONDS,
+    MOST_WAITING,
     SILENT_SECONDS,
     RecentAnswers,
 )
@@ -30,16 +32,12 @@ LONG = 20.0  # seconds until a test fails
 
 @dataclass
 class Server:
-    """A review server with a clock beside it; it answers while ``answers`` is set.
-
-    At question number ``opens_at`` it begins to answer again.
-    """
+    """A review server with a clock beside it; it answers while ``answers`` is set."""
 
     error: BenchgateError | None = None
     asked: list[object] = field(default_factory=list)
     answers: Event = field(default_factory=Event)
     now: float = 1000.0
-    opens_at: int = 0
 
     def __post_init__(self) -> None:
         self.answers.set()
@@ -61,8 +59,6 @@ class Server:
 
     def _ask(self, question: object) -> None:
         self.asked.append(question)
-        if len(self.asked) == self.opens_at:
-            self.answers.set()
         assert self.answers.wait(LONG)
         if self.error is not None:
             raise self.error
@@ -177,22 +173,48 @@ def test_a_server_that_hangs_holds_up_a_few_threads(
     """They ask different questions, or wait for the answer to one."""
     emails = [f"p{number % people}" for number in range(40)]
     with asking(server, [partial(answers.account_of, "gerrit", email) for email in emails]) as asked:
-        assert eventually(lambda: sum(each.done() for each in asked) == 40 - AT_ONCE, LONG)
+        assert eventually(lambda: sum(each.done() for each in asked) == 40 - AT_ONCE - MOST_WAITING, LONG)
         assert len(server.asked) == asked_about
     refused = [str(error) for each in asked if (error := each.exception(LONG)) is not None]
-    assert refused == ["too many pages wait for the review server gerrit"] * (40 - AT_ONCE)
-    assert len(server.asked) == asked_about
+    assert refused == ["too many pages wait for the review server gerrit"] * (40 - AT_ONCE - MOST_WAITING)
+    assert answers.failure() == ""
     assert answers.account_of("gerrit", "p41") == Account("P41", "p41")
 
 
 def test_a_server_that_works_answers_more_threads_than_have_a_place(
     server: Server, answers: RecentAnswers
 ) -> None:
-    """The others wait for a moment."""
-    server.opens_at = AT_ONCE
-    emails = [f"p{number}" for number in range(3 * AT_ONCE)]
+    """The others wait for a place, also if the server takes a second for an answer."""
+    emails = [f"p{number}" for number in range(AT_ONCE + MOST_WAITING)]
     with asking(server, [partial(answers.account_of, "gerrit", email) for email in emails]) as asked:
+        time.sleep(1.0)
+        assert not any(each.done() for each in asked)
+        server.answers.set()
         assert [each.result(LONG) for each in asked] == [Account(email.upper(), email) for email in emails]
+
+
+def test_a_failure_ends_the_waiting_for_a_place(server: Server, answers: RecentAnswers) -> None:
+    emails = [f"p{number}" for number in range(AT_ONCE + MOST_WAITING)]
+    server.error = Transient("down")
+    with asking(server, [partial(answers.account_of, "gerrit", email) for email in emails]) as asked:
+        assert eventually(lambda: len(server.asked) == AT_ONCE, LONG)
+        server.answers.set()
+        assert {str(each.exception(LONG)) for each in asked} == {"down"}
+    assert len(server.asked) == AT_ONCE
+    assert answers.failure() == "down"
+    server.now += SILENT_SECONDS
+    assert answers.failure() == "", "the next question shows"
+
+
+def test_servers_that_hang_together_hold_up_no_more_waiting_threads() -> None:
+    core, edge = Server(), Server()
+    answers = RecentAnswers({"core": core, "edge": edge})
+    questions = [partial(answers.account_of, name, f"p{n}") for n in range(20) for name in ("core", "edge")]
+    edge.answers.clear()
+    with asking(core, questions) as asked:
+        left = 40 - 2 * AT_ONCE - MOST_WAITING
+        assert eventually(lambda: sum(each.done() for each in asked) == left, LONG)
+        edge.answers.set()
 
 
 def test_after_a_failure_one_thread_alone_tries_the_server_again(

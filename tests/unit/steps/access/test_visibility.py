@@ -152,6 +152,44 @@ def test_what_is_known_is_shown_while_the_server_does_not_answer(
     assert site.sees(ALICE) == {PRIVATE}
 
 
+def test_what_a_viewer_may_see_is_unknown_while_the_server_does_not_answer(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for somebody who asked nothing: a missing number has the same answer as a hidden one."""
+
+    def fail(*_: object) -> frozenset[int]:
+        raise Transient("no answer")
+
+    alice, bob = site.viewers.of(person(ALICE)), site.viewers.of(person(BOB))
+    assert alice is not None
+    assert bob is not None
+    alice.sees(BOTH)
+    alice.require_answers()
+    site.seconds += KEPT_SECONDS + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(site.server, "visible", fail)
+        alice.sees(BOTH)
+    for viewer in (alice, bob):
+        with pytest.raises(
+            Transient, match="Gerrit does not say now what you may see; try again in a minute"
+        ):
+            viewer.require_answers()
+    site.seconds += SILENT_SECONDS + 1
+    bob.sees(BOTH)
+    bob.require_answers()
+
+
+def test_an_answer_that_is_a_refusal_is_an_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> frozenset[int]:
+        raise Permanent("unknown account")
+
+    viewer = site.viewers.of(person(ALICE))
+    assert viewer is not None
+    monkeypatch.setattr(site.server, "visible", refuse)
+    assert viewer.sees({PRIVATE, ChangeKey("gone", 7)}) == frozenset()
+    viewer.require_answers()
+
+
 def test_a_server_is_asked_about_its_own_changes_only(site: Site) -> None:
     other = FakeReviewServer(instance="edge")
     other.accounts = {ALICE: Account("a2", "Alice")}
