@@ -31,7 +31,7 @@ PARENT = "f" * 40
 def test_a_broken_file_gets_a_vote_and_a_comment_on_its_line(
     store: PostgresStore, upkeep: PostgresUpkeep, database: Database
 ) -> None:
-    source, server, proposed = MemorySource(), FakeReviewServer(), change()
+    source, server, proposed = MemorySource(), FakeReviewServer("review"), change()
     source.commit(PARENT, None, {"benchgate.yaml": PROJECT_FILE}, "refs/heads/master")
     broken = PROJECT_FILE.replace("kind: benchmark", "kind: benchmrk")
     source.commit(proposed.current.revision, PARENT, {"benchgate.yaml": broken}, proposed.current.ref)
