@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import re2
 
 from service.domain.errors import BadInput
 from service.domain.text import brief, plain
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
 _MEMORY: Final = 1 << 20  # bytes of a compiled pattern; the largest built-in one needs a tenth
 _MAX_PATTERN: Final = 1000  # characters; nobody can check a longer one
 
 
-def _options() -> Any:  # noqa: ANN401 - re2 has no types
+_TABLE_MEMORY: Final = 64 << 20  # bytes of a compiled table
+
+
+def _options(memory: int = _MEMORY) -> Any:  # noqa: ANN401 - re2 has no types
     options = re2.Options()
     # Logs may hold any bytes; with UTF-8, a dot would not match a byte that is not valid there.
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False  # it would write to the standard error output
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     return options
 
 
@@ -66,6 +72,26 @@ class Pattern:
     def replaced(self, line: bytes, by: bytes) -> bytes:
         r"""Replace each match; ``\1`` is the first group. Quadratic at worst: for short lines only."""
         return bytes(self._compiled.sub(by, line))
+
+    def rewritten(self, line: bytes, change: Callable[[bytes], bytes]) -> bytes:
+        """Replace each match by what a function makes of it. Quadratic at worst: for short lines only."""
+        return bytes(self._compiled.sub(lambda found: change(found.group()), line))
+
+
+class PatternTable:
+    """Patterns that are searched in one pass over a line, whatever their number."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, patterns: Iterable[Pattern]) -> None:
+        self._compiled: Final[Any] = re2.Set.SearchSet(_options(_TABLE_MEMORY))
+        for pattern in patterns:
+            self._compiled.Add(pattern.text.encode())
+        self._compiled.Compile()
+
+    def matching(self, line: bytes) -> list[int]:
+        """Return the places in the table of the patterns that match, in order."""
+        return sorted(self._compiled.Match(line) or ())
 
 
 def _reason(error: Exception) -> str:

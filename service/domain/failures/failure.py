@@ -1,0 +1,92 @@
+"""The failure of a build: one cause, its place, and the line that names it in a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from service.domain.text import padded, plain
+
+MOST: Final = 200  # failures of a build; of more, the list is cut
+_MAX_SUBJECT: Final = 1024  # characters, as of the name of a test
+_MAX_TEXT: Final = 1000
+_MAX_LINE: Final = 300
+
+
+class FailureKind(StrEnum):
+    """The kind of a failure."""
+
+    TEST = "test"
+    SANITIZER = "sanitizer"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    COMPILE = "compile"
+    LINK = "link"
+    CONFIGURE = "configure"
+    LINT = "lint"
+    FORMAT = "format"
+    COMMAND = "command"
+    CONFIGURED = "configured"  # a pattern of the service's configuration matched
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failure; every text is one harmless line.
+
+    Args:
+        subject: the failing thing: the name of a test, the path of a source file, a symbol or a program;
+            empty if unknown.
+        headline: what is wrong with it; a signature is made from this.
+        line: the failure as a message shows it, ``Failure of a CTest test 170/409 Test #167: …``.
+        place: file and line, ``src/a.cc:12``; empty if unknown.
+    """
+
+    kind: FailureKind
+    subject: str
+    headline: str
+    line: str = ""
+    place: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Convert to plain values for JSON."""
+        return {
+            "kind": str(self.kind),
+            "subject": self.subject,
+            "headline": self.headline,
+            "line": self.line,
+            "place": self.place,
+        }
+
+
+def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", place: str = "") -> Failure:
+    """Make a failure of foreign texts, without control characters and shortened."""
+    return Failure(
+        kind,
+        plain(subject, _MAX_SUBJECT),
+        plain(headline, _MAX_TEXT),
+        padded(line, _MAX_LINE),
+        plain(place, _MAX_SUBJECT),
+    )
+
+
+def failures_from(stored: object) -> tuple[tuple[Failure, ...], bool]:
+    """Parse a list of values from :meth:`Failure.to_mapping`.
+
+    Returns:
+        The first :data:`MOST` failures, and whether any value is missing: behind them, or unreadable.
+    """
+    rows = stored if isinstance(stored, list | tuple) else ()
+    parsed = [failure for row in rows[:MOST] if (failure := _from_mapping(row))]
+    return tuple(parsed), len(parsed) < len(rows)
+
+
+def _from_mapping(row: object) -> Failure | None:
+    match row:
+        case {"kind": str(kind), "subject": str(subject), "headline": str(headline), **more} if (
+            kind in FailureKind.__members__.values()
+        ):
+            line, place = more.get("line", ""), more.get("place", "")
+            return failure_of(FailureKind(kind), subject, headline, str(line), str(place))
+    return None
