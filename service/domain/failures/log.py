@@ -27,7 +27,7 @@ _LISTED: Final = Pattern(r"^\t? *\d+ - (.+) \(([A-Za-z ]+)\)(?: .*)?$")
 _END: Final = Pattern(r"^(.*?)\*\*\*(.*?)(?: +[0-9.]+ sec.*)?$")
 _NO_FAILURES: Final = ("Skipped", "Not Run (Disabled)", "Disabled")
 _MOST_OUTPUTS: Final = 1000  # tests of `ctest -V -j` that run at once
-_MOST_READ: Final = 100_000  # failures with repeats, before the log is given up
+_MOST_READ: Final = 1_000_000  # failures with repeats, before the log is given up
 _TOO_MANY: Final = "the log names too many failures to be read to its end"
 
 
@@ -90,7 +90,7 @@ class _Reading:
             self._begin_ctest(status, text)
         elif self._is_list and (listed := _LISTED.groups(text)):
             self._listed(*listed)
-        elif _START.search(text) or _TOTAL.search(text):
+        elif (b"Start" in text or b"test" in text) and (_START.search(text) or _TOTAL.search(text)):
             self._end_of_ctest()
             self._is_list = text[:1].isdigit()
         elif self._ctest:
@@ -100,7 +100,8 @@ class _Reading:
             self._add_all(self._cmake.read(text))
             if not self._cmake.is_open:
                 self._add_all(self._build.read(text))
-            self._weak = self._weak or WEAK.failure_in(text, self._roots)
+            if not self._weak and not self._found:
+                self._weak = WEAK.failure_in(text, self._roots)
 
     def ended(self) -> list[Failure]:
         """End the log, and return its failures."""

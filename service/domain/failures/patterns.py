@@ -107,9 +107,10 @@ _CRASHES: Final = (
     ),
     _builtin(
         FailureKind.CRASH,
-        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({_SIGNALS})(?:: \d+)?(?: *\(core dumped\))?(?:  +(.+))?$",
+        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({_SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
         "signal {1}",
         "{2}",
+        path=2,
     ),
     _builtin(
         FailureKind.CRASH,
@@ -232,7 +233,9 @@ _WEAK: Final = (
         "{1}",
     ),
     _builtin(FailureKind.COMMAND, r"^ninja: (build stopped: .+)$", "{1}"),
-    _builtin(FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(.+))?$", "signal {1}", "{2}"),
+    _builtin(
+        FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
+    ),
     _builtin(
         FailureKind.CRASH,
         r"(?i)exit(?:ed)?(?: with)?(?: code| status)?:? (?:13[1-9]|0xc0000\d+|-11|-6)\b",
@@ -272,11 +275,9 @@ def signal_word(word: str) -> str:
 
 def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
     values = list(groups)
-    if builtin.path:
+    if builtin.path and values[builtin.path - 1]:
         values[builtin.path - 1] = source_name(values[builtin.path - 1], roots)
-    place = values[builtin.path - 1] if builtin.path else ""
-    if place and builtin.line:
-        place = f"{place}:{values[builtin.line - 1]}"
+    place = f"{values[builtin.path - 1]}:{values[builtin.line - 1]}" if builtin.line else ""
     headline = builtin.headline.format("", *values)
     if headline.startswith("signal "):
         headline = signal_word(headline.removeprefix("signal "))

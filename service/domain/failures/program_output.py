@@ -19,7 +19,7 @@ NO_END: Final = "the program ended during this test"
 _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*)")
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
 _ASSERTION: Final = Pattern(
-    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+)|\((\d+)\)): (?:Failure|error: ([^C].*))$|"
+    r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
     r"^unknown file: Failure$"
 )
 # The lines of a message that GoogleTest itself writes; a program's own text behind them varies.
@@ -64,7 +64,7 @@ class ProgramOutput:
             yield from self._marked(mark[0], mark[1], text)
         elif self._message is not None and self._continues(text):
             self._message.append(decoded(text).strip())
-        elif found := _ASSERTION.groups(text):
+        elif (b": Failure" in text or self._test) and (found := _ASSERTION.groups(text)):
             self._end_of_message()
             self._begin_message(*found)
         else:
@@ -93,7 +93,7 @@ class ProgramOutput:
             yield replace(failure, subject=self._test) if in_test else failure
 
     def _crashes(self, text: bytes) -> Iterator[Failure]:
-        if thrown := _THROWN.groups(text):
+        if b"erminat" in text and (thrown := _THROWN.groups(text)):
             yield from self._end_of_exception()
             what = f"terminate: {': '.join(part for part in thrown if part)}"
             self._thrown = failure_of(FailureKind.CRASH, "", what, f"Crash: {decoded(text).strip()}")

@@ -12,9 +12,6 @@ from service.domain.failures.stack_frames import Frame, frame_of, plain_function
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MARK: Final = r"Sanitizer: |: runtime error: "
-"""A pattern of the lines that begin a report."""
-
 _SANITIZERS: Final = "(?:Thread|Address|Leak|Memory|HWAddress|UndefinedBehavior|DataFlow)Sanitizer"
 _HEADER: Final = Pattern(rf"(?:ERROR|WARNING|FATAL): ({_SANITIZERS}): (.+)$")
 _SUMMARY: Final = Pattern(rf"SUMMARY: ({_SANITIZERS}): (.+)$")
@@ -56,6 +53,8 @@ class SanitizerReports:
 
     def read(self, text: bytes) -> Iterator[Failure]:
         """Read a line; yield the failures that end with it."""
+        if not self._sanitizer and b"Sanitizer: " not in text and b": runtime error: " not in text:
+            return  # the usual case, and quick
         if undefined := _UNDEFINED.groups(text):
             path, line, message = undefined
             name = source_name(path, self._roots)

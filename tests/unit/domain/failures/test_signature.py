@@ -1,0 +1,131 @@
+"""Signatures: failures that belong together, and failures that do not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.failures.signature import normalised, signature_of
+
+SAME = [
+    ("/src/lib/a.cc:12: no", "/home/u/workspace/kv/lib/a.cc:14: no"),
+    (r"C:\jenkins\workspace\kv\a.cc(700): error C2440: 'x'",
+     r"D:\ws\workspace\kv\a.cc(712): error C2440: 'x'"),
+    ("cannot open /usr/lib/x86/libz.so", "cannot open /opt/z/libz.so"),
+    ("connect to 127.0.0.1:11210 failed after 3.2 sec", "connect to 10.0.0.7:52122 failed after 17 s"),
+    ("connect to localhost:11210", "connect to node1.example.com:8091"),
+    ("connect to [::1]:11210", "connect to [fe80::1]:1"),
+    ("port 11210 is in use", "port 52122 is in use"),
+    ("==8==ERROR: at 0x60200000001c pc 0x55a8", "==1234==ERROR: at 0x602000abc01c pc 0x55aa"),
+    ("(pid=12) thread T1", "(pid=7) thread T12"),
+    ("what(): vb:512 seqno:17 not found", "what(): vb:3 seqno:99812 not found"),
+    ("open /tmp/bench.AbC123: No space", "open /tmp/bench.XyZ9qq: No space"),
+    ("uuid 550e8400-e29b-41d4-a716-446655440000 gone", "uuid 123e4567-e89b-12d3-a456-426614174000 gone"),
+    ("at deadbeef01 and 3f2a99c0", "at 00112233aa and 99999c0f"),
+    ("at 2020-02-24T16:13:57.042+00:00 no", "at 2021-12-01 01:02:03,5 no"),
+    ("Feb 24 16:13:57 no", "Dec  1 01:02:03 no"),
+    ("took 5 ms", "took 5.25 µs"),
+    ("overflow: 2147483647 + 1", "overflow: -5 + 100"),
+    ("‘x’ was not declared", "'x' was not declared"),
+    ("\x1b[31mred\x1b[0m", "[NON-XML-CHAR-0x1B][31mred"),
+    ("[2020-02-24T16:15:56.183Z]  54/208 Test  #54: no", "1/2 Test #1: no"),
+    ("12: no", "7: no"),
+    ("Expected equality of these values: x; Which is: 3; 4",
+     "Expected equality of these values: x; Which is: 5; 4"),
+    ("Expected: (a) < (b), actual: 3 vs 4", "Expected: (a) < (b), actual: 9 vs 4"),
+    ("Value of: f(); Actual: { 1, 2 }; Expected: is empty",
+     "Value of: f(); Actual: { 7 }; Expected: is empty"),
+    ("array<char, 3>", "array<char, 4>"),
+    ("bad  allocation\tof", "bad allocation of"),
+]  # fmt: skip
+DIFFERENT = [
+    ("error C2440: 'x'", "error C2039: 'x'"),
+    ("fatal error LNK1120: 3 unresolved externals", "fatal error LNK1104: 3 unresolved externals"),
+    ("int32_t overflow", "int64_t overflow"),
+    ("data race: f (a.cc)", "data race: f (b.cc)"),
+    ("undefined reference to `foo1()'", "undefined reference to `foo2()'"),
+    ("exit code 134", "exit code 139"),
+    ("exit code: 0xc0000005", "exit code: 0xc0000409"),
+    ("Signal 6", "Signal 11"),
+    ("HTTP 404", "HTTP 500"),
+    ("HTTP/1.1 404", "HTTP/1.1 500"),
+    ("errno 28", "errno 2"),
+    ("status=1", "status=2"),
+    ("error code -5", "error code -6"),
+    ("warning: [bugprone-a]", "warning: [bugprone-b]"),
+    ("Expected equality of these values: x; 4", "Expected equality of these values: y; 4"),
+    ("Expected: is empty", "Expected: is not empty"),
+    ("lib/a.cc:1: no", "test/a.cc:1: no"),
+]
+
+
+def of(headline: str, kind: FailureKind = FailureKind.TEST, subject: str = "A.b") -> bytes:
+    return signature_of(Failure(kind, subject, headline)).digest
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_two_texts_of_one_failure_have_one_signature(one: str, other: str) -> None:
+    assert normalised(one) == normalised(other)
+    assert of(one) == of(other)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_texts_of_two_failures_have_two_signatures(one: str, other: str) -> None:
+    assert normalised(one) != normalised(other)
+    assert of(one) != of(other)
+
+
+def test_a_subject_is_kept_with_its_digits() -> None:
+    assert of("Failed", subject="P.Even/0") != of("Failed", subject="P.Even/1")
+
+
+def test_the_kind_is_part_of_a_signature() -> None:
+    assert of("no", FailureKind.TEST) != of("no", FailureKind.CRASH)
+
+
+@pytest.mark.parametrize(
+    ("kind", "headline", "text"),
+    [
+        (FailureKind.CRASH, "SegFault", "segmentation fault"),
+        (FailureKind.CRASH, "SIGSEGV", "segmentation fault"),
+        (
+            FailureKind.CRASH,
+            "terminate: std::runtime_error: boom 42",
+            "terminate: std::runtime_error: boom N",
+        ),
+        (FailureKind.TIMEOUT, "stopped after 600 s", "timeout"),
+        (FailureKind.MEMORY, "std::bad_alloc", "out of memory"),
+    ],
+)
+def test_a_signal_a_time_out_and_lack_of_memory_are_the_word_alone(
+    kind: FailureKind, headline: str, text: str
+) -> None:
+    assert signature_of(Failure(kind, "A.b", headline)).text == text
+
+
+def test_a_digest_never_changes_by_accident() -> None:
+    """Known failures are stored by it: a new version of the rules must be meant."""
+    assert of("/src/a.cc:12: no").hex()[:16] == "d1ed1081792521e5"
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_signature_of_bounded_length(text: str) -> None:
+    signature = signature_of(failure_of(FailureKind.TEST, text, text))
+    assert len(signature.text) <= 300
+    assert len(signature.digest) == 32
+
+
+@pytest.mark.parametrize(
+    "part", ["1:", "/a", "0x", "a.", "1.", "[:", "code 1 ", "..", "==1==", "Which is: ", "\xff"]
+)
+def test_a_hostile_text_of_a_megabyte_has_a_signature(part: str) -> None:
+    text = part * ((1 << 20) // len(part))
+    assert len(signature_of(Failure(FailureKind.TEST, "a", text)).text) <= 300
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**12))
+def test_a_number_of_its_own_does_not_matter_and_one_in_a_name_does(one: int, other: int) -> None:
+    assert of(f"found {one} items") == of(f"found {other} items")
+    assert (of(f"call of foo{one}()") == of(f"call of foo{other}()")) == (one == other)
