@@ -1,286 +1,194 @@
-"""The built-in patterns of failures, each of one line."""
+"""The failures in the log of a build, by patterns of their lines."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from service.domain.failures.failure import Failure, FailureKind, failure_of
-from service.domain.failures.linear import Pattern, PatternTable
-from service.domain.failures.log_lines import decoded
-from service.domain.failures.source_names import source_name
+from service.domain.failures.cmake_errors import CMakeErrors
+from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
+from service.domain.failures.line_patterns import WEAK, signal_word
+from service.domain.failures.linear import Pattern
+from service.domain.failures.log_lines import cleaned, decoded
+from service.domain.failures.program_output import ProgramOutput
+from service.domain.failures.source_names import SANDBOX
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-_QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
-_PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
-_SIGNALS: Final = (
-    "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
-    "Trace/breakpoint trap|Trace/BPT trap"
+OPENING: Final = "Failure of a CTest test "
+_STATUS: Final = Pattern(
+    r"^(Failure of a CTest test )?(?:\[[0-9TZ:.+-]+\] )? *(?:\d+/\d+ )?Test +#(\d+): (.+?) ?\.\.+ *"
+    r"((?:[A-Za-z]+ )?[a-z]*\*\*\*.*|Passed.*|(?:\( http.*)?)$"
 )
-SIGNAL_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("segmentation fault", "segfault", "sigsegv", "11", "access violation"), "segmentation fault"
-    ),
-    **dict.fromkeys(("aborted", "abort trap", "sigabrt", "abort", "6"), "aborted"),
-    **dict.fromkeys(("bus error", "sigbus", "7"), "bus error"),
-    **dict.fromkeys(("floating point exception", "sigfpe", "numerical", "8"), "floating point exception"),
-    **dict.fromkeys(("illegal instruction", "sigill", "illegal", "4"), "illegal instruction"),
-    **dict.fromkeys(("trace/breakpoint trap", "trace/bpt trap", "sigtrap", "5"), "trap"),
-    **dict.fromkeys(("killed", "sigkill", "9"), "killed"),
-    **dict.fromkeys(("terminated", "sigterm", "15"), "terminated"),
-}
-"""The name of a signal, for each of the words and numbers that programs use."""
+_START: Final = Pattern(r"^ +Start +\d+: |^test \d+$")
+_TOTAL: Final = Pattern(r"^\d+% tests passed, ")
+_LISTED: Final = Pattern(r"^\t? *\d+ - (.+) \(([A-Za-z ]+)\)(?: .*)?$")
+_END: Final = Pattern(r"^(.*?)\*\*\*(.*?)(?: +[0-9.]+ sec.*)?$")
+_NO_FAILURES: Final = ("Skipped", "Not Run (Disabled)", "Disabled")
+_MOST_OUTPUTS: Final = 1000  # tests of `ctest -V -j` that run at once
+_MOST_READ: Final = 1_000_000  # failures with repeats, before the log is given up
+_TOO_MANY: Final = "the log names too many failures to be read to its end"
 
 
-class _Builtin(NamedTuple):
-    """A pattern, and the texts of its failure: ``{1}`` is the first group.
+class _Ctest(NamedTuple):
+    """A failed test of CTest, whose output may name the failures better."""
+
+    failure: Failure
+    inner: list[Failure]
+
+
+def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
+    """Find the failures that a log names, each once, in order.
+
+    A failed test of CTest is the failures in its output, if it has any, each with the line of CTest. A test
+    that passes on a later try is no failure. The time is linear in the length of the log.
 
     Args:
-        opening: the words before the line of the log in a message.
-        path: the number of the group that is a path; 0 if none is.
-        line: the number of the group that is a line of that file.
+        log: the lines of the log; at most the first 4,096 bytes of each are looked at.
+        sources: the folder of the sources on the host; in a sandbox they are in ``/src``.
+
+    Yields:
+        At most one failure more than :data:`MOST`, so that the caller sees that there are more.
     """
-
-    kind: FailureKind
-    pattern: Pattern
-    opening: str
-    headline: str
-    subject: str = ""
-    path: int = 0
-    line: int = 0
+    reading = _Reading((*SANDBOX, sources.rstrip("/")) if sources.strip("/") else SANDBOX)
+    for line in log:
+        reading.read(line)
+        if reading.is_full:
+            break
+    return iter(reading.ended())
 
 
-def _builtin(
-    kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
-) -> _Builtin:
-    return _Builtin(kind, Pattern(pattern), _OPENINGS[kind], headline, subject, path, line)
+class _Reading:
+    """A log being read, with the failures so far."""
+
+    def __init__(self, roots: tuple[str, ...]) -> None:
+        self._roots = roots
+        self._build = ProgramOutput(roots, is_build=True)
+        self._cmake = CMakeErrors(roots)
+        self._ctest: _Ctest | None = None  # the last failed test, whose output follows
+        self._output = ProgramOutput(roots, is_build=False)
+        self._numbered: dict[int, tuple[ProgramOutput, list[Failure]]] = {}
+        self._found: dict[tuple[FailureKind, str, str], Failure] = {}
+        self._of_test: dict[str, list[tuple[FailureKind, str, str]]] = {}
+        self._weak: Failure | None = None
+        self._is_list = False  # the list of failed tests at the end
+        self._read = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether more failures would be cut off."""
+        return len(self._found) > MOST or self._read > _MOST_READ
+
+    def read(self, line: bytes) -> None:
+        """Read a line."""
+        text, number = cleaned(line)
+        if number:
+            self._read_numbered(text, number)
+        elif b"Test" in text and (status := _STATUS.groups(text)):
+            self._end_of_ctest()
+            self._begin_ctest(status, text)
+        elif self._is_list and (listed := _LISTED.groups(text)):
+            self._listed(*listed)
+        elif (b"Start" in text or b"test" in text) and (_START.search(text) or _TOTAL.search(text)):
+            self._end_of_ctest()
+            self._is_list = text[:1].isdigit()
+        elif self._ctest:
+            self._ctest.inner.extend(self._output.read(text))
+            del self._ctest.inner[MOST + 1 :]
+        else:
+            self._add_all(self._cmake.read(text))
+            if not self._cmake.is_open:
+                self._add_all(self._build.read(text))
+            if not self._weak and not self._found:
+                self._weak = WEAK.failure_in(text, self._roots)
+
+    def ended(self) -> list[Failure]:
+        """End the log, and return its failures."""
+        self._end_of_ctest()
+        self._add_all(self._cmake.end())
+        self._add_all(self._build.end())
+        for output, inner in self._numbered.values():
+            self._add_all(iter([*inner, *output.end()]))
+        if self._read > _MOST_READ:
+            self._add(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
+        found = [
+            failure for failure in self._found.values() if failure.headline or not self._is_known(failure)
+        ]
+        if not found and self._weak:
+            return [self._weak]
+        return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]
+
+    def _is_known(self, failure: Failure) -> bool:
+        """Return whether a test that is only listed as failed is also known with a reason."""
+        return any(each.subject == failure.subject and each.headline for each in self._found.values())
+
+    def _read_numbered(self, text: bytes, number: int) -> None:
+        if number not in self._numbered:
+            if len(self._numbered) >= _MOST_OUTPUTS:
+                return
+            self._numbered[number] = (ProgramOutput(self._roots, is_build=False), [])
+        output, inner = self._numbered[number]
+        inner.extend(output.read(text))
+        del inner[MOST + 1 :]
+
+    def _begin_ctest(self, groups: tuple[str, ...], text: bytes) -> None:
+        opening, number, name, status = groups
+        output, inner = self._numbered.pop(int(number), (None, []))
+        end = _END.groups(status.encode())
+        if not end and not opening:
+            if status.startswith("Passed"):
+                for key in self._of_test.pop(name, ()):
+                    self._found.pop(key, None)
+            return
+        words = " ".join(part for part in end if part).strip() if end else "Failed"
+        if words.startswith(_NO_FAILURES):
+            return
+        kind, headline = _ctest_end(words)
+        shown = decoded(text).strip()
+        line = shown if opening else f"{OPENING}{shown}"
+        if output:
+            inner = [*inner, *output.end(kind, headline)]
+        self._ctest = _Ctest(failure_of(kind, name, headline, line), inner)
+
+    def _end_of_ctest(self) -> None:
+        if not self._ctest:
+            return
+        outer, inner = self._ctest
+        self._ctest = None
+        inner += self._output.end(outer.kind, outer.headline)
+        for failure in inner or [outer]:
+            subject = failure.subject or ("" if failure.kind is FailureKind.SANITIZER else outer.subject)
+            self._add(replace(failure, subject=subject, line=outer.line), outer.subject)
+
+    def _listed(self, name: str, end: str) -> None:
+        if name not in self._of_test and end not in {"Skipped", "Disabled"}:
+            kind, headline = _ctest_end(end)
+            self._add(failure_of(kind, name, headline, f"{OPENING}{name} ({end})"), name)
+
+    def _add_all(self, failures: Iterator[Failure]) -> None:
+        for failure in failures:
+            self._add(failure)
+
+    def _add(self, failure: Failure, test: str = "") -> None:
+        self._read += 1
+        key = (failure.kind, failure.subject, failure.headline)
+        self._found.setdefault(key, failure)
+        if test:
+            self._of_test.setdefault(test, []).append(key)
 
 
-_OPENINGS: Final[Mapping[FailureKind, str]] = {
-    FailureKind.COMPILE: "Compile error at ",
-    FailureKind.LINK: "Linker error: ",
-    FailureKind.CONFIGURE: "",
-    FailureKind.LINT: "",
-    FailureKind.FORMAT: "",
-    FailureKind.COMMAND: "",
-    FailureKind.CRASH: "Crash: ",
-    FailureKind.MEMORY: "Out of memory: ",
-    FailureKind.TIMEOUT: "Time-out: ",
-}
-_CRASHES: Final = (
-    _builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
-    _builtin(
-        FailureKind.CRASH,
-        rf"^(?:[^ ]+: )?{_PATH}:(\d+): (?:.+: )?Assertion {_QUOTE}(.+?){_QUOTE} failed\.?",
-        "Assertion {3} failed",
-        path=1,
-        line=2,
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        r"Assertion failed: \(?(.+?)\)?, (?:function .+?, )?file (.+?), line (\d+)",
-        "Assertion {1} failed",
-        path=2,
-        line=3,
-    ),
-    # glog and its successors: `F0224 16:13:57.042 123 a.cc:12] Check failed: x == y (3 vs. 4)`
-    _builtin(
-        FailureKind.CRASH,
-        r"^F\d{4,8} [\d:.]+ +\d* *([^ :]+):(\d+)\] (.+?)(?: \(.* vs\. .*\))?$",
-        "{3}",
-        path=1,
-        line=2,
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        r"^(?:libc\+\+abi(?:\.dylib)?: )?(terminat(?:e called without an active exception|ing due to .*)|"
-        r"pure virtual method called|(?:libc\+\+abi: )?Pure virtual function called!)",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        r"^(?:\*\*\* Error in .*?: )?((?:double free or corruption|free\(\): |malloc\(\): |realloc\(\): |"
-        r"corrupted size vs\. prev_size|munmap_chunk\(\): |malloc_consolidate\(\): |"
-        r"\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*)[^0]*?)(?:: 0x.*|: terminated)?$",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({_SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
-        "signal {1}",
-        "{2}",
-        path=2,
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        r"(?i)(?:\*\*\* |caught |fatal |received |(?:killed|terminated|died|exited|crashed) (?:by|with|on) )"
-        r"(?:fatal )?signal:? ?\(?(?:\d+ ?[(:,]? ?)?(SIG[A-Z]+|\d+)",
-        "signal {1}",
-    ),
-    _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
-)
-_MEMORY: Final = (
-    _builtin(FailureKind.MEMORY, r"virtual memory exhausted", "out of memory"),
-    _builtin(FailureKind.MEMORY, r"error: Killed signal terminated program (\w+)", "out of memory", "{1}"),
-    _builtin(FailureKind.MEMORY, r"Out of memory: Kill(?:ed)? process \d+ \((.+?)\)", "out of memory", "{1}"),
-    _builtin(FailureKind.MEMORY, r"oom-kill|Memory cgroup out of memory", "out of memory"),
-    _builtin(
-        FailureKind.MEMORY, r"^LLVM ERROR: out of memory|error C1060|compiler is out of heap", "out of memory"
-    ),
-    _builtin(FailureKind.MEMORY, r"(?:^|: )out of memory allocating \d+ bytes", "out of memory"),
-)
-_TIMEOUTS: Final = (
-    _builtin(
-        FailureKind.TIMEOUT,
-        r"^Build timed out|^timeout: sending signal|^Timeout has been exceeded",
-        "timeout",
-    ),
-    _builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
-    _builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
-)
-_LINKING: Final = (
-    _builtin(
-        FailureKind.LINK, rf"undefined reference to {_QUOTE}(.+?){_QUOTE}?$", "undefined reference", "{1}"
-    ),
-    _builtin(FailureKind.LINK, r"error: undefined symbol: (.+)$", "undefined reference", "{1}"),
-    _builtin(FailureKind.LINK, r'^ +"(.+)", referenced from:', "undefined reference", "{1}"),
-    _builtin(
-        FailureKind.LINK,
-        rf"multiple definition of {_QUOTE}(.+?){_QUOTE}(?:[;,]|$)",
-        "multiple definition",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.LINK,
-        rf"duplicate symbol:? {_QUOTE}?(.+?){_QUOTE}?(?: in:)?$",
-        "multiple definition",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.LINK,
-        r"(?:cannot find|unable to find library|library not found for) (-l[^ :]+)",
-        "library not found",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.LINK,
-        r"^(?:\d+>)?(?:.* )?: ((?:fatal )?error LNK(?:10|11[03-9]|1[2-9]|2)\d+: .+?)(?: \[[^\[]*proj\])?$",
-        "{1}",
-    ),
-    _builtin(FailureKind.LINK, r"(relocation truncated to fit: \w+) against (?:.*)$", "{1}"),
-)
-_COMPILING: Final = (
-    _builtin(
-        FailureKind.FORMAT, rf"^{_PATH}:(\d+):\d+: (.+\[-Wclang-format-violations\])$", "{3}", "{1}", 1, 2
-    ),
-    _builtin(
-        FailureKind.LINT,
-        rf"^{_PATH}:(\d+):\d+: ((?:error|warning): .+ \[[a-z][\w.]*-[\w.,-]+\])$",
-        "{3}",
-        "{1}",
-        1,
-        2,
-    ),
-    _builtin(
-        FailureKind.COMPILE,
-        rf"^{_PATH}:(\d+)(?::\d+)?: ((?:fatal )?error: .+|internal compiler error: .+)$",
-        "{3}",
-        "{1}",
-        1,
-        2,
-    ),
-    _builtin(
-        FailureKind.COMPILE,
-        r"^(?: *\d+>)?(?:Compile error at )?([^ (][^(]*)\((\d+)(?:,\d+)?\) ?: "
-        r"((?:fatal )?error [A-Z]+\d+: .+?)(?: \[[^\[]*proj\])?$",
-        "{3}",
-        "{1}",
-        1,
-        2,
-    ),
-    _builtin(
-        FailureKind.COMPILE,
-        r"^(?:\d+>)?[\w.+/-]*(?:g\+\+|gcc|clang|clang\+\+|cc|c\+\+|cc1plus|cc1|cl|nvcc)(?:-\d+)?(?:\.exe)?"
-        r" ?: ((?:fatal )?(?:Command line )?error(?: D\d+)? ?: .+)$",
-        "{1}",
-    ),
-)
-_CONFIGURING: Final = (
-    _builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
-    _builtin(
-        FailureKind.COMPILE,
-        r"^(?:ninja: error|(?:g?make)(?:\[\d+\])?: \*\*\*):? (.*(?:no known rule|No rule to make).+)$",
-        "{1}",
-    ),
-)
-# Consequences of another failure: they count only if a log has no other.
-_WEAK: Final = (
-    _builtin(
-        FailureKind.LINK,
-        r"collect2: (error: .+)|(linker command failed.*?)(?: \(use -v| with exit|$)",
-        "linker failed",
-    ),
-    _builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
-    _builtin(FailureKind.CONFIGURE, r"^-- (Configuring incomplete, errors occurred!)", "{1}"),
-    _builtin(
-        FailureKind.COMMAND, r"^(?:[^ ]+: )?(?:line )?(?:\d+: )?([^ :]+: (?:command )?not found)$", "{1}"
-    ),
-    _builtin(
-        FailureKind.COMMAND,
-        r"^g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]:]+)\] (Error \d+)",
-        "{2}",
-        "{1}",
-    ),
-    _builtin(FailureKind.COMMAND, r"^ninja: (build stopped: .+)$", "{1}"),
-    _builtin(
-        FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
-    ),
-    _builtin(
-        FailureKind.CRASH,
-        r"(?i)exit(?:ed)?(?: with)?(?: code| status)?:? (?:13[1-9]|0xc0000\d+|-11|-6)\b",
-        "crash",
-    ),
-)
-
-
-class Builtins:
-    """Patterns of one use, the first of which counts."""
-
-    __slots__ = ("_builtins", "_table")
-
-    def __init__(self, *builtins: _Builtin) -> None:
-        self._builtins: Final = builtins
-        self._table: Final = PatternTable(builtin.pattern for builtin in builtins)
-
-    def failure_in(self, text: bytes, roots: Sequence[str]) -> Failure | None:
-        """Return the failure that a line names; None if no pattern matches."""
-        for place in self._table.matching(text):
-            builtin = self._builtins[place]
-            if (groups := builtin.pattern.groups(text)) is not None:
-                return _failure(builtin, text, groups, roots)
-        return None
-
-
-OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
-"""Patterns that also hold in the output of tests."""
-OF_BUILDS: Final = Builtins(*_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS)
-WEAK: Final = Builtins(*_WEAK)
-
-
-def signal_word(word: str) -> str:
-    """Return the usual name of a signal; the word itself if it is not known."""
-    return SIGNAL_WORDS.get(word.strip().lower(), word.strip())
-
-
-def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
-    values = list(groups)
-    if builtin.path and values[builtin.path - 1]:
-        values[builtin.path - 1] = source_name(values[builtin.path - 1], roots)
-    place = f"{values[builtin.path - 1]}:{values[builtin.line - 1]}" if builtin.line else ""
-    headline = builtin.headline.format("", *values)
-    if headline.startswith("signal "):
-        headline = signal_word(headline.removeprefix("signal "))
-    shown = decoded(text).strip()
-    line = shown if shown.startswith(builtin.opening) else f"{builtin.opening}{shown}"
-    return failure_of(builtin.kind, builtin.subject.format("", *values), headline, line, place)
+def _ctest_end(words: str) -> tuple[FailureKind, str]:
+    """Return the kind and the headline of the end of a test, in CTest's words."""
+    plain = words.lower().replace("exception:", "").strip()
+    match plain.split(" ", 1)[0]:
+        case "timeout":
+            return FailureKind.TIMEOUT, "timeout"
+        case "failed":
+            reason = " ".join(words.split()[1:])
+            return FailureKind.TEST, f"Failed: {reason}" if reason else "Failed"
+        case "not":
+            return FailureKind.TEST, "Not Run"
+        case "subprocess" | "child":
+            return FailureKind.CRASH, signal_word(plain.split()[1] if " " in plain else "aborted")
+    return FailureKind.CRASH, signal_word(plain)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
-from service.domain.failures.patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.sanitizers import SanitizerReports
 from service.domain.failures.source_names import source_name
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.line_patterns import SIGNAL_WORDS, signal_word
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import LINE_BYTES
-from service.domain.failures.patterns import SIGNAL_WORDS, signal_word
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:

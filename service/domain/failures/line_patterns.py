@@ -1,0 +1,286 @@
+"""The built-in patterns of failures, each of one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from service.domain.failures.failure import Failure, FailureKind, failure_of
+from service.domain.failures.linear import Pattern, PatternTable
+from service.domain.failures.log_lines import decoded
+from service.domain.failures.source_names import source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
+_PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
+_SIGNALS: Final = (
+    "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
+    "Trace/breakpoint trap|Trace/BPT trap"
+)
+SIGNAL_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("segmentation fault", "segfault", "sigsegv", "11", "access violation"), "segmentation fault"
+    ),
+    **dict.fromkeys(("aborted", "abort trap", "sigabrt", "abort", "6"), "aborted"),
+    **dict.fromkeys(("bus error", "sigbus", "7"), "bus error"),
+    **dict.fromkeys(("floating point exception", "sigfpe", "numerical", "8"), "floating point exception"),
+    **dict.fromkeys(("illegal instruction", "sigill", "illegal", "4"), "illegal instruction"),
+    **dict.fromkeys(("trace/breakpoint trap", "trace/bpt trap", "sigtrap", "5"), "trap"),
+    **dict.fromkeys(("killed", "sigkill", "9"), "killed"),
+    **dict.fromkeys(("terminated", "sigterm", "15"), "terminated"),
+}
+"""The name of a signal, for each of the words and numbers that programs use."""
+
+
+class _Builtin(NamedTuple):
+    """A pattern, and the texts of its failure: ``{1}`` is the first group.
+
+    Args:
+        opening: the words before the line of the log in a message.
+        path: the number of the group that is a path; 0 if none is.
+        line: the number of the group that is a line of that file.
+    """
+
+    kind: FailureKind
+    pattern: Pattern
+    opening: str
+    headline: str
+    subject: str = ""
+    path: int = 0
+    line: int = 0
+
+
+def _builtin(
+    kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
+) -> _Builtin:
+    return _Builtin(kind, Pattern(pattern), _OPENINGS[kind], headline, subject, path, line)
+
+
+_OPENINGS: Final[Mapping[FailureKind, str]] = {
+    FailureKind.COMPILE: "Compile error at ",
+    FailureKind.LINK: "Linker error: ",
+    FailureKind.CONFIGURE: "",
+    FailureKind.LINT: "",
+    FailureKind.FORMAT: "",
+    FailureKind.COMMAND: "",
+    FailureKind.CRASH: "Crash: ",
+    FailureKind.MEMORY: "Out of memory: ",
+    FailureKind.TIMEOUT: "Time-out: ",
+}
+_CRASHES: Final = (
+    _builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
+    _builtin(
+        FailureKind.CRASH,
+        rf"^(?:[^ ]+: )?{_PATH}:(\d+): (?:.+: )?Assertion {_QUOTE}(.+?){_QUOTE} failed\.?",
+        "Assertion {3} failed",
+        path=1,
+        line=2,
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        r"Assertion failed: \(?(.+?)\)?, (?:function .+?, )?file (.+?), line (\d+)",
+        "Assertion {1} failed",
+        path=2,
+        line=3,
+    ),
+    # glog and its successors: `F0224 16:13:57.042 123 a.cc:12] Check failed: x == y (3 vs. 4)`
+    _builtin(
+        FailureKind.CRASH,
+        r"^F\d{4,8} [\d:.]+ +\d* *([^ :]+):(\d+)\] (.+?)(?: \(.* vs\. .*\))?$",
+        "{3}",
+        path=1,
+        line=2,
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        r"^(?:libc\+\+abi(?:\.dylib)?: )?(terminat(?:e called without an active exception|ing due to .*)|"
+        r"pure virtual method called|(?:libc\+\+abi: )?Pure virtual function called!)",
+        "{1}",
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        r"^(?:\*\*\* Error in .*?: )?((?:double free or corruption|free\(\): |malloc\(\): |realloc\(\): |"
+        r"corrupted size vs\. prev_size|munmap_chunk\(\): |malloc_consolidate\(\): |"
+        r"\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*)[^0]*?)(?:: 0x.*|: terminated)?$",
+        "{1}",
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({_SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
+        "signal {1}",
+        "{2}",
+        path=2,
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        r"(?i)(?:\*\*\* |caught |fatal |received |(?:killed|terminated|died|exited|crashed) (?:by|with|on) )"
+        r"(?:fatal )?signal:? ?\(?(?:\d+ ?[(:,]? ?)?(SIG[A-Z]+|\d+)",
+        "signal {1}",
+    ),
+    _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
+)
+_MEMORY: Final = (
+    _builtin(FailureKind.MEMORY, r"virtual memory exhausted", "out of memory"),
+    _builtin(FailureKind.MEMORY, r"error: Killed signal terminated program (\w+)", "out of memory", "{1}"),
+    _builtin(FailureKind.MEMORY, r"Out of memory: Kill(?:ed)? process \d+ \((.+?)\)", "out of memory", "{1}"),
+    _builtin(FailureKind.MEMORY, r"oom-kill|Memory cgroup out of memory", "out of memory"),
+    _builtin(
+        FailureKind.MEMORY, r"^LLVM ERROR: out of memory|error C1060|compiler is out of heap", "out of memory"
+    ),
+    _builtin(FailureKind.MEMORY, r"(?:^|: )out of memory allocating \d+ bytes", "out of memory"),
+)
+_TIMEOUTS: Final = (
+    _builtin(
+        FailureKind.TIMEOUT,
+        r"^Build timed out|^timeout: sending signal|^Timeout has been exceeded",
+        "timeout",
+    ),
+    _builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
+    _builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
+)
+_LINKING: Final = (
+    _builtin(
+        FailureKind.LINK, rf"undefined reference to {_QUOTE}(.+?){_QUOTE}?$", "undefined reference", "{1}"
+    ),
+    _builtin(FailureKind.LINK, r"error: undefined symbol: (.+)$", "undefined reference", "{1}"),
+    _builtin(FailureKind.LINK, r'^ +"(.+)", referenced from:', "undefined reference", "{1}"),
+    _builtin(
+        FailureKind.LINK,
+        rf"multiple definition of {_QUOTE}(.+?){_QUOTE}(?:[;,]|$)",
+        "multiple definition",
+        "{1}",
+    ),
+    _builtin(
+        FailureKind.LINK,
+        rf"duplicate symbol:? {_QUOTE}?(.+?){_QUOTE}?(?: in:)?$",
+        "multiple definition",
+        "{1}",
+    ),
+    _builtin(
+        FailureKind.LINK,
+        r"(?:cannot find|unable to find library|library not found for) (-l[^ :]+)",
+        "library not found",
+        "{1}",
+    ),
+    _builtin(
+        FailureKind.LINK,
+        r"^(?:\d+>)?(?:.* )?: ((?:fatal )?error LNK(?:10|11[03-9]|1[2-9]|2)\d+: .+?)(?: \[[^\[]*proj\])?$",
+        "{1}",
+    ),
+    _builtin(FailureKind.LINK, r"(relocation truncated to fit: \w+) against (?:.*)$", "{1}"),
+)
+_COMPILING: Final = (
+    _builtin(
+        FailureKind.FORMAT, rf"^{_PATH}:(\d+):\d+: (.+\[-Wclang-format-violations\])$", "{3}", "{1}", 1, 2
+    ),
+    _builtin(
+        FailureKind.LINT,
+        rf"^{_PATH}:(\d+):\d+: ((?:error|warning): .+ \[[a-z][\w.]*-[\w.,-]+\])$",
+        "{3}",
+        "{1}",
+        1,
+        2,
+    ),
+    _builtin(
+        FailureKind.COMPILE,
+        rf"^{_PATH}:(\d+)(?::\d+)?: ((?:fatal )?error: .+|internal compiler error: .+)$",
+        "{3}",
+        "{1}",
+        1,
+        2,
+    ),
+    _builtin(
+        FailureKind.COMPILE,
+        r"^(?: *\d+>)?(?:Compile error at )?([^ (][^(]*)\((\d+)(?:,\d+)?\) ?: "
+        r"((?:fatal )?error [A-Z]+\d+: .+?)(?: \[[^\[]*proj\])?$",
+        "{3}",
+        "{1}",
+        1,
+        2,
+    ),
+    _builtin(
+        FailureKind.COMPILE,
+        r"^(?:\d+>)?[\w.+/-]*(?:g\+\+|gcc|clang|clang\+\+|cc|c\+\+|cc1plus|cc1|cl|nvcc)(?:-\d+)?(?:\.exe)?"
+        r" ?: ((?:fatal )?(?:Command line )?error(?: D\d+)? ?: .+)$",
+        "{1}",
+    ),
+)
+_CONFIGURING: Final = (
+    _builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
+    _builtin(
+        FailureKind.COMPILE,
+        r"^(?:ninja: error|(?:g?make)(?:\[\d+\])?: \*\*\*):? (.*(?:no known rule|No rule to make).+)$",
+        "{1}",
+    ),
+)
+# Consequences of another failure: they count only if a log has no other.
+_WEAK: Final = (
+    _builtin(
+        FailureKind.LINK,
+        r"collect2: (error: .+)|(linker command failed.*?)(?: \(use -v| with exit|$)",
+        "linker failed",
+    ),
+    _builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
+    _builtin(FailureKind.CONFIGURE, r"^-- (Configuring incomplete, errors occurred!)", "{1}"),
+    _builtin(
+        FailureKind.COMMAND, r"^(?:[^ ]+: )?(?:line )?(?:\d+: )?([^ :]+: (?:command )?not found)$", "{1}"
+    ),
+    _builtin(
+        FailureKind.COMMAND,
+        r"^g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]:]+)\] (Error \d+)",
+        "{2}",
+        "{1}",
+    ),
+    _builtin(FailureKind.COMMAND, r"^ninja: (build stopped: .+)$", "{1}"),
+    _builtin(
+        FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
+    ),
+    _builtin(
+        FailureKind.CRASH,
+        r"(?i)exit(?:ed)?(?: with)?(?: code| status)?:? (?:13[1-9]|0xc0000\d+|-11|-6)\b",
+        "crash",
+    ),
+)
+
+
+class Builtins:
+    """Patterns of one use, the first of which counts."""
+
+    __slots__ = ("_builtins", "_table")
+
+    def __init__(self, *builtins: _Builtin) -> None:
+        self._builtins: Final = builtins
+        self._table: Final = PatternTable(builtin.pattern for builtin in builtins)
+
+    def failure_in(self, text: bytes, roots: Sequence[str]) -> Failure | None:
+        """Return the failure that a line names; None if no pattern matches."""
+        for place in self._table.matching(text):
+            builtin = self._builtins[place]
+            if (groups := builtin.pattern.groups(text)) is not None:
+                return _failure(builtin, text, groups, roots)
+        return None
+
+
+OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
+"""Patterns that also hold in the output of tests."""
+OF_BUILDS: Final = Builtins(*_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS)
+WEAK: Final = Builtins(*_WEAK)
+
+
+def signal_word(word: str) -> str:
+    """Return the usual name of a signal; the word itself if it is not known."""
+    return SIGNAL_WORDS.get(word.strip().lower(), word.strip())
+
+
+def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
+    values = list(groups)
+    if builtin.path and values[builtin.path - 1]:
+        values[builtin.path - 1] = source_name(values[builtin.path - 1], roots)
+    place = f"{values[builtin.path - 1]}:{values[builtin.line - 1]}" if builtin.line else ""
+    headline = builtin.headline.format("", *values)
+    if headline.startswith("signal "):
+        headline = signal_word(headline.removeprefix("signal "))
+    shown = decoded(text).strip()
+    line = shown if shown.startswith(builtin.opening) else f"{builtin.opening}{shown}"
+    return failure_of(builtin.kind, builtin.subject.format("", *values), headline, line, place)
