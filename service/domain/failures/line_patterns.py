@@ -119,6 +119,13 @@ _CRASHES: Final = (
         "signal {1}",
     ),
     _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
+    _builtin(
+        FailureKind.CRASH,
+        r"^Unhandled exception at 0x[0-9a-fA-F]+(?: \(.+?\))? in ([^ :]+)(?:\.exe)?: (.+)$",
+        "Unhandled exception: {2}",
+        "{1}",
+        path=1,
+    ),
 )
 _MEMORY: Final = (
     _builtin(FailureKind.MEMORY, r"virtual memory exhausted", "out of memory"),
@@ -237,9 +244,10 @@ _WEAK: Final = (
         FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
     ),
     _builtin(
-        FailureKind.CRASH,
-        r"(?i)exit(?:ed)?(?: with)?(?: code| status)?:? (?:13[1-9]|0xc0000\d+|-11|-6)\b",
-        "crash",
+        FailureKind.COMMAND,
+        r"(?i)^((?:(.+?): )?.*\bexit(?:ed|s)?(?: with)?(?: code| status):? (?:-?[1-9]\d*|0x[0-9a-f]+)\b.*)$",
+        "{1}",
+        "{2}",
     ),
 )
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.cmake_errors import CMakeErrors
+from service.domain.failures.ctest_lines import OPENING, CtestLine, listed_in, status_in
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
-from service.domain.failures.line_patterns import WEAK, signal_word
+from service.domain.failures.line_patterns import WEAK
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import cleaned, decoded
 from service.domain.failures.program_output import ProgramOutput
@@ -16,16 +17,8 @@ from service.domain.failures.source_names import SANDBOX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-OPENING: Final = "Failure of a CTest test "
-_STATUS: Final = Pattern(
-    r"^(Failure of a CTest test )?(?:\[[0-9TZ:.+-]+\] )? *(?:\d+/\d+ )?Test +#(\d+): (.+?) ?\.\.+ *"
-    r"((?:[A-Za-z]+ )?[a-z]*\*\*\*.*|Passed.*|(?:\( http.*)?)$"
-)
 _START: Final = Pattern(r"^ +Start +\d+: |^test \d+$")
 _TOTAL: Final = Pattern(r"^\d+% tests passed, ")
-_LISTED: Final = Pattern(r"^\t? *\d+ - (.+) \(([A-Za-z ]+)\)(?: .*)?$")
-_END: Final = Pattern(r"^(.*?)\*\*\*(.*?)(?: +[0-9.]+ sec.*)?$")
-_NO_FAILURES: Final = ("Skipped", "Not Run (Disabled)", "Disabled")
 _MOST_OUTPUTS: Final = 1000  # tests of `ctest -V -j` that run at once
 _MOST_READ: Final = 1_000_000  # failures with repeats, before the log is given up
 _TOO_MANY: Final = "the log names too many failures to be read to its end"
@@ -51,7 +44,8 @@ def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
     Yields:
         At most one failure more than :data:`MOST`, so that the caller sees that there are more.
     """
-    reading = _Reading((*SANDBOX, sources.rstrip("/")) if sources.strip("/") else SANDBOX)
+    root = sources.replace("\\", "/").rstrip("/")
+    reading = _Reading((root, *SANDBOX) if root else SANDBOX)
     for line in log:
         reading.read(line)
         if reading.is_full:
@@ -85,11 +79,11 @@ class _Reading:
         text, number = cleaned(line)
         if number:
             self._read_numbered(text, number)
-        elif b"Test" in text and (status := _STATUS.groups(text)):
+        elif status := status_in(text):
             self._end_of_ctest()
             self._begin_ctest(status, text)
-        elif self._is_list and (listed := _LISTED.groups(text)):
-            self._listed(*listed)
+        elif self._is_list and (listed := listed_in(text)):
+            self._listed(listed)
         elif (b"Start" in text or b"test" in text) and (_START.search(text) or _TOTAL.search(text)):
             self._end_of_ctest()
             self._is_list = text[:1].isdigit()
@@ -132,24 +126,19 @@ class _Reading:
         inner.extend(output.read(text))
         del inner[MOST + 1 :]
 
-    def _begin_ctest(self, groups: tuple[str, ...], text: bytes) -> None:
-        opening, number, name, status = groups
-        output, inner = self._numbered.pop(int(number), (None, []))
-        end = _END.groups(status.encode())
-        if not end and not opening:
-            if status.startswith("Passed"):
-                for key in self._of_test.pop(name, ()):
-                    self._found.pop(key, None)
+    def _begin_ctest(self, status: CtestLine, text: bytes) -> None:
+        output, inner = self._numbered.pop(status.number, (None, []))
+        if status.has_passed:
+            for key in self._of_test.pop(status.name, ()):
+                self._found.pop(key, None)
+        if not status.has_failed:
             return
-        words = " ".join(part for part in end if part).strip() if end else "Failed"
-        if words.startswith(_NO_FAILURES):
-            return
-        kind, headline = _ctest_end(words)
+        kind, headline = status.failure()
         shown = decoded(text).strip()
-        line = shown if opening else f"{OPENING}{shown}"
+        line = shown if status.is_quoted else f"{OPENING}{shown}"
         if output:
             inner = [*inner, *output.end(kind, headline)]
-        self._ctest = _Ctest(failure_of(kind, name, headline, line), inner)
+        self._ctest = _Ctest(failure_of(kind, status.name, headline, line), inner)
 
     def _end_of_ctest(self) -> None:
         if not self._ctest:
@@ -161,10 +150,11 @@ class _Reading:
             subject = failure.subject or ("" if failure.kind is FailureKind.SANITIZER else outer.subject)
             self._add(replace(failure, subject=subject, line=outer.line), outer.subject)
 
-    def _listed(self, name: str, end: str) -> None:
-        if name not in self._of_test and end not in {"Skipped", "Disabled"}:
-            kind, headline = _ctest_end(end)
-            self._add(failure_of(kind, name, headline, f"{OPENING}{name} ({end})"), name)
+    def _listed(self, status: CtestLine) -> None:
+        if status.name not in self._of_test and status.has_failed:
+            kind, headline = status.failure()
+            line = f"{OPENING}{status.name} ({status.end})"
+            self._add(failure_of(kind, status.name, headline, line), status.name)
 
     def _add_all(self, failures: Iterator[Failure]) -> None:
         for failure in failures:
@@ -176,19 +166,3 @@ class _Reading:
         self._found.setdefault(key, failure)
         if test:
             self._of_test.setdefault(test, []).append(key)
-
-
-def _ctest_end(words: str) -> tuple[FailureKind, str]:
-    """Return the kind and the headline of the end of a test, in CTest's words."""
-    plain = words.lower().replace("exception:", "").strip()
-    match plain.split(" ", 1)[0]:
-        case "timeout":
-            return FailureKind.TIMEOUT, "timeout"
-        case "failed":
-            reason = " ".join(words.split()[1:])
-            return FailureKind.TEST, f"Failed: {reason}" if reason else "Failed"
-        case "not":
-            return FailureKind.TEST, "Not Run"
-        case "subprocess" | "child":
-            return FailureKind.CRASH, signal_word(plain.split()[1] if " " in plain else "aborted")
-    return FailureKind.CRASH, signal_word(plain)

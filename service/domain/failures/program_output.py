@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.assertions import belongs, headline_of
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.linear import Pattern
@@ -22,12 +23,6 @@ _ASSERTION: Final = Pattern(
     r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
     r"^unknown file: Failure$"
 )
-# The lines of a message that GoogleTest itself writes; a program's own text behind them varies.
-_OF_MESSAGE: Final = Pattern(
-    r"^(?:\s+\S|(?:Expected|Actual|Which is|To be equal to|Value of|where)\b)|evaluates to|^C\+\+ exception"
-)
-_NO_TEXT: Final = frozenset({"Failed", ""})  # FAIL() and ADD_FAILURE(): the program's text follows
-_MESSAGE_LINES: Final = 8
 _THROWN: Final = Pattern(
     r"^(?:libc\+\+abi(?:\.dylib)?: )?terminat(?:e called after throwing an instance of|"
     r"ing (?:with|due to) uncaught exception of type) ['\"]?(.+?)['\"]?(?:: (.+))?$"
@@ -62,8 +57,8 @@ class ProgramOutput:
         yield from self._noted(self._reports.read(text))
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
-        elif self._message is not None and self._continues(text):
-            self._message.append(decoded(text).strip())
+        elif self._message is not None and belongs(decoded(text), self._message):
+            self._message.append(decoded(text))
         elif (b": Failure" in text or self._test) and (found := _ASSERTION.groups(text)):
             self._end_of_message()
             self._begin_message(*found)
@@ -138,25 +133,8 @@ class ProgramOutput:
         name = source_name(path, self._roots) if path else ""
         self._place = f"{name}:{line or line_of_msvc}" if name else ""
 
-    def _continues(self, text: bytes) -> bool:
-        message = self._message
-        if message is None or len(message) >= _MESSAGE_LINES or not text.strip():
-            return False
-        return not message or message[-1] in _NO_TEXT or bool(_OF_MESSAGE.search(text))
-
     def _end_of_message(self) -> None:
         if self._message is not None and not self._assertion:
             failure = self._of_test(FailureKind.TEST, self._test, headline_of(self._message))
             self._assertion = replace(failure, place=self._place) if self._test else None
         self._message = None
-
-
-def headline_of(message: Sequence[str]) -> str:
-    """Join the lines of an assertion's message: ``Expected equality of these values: x; Which is: 3; 4``."""
-    headline = ""
-    for line in message:
-        if line in _NO_TEXT and len(message) > 1:
-            continue
-        separator = " " if headline.endswith(":") else "; "
-        headline = f"{headline}{separator}{line}" if headline else line
-    return headline or "Failed"

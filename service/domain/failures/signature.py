@@ -6,10 +6,12 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.assertions import headline_of
+from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.line_patterns import SIGNAL_WORDS, signal_word
 from service.domain.failures.linear import Pattern
-from service.domain.failures.log_lines import LINE_BYTES
+from service.domain.failures.log_lines import LINE_BYTES, cleaned
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ RULES: Final = 1
 _MAX_TEXT: Final = 300  # characters
 _QUOTES: Final = str.maketrans(dict.fromkeys("‘’“”`'", '"') | {"\\": "/", "µ": "u", "μ": "u"})
 _FILES: Final = "c|cc|cpp|cxx|c\\+\\+|h|hh|hpp|hxx|ipp|inl|inc|cu|m|mm|py|cmake|txt|sh|pl|rs|go|java|js"
+_WINDOWS_STATUS: Final = Pattern(r"^0x(?:[cC]0000[0-9a-fA-F]{3}|80[0-9a-fA-F]{6})$")
 _WORDS_OF_MEMORY: Final = Pattern(r"(?i)out of memory|bad_alloc|memory exhausted|oom-kill|out of heap")
 _KEPT_NUMBER: Final = (
     r"((?:exit code|exit status|signal|errno|HTTP(?:/\d(?:\.\d)?)?|status|code|SQLSTATE)[:= (]{1,3})"
@@ -70,7 +73,7 @@ def _steps() -> tuple[Callable[[bytes], bytes], ...]:
         replace(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", b"H"),
         # 8, first half: numbers that are names; an underscore protects them
         replace(rf"(?i)\b{_KEPT_NUMBER}(-?)(0x[0-9a-f]+|\d+)", rb"\1\2_\3"),
-        replace(r"\b0x[0-9a-fA-F]+\b", b"H"),
+        rewrite(r"\b0x[0-9a-fA-F]+\b", _address),
         rewrite(r"\b[0-9a-fA-F]{8,}\b", _hex),
         # 6: addresses
         replace(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?\b", b"A"),
@@ -96,6 +99,11 @@ def _path(text: bytes) -> bytes:
     shown = text.decode(errors="replace")
     begin = 0 if shown[0] == "/" or shown[1:2] == ":" else 1
     return f"{shown[:begin]}{source_name(shown[begin:])}".encode()
+
+
+def _address(text: bytes) -> bytes:
+    """Rewrite a number with 0x, except a status of Windows."""
+    return text.lower() if _WINDOWS_STATUS.search(text) else b"H"
 
 
 def _hex(text: bytes) -> bytes:
@@ -134,12 +142,16 @@ def signature_of(failure: Failure) -> Signature:
 
 
 def _text(failure: Failure) -> str:
-    headline = failure.headline.strip()
-    if failure.kind is FailureKind.MEMORY and _WORDS_OF_MEMORY.search(headline.encode(errors="replace")):
+    kind, headline = failure.kind, failure.headline.strip()
+    if status := status_in(cleaned(headline.encode(errors="replace")).text):
+        kind, headline = status.failure()
+    elif "\n" in headline:
+        headline = headline_of(headline.split("\n"))
+    if kind is FailureKind.MEMORY and _WORDS_OF_MEMORY.search(headline.encode(errors="replace")):
         return "out of memory"
-    if failure.kind is FailureKind.TIMEOUT:
+    if kind is FailureKind.TIMEOUT:
         return "timeout"
-    if failure.kind is FailureKind.CRASH and (word := signal_word(headline)) in SIGNAL_WORDS.values():
+    if kind is FailureKind.CRASH and (word := signal_word(headline)) in SIGNAL_WORDS.values():
         return word
     return normalised(headline)
 
