@@ -51,7 +51,9 @@ class CMakeErrors:
             is_text = text[:1] in {b" ", b"\t"} and bool(text.strip())
             if is_text:
                 self._text.append(decoded(text).strip())
-            if self._lines >= _LONGEST or (self._text and not is_text) or (text.strip() and not is_text):
+            # `Cannot find source file:` names the file in a paragraph of its own.
+            is_whole = bool(self._text) and not self._text[-1].endswith(":")
+            if self._lines >= _LONGEST or (not is_text and (is_whole or text.strip())):
                 yield from self.end()
 
     def end(self) -> Iterator[Failure]:

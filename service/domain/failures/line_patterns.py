@@ -72,15 +72,17 @@ _CRASHES: Final = (
     _builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
     _builtin(
         FailureKind.CRASH,
-        rf"^(?:[^ ]+: )?{_PATH}:(\d+): (?:.+: )?Assertion {_QUOTE}(.+?){_QUOTE} failed\.?",
-        "Assertion {3} failed",
-        path=1,
-        line=2,
+        rf"^(?:([^ :]+): )?{_PATH}:(\d+): (?:.+: )?Assertion {_QUOTE}(.+?){_QUOTE} failed\.?",
+        "Assertion {4} failed in {2}",
+        "{1}",
+        path=2,
+        line=3,
     ),
     _builtin(
         FailureKind.CRASH,
         r"Assertion failed: \(?(.+?)\)?, (?:function .+?, )?file (.+?), line (\d+)",
-        "Assertion {1} failed",
+        "Assertion {1} failed in {2}",
+        "{2}",
         path=2,
         line=3,
     ),
@@ -88,7 +90,8 @@ _CRASHES: Final = (
     _builtin(
         FailureKind.CRASH,
         r"^F\d{4,8} [\d:.]+ +\d* *([^ :]+):(\d+)\] (.+?)(?: \(.* vs\. .*\))?$",
-        "{3}",
+        "{3} in {1}",
+        "{1}",
         path=1,
         line=2,
     ),
@@ -144,6 +147,8 @@ _TIMEOUTS: Final = (
         "timeout",
     ),
     _builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
+    # Benchgate's own words
+    _builtin(FailureKind.TIMEOUT, r"^(?:(.+): )?stopped after [\d.]+ s(?:, |$)", "timeout", "{1}"),
     _builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
 )
 _LINKING: Final = (
@@ -223,6 +228,12 @@ _CONFIGURING: Final = (
 )
 # Consequences of another failure: they count only if a log has no other.
 _WEAK: Final = (
+    _builtin(
+        FailureKind.COMMAND,
+        r"^(.+: (?:No space left on device|Permission denied|Too many open files|Read-only file system|"
+        r"Input/output error|Cannot allocate memory|Resource temporarily unavailable|Disk quota exceeded))$",
+        "{1}",
+    ),
     _builtin(
         FailureKind.LINK,
         r"collect2: (error: .+)|(linker command failed.*?)(?: \(use -v| with exit|$)",
