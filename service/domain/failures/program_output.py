@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.assertions import belongs, headline_of
+from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
 from service.domain.failures.sanitizers import SanitizerReports
 from service.domain.failures.source_names import source_name
+from service.domain.testing.gtest import NO_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-NO_END: Final = "the program ended during this test"
 _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*)")
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
 _ASSERTION: Final = Pattern(
@@ -126,7 +127,7 @@ class ProgramOutput:
             self._test, self._assertion = "", None
 
     def _of_test(self, kind: FailureKind, name: str, headline: str) -> Failure:
-        return failure_of(kind, name, headline, f"Failure of a GoogleTest test {name}")
+        return failure_of(kind, name, headline, f"{OPENING}{name}")
 
     def _begin_message(self, path: str, line: str, line_of_msvc: str, text: str) -> None:
         self._message = [text] if text else []

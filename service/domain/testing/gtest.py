@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from service.domain.testing.cases import TestCase
 
-_NO_END: Final = "the program ended during this test"
+NO_END: Final = "the program ended during this test"
+"""The message of a test during which the program ended."""
+
 _LINE_BYTES: Final = 4096  # parsed of a line; names and durations are at its beginning
 _REASON_LINES: Final = 10  # kept of the reason of a skip
 _MOST_LINES: Final = 1_000_000  # parsed of the output; ten for each case
@@ -141,13 +143,13 @@ def _cases_of_output(output: bytes) -> Iterator[TestCase]:
         kind, name, duration = mark.groups()
         if kind == "RUN":
             if current:
-                yield case_of(current, CaseStatus.FAILED, 0, _NO_END)
+                yield case_of(current, CaseStatus.FAILED, 0, NO_END)
             current = name
         elif name == current:
             yield case_of(name, ends[kind], int(duration or 0) / 1000)
             current = ""
     if current:
-        yield case_of(current, CaseStatus.FAILED, 0, _NO_END)
+        yield case_of(current, CaseStatus.FAILED, 0, NO_END)
 
 
 def _skip_reasons(output: bytes) -> dict[str, str]:

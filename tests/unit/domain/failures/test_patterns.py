@@ -177,8 +177,8 @@ def test_a_report_of_a_sanitizer_is_its_kind_and_the_functions_of_the_project(
             'CMake Error at cmake/x.cmake:4 (find_package):\n\n  Could not find\n  "zstd"\n\n\n',
             (CONFIGURE, "cmake/x.cmake", 'CMake Error (find_package): Could not find "zstd"'),
         ),
-        ("CMake Error at CMakeLists.txt:4 (add_library):\n  Cannot find source file:\n\n    evict.cc\n\n  Tried",
-         (CONFIGURE, "CMakeLists.txt", "CMake Error (add_library): Cannot find source file: evict.cc")),
+        ("CMake Error at x/a.cmake:4 (add_library):\n  Cannot find source file:\n\n    evict.cc\n\n  Tried",
+         (CONFIGURE, "x/a.cmake", "CMake Error (add_library): Cannot find source file: evict.cc")),
         ("CMake Error: no generator\nmore", (CONFIGURE, "", "CMake Error: no generator")),
         ("meson.build:1:0: ERROR: no compiler", (CONFIGURE, "meson.build", "ERROR: no compiler")),
         (

@@ -1,0 +1,43 @@
+"""Failures of GoogleTest's results: the same as those of its output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service.domain.failures.failed_tests import failures_of
+from service.domain.failures.failure import FailureKind
+from service.domain.failures.patterns import failures_in
+from service.domain.failures.signature import signature_of
+from service.domain.testing.cases import CaseStatus, TestCase, TestRun
+from service.domain.testing.gtest import read_gtest
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "testing"
+OUTPUT = (SAMPLES / "gtest_1.12.1.txt").read_bytes()
+CRASHED = (SAMPLES / "gtest_1.12.1_crash.txt").read_bytes()
+
+
+def test_the_results_and_the_output_of_a_program_have_the_same_failures() -> None:
+    results = failures_of(read_gtest((SAMPLES / "gtest_1.12.1.json").read_bytes(), OUTPUT))
+    assert list(results) == list(failures_in(OUTPUT.splitlines()))
+
+
+def test_a_crash_in_a_test_is_a_failure_of_its_kind() -> None:
+    found = {failure.subject: failure.kind for failure in failures_of(read_gtest(b"", CRASHED))}
+    assert found["C.Crashes"] is FailureKind.CRASH
+
+
+def test_an_exception_has_the_same_signature_in_results_and_output() -> None:
+    results = read_gtest((SAMPLES / "gtest_1.12.1_exception.json").read_bytes(), b"")
+    output = (
+        b"[ RUN      ] C.Throws\nunknown file: Failure\n"
+        b'C++ exception with description "boom 43" thrown in the test body.\n[  FAILED  ] C.Throws (0 ms)\n'
+    )
+    [of_results], [of_output] = list(failures_of(results)), list(failures_in(output.splitlines()))
+
+    assert signature_of(of_results).digest == signature_of(of_output).digest
+
+
+def test_a_place_is_named_from_the_root_of_the_sources() -> None:
+    case = TestCase("A.b", CaseStatus.FAILED, 0, "no", "/home/ann/kv/t/a.cc:3")
+    [failure] = failures_of(TestRun((case,)), "/home/ann/kv")
+    assert failure.place == "t/a.cc:3"
