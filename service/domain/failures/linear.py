@@ -1,4 +1,4 @@
-"""Regular expressions whose matching time is linear in the length of the text, whoever wrote them."""
+"""Regular expressions whose matching time is linear in the length of the text, whatever the expression."""
 
 from __future__ import annotations
 

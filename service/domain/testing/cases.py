@@ -84,7 +84,7 @@ def case_of(name: str, status: CaseStatus, seconds: float, message: str = "", pl
     """Make a case of foreign texts and a foreign duration.
 
     Raises:
-        BadResults: the name is empty or too long to be stored, so that the test could not be told apart.
+        BadResults: the name is empty or too long to be stored, so that two tests could get one name.
     """
     known = clean(name).strip()
     if not known:
