@@ -17,18 +17,22 @@ from service.domain.failures.source_names import SANDBOX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_START: Final = Pattern(r"^ +Start +\d+: |^test \d+$")
+_START: Final = Pattern(r"^ +Start +(\d{1,7}): ")
 _TOTAL: Final = Pattern(r"^\d+% tests passed, ")
-_MOST_OUTPUTS: Final = 1000  # tests of `ctest -V -j` that run at once
+_MOST_TESTS: Final = 100_000  # that `ctest -V` has begun and not ended
 _MOST_READ: Final = 1_000_000  # failures with repeats, before the log is given up
 _TOO_MANY: Final = "the log names too many failures to be read to its end"
+
+
+_Key = tuple[FailureKind, str, str]
 
 
 class _Ctest(NamedTuple):
     """A failed test of CTest, whose output may name the failures better."""
 
     failure: Failure
-    inner: list[Failure]
+    output: ProgramOutput
+    inner: _Found
 
 
 def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
@@ -53,6 +57,43 @@ def failures_in(log: Iterable[bytes], sources: str = "") -> Iterator[Failure]:
     return iter(reading.ended())
 
 
+class _Found:
+    """Failures, each once, with the tests of CTest that they belong to."""
+
+    __slots__ = ("_found", "_tests", "read")
+
+    def __init__(self) -> None:
+        self._found: dict[_Key, Failure] = {}
+        self._tests: dict[_Key, set[str]] = {}
+        self.read = 0  # failures, with repeats
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Failure]:
+        return iter(self._found.values())
+
+    def add(self, failures: Iterable[Failure], test: str = "") -> None:
+        """Add failures of a test, or of no test."""
+        for failure in failures:
+            self.read += 1
+            key = (failure.kind, failure.subject, failure.headline)
+            if key in self._found or len(self._found) <= MOST:
+                self._found.setdefault(key, failure)
+                self._tests.setdefault(key, set()).add(test)
+
+    def has(self, test: str) -> bool:
+        """Return whether a failure belongs to the test."""
+        return any(test in tests for tests in self._tests.values())
+
+    def drop(self, test: str) -> None:
+        """Drop the failures that belong to this test alone."""
+        for key, tests in list(self._tests.items()):
+            tests.discard(test)
+            if not tests:
+                del self._tests[key], self._found[key]
+
+
 class _Reading:
     """A log being read, with the failures so far."""
 
@@ -61,108 +102,98 @@ class _Reading:
         self._build = ProgramOutput(roots, is_build=True)
         self._cmake = CMakeErrors(roots)
         self._ctest: _Ctest | None = None  # the last failed test, whose output follows
-        self._output = ProgramOutput(roots, is_build=False)
-        self._numbered: dict[int, tuple[ProgramOutput, list[Failure]]] = {}
-        self._found: dict[tuple[FailureKind, str, str], Failure] = {}
-        self._of_test: dict[str, list[tuple[FailureKind, str, str]]] = {}
+        self._started: set[int] = set()  # tests of `ctest -V`, which puts their numbers before their lines
+        self._numbered: dict[int, tuple[ProgramOutput, _Found]] = {}
+        self._found = _Found()
         self._weak: Failure | None = None
         self._is_list = False  # the list of failed tests at the end
-        self._read = 0
 
     @property
     def is_full(self) -> bool:
         """Return whether more failures would be cut off."""
-        return len(self._found) > MOST or self._read > _MOST_READ
+        return len(self._found) > MOST or self._found.read > _MOST_READ
 
     def read(self, line: bytes) -> None:
         """Read a line."""
         text, number = cleaned(line)
-        if number:
-            self._read_numbered(text, number)
+        if number in self._started:
+            output, inner = self._numbered.setdefault(number, (self._new_output(), _Found()))
+            inner.add(output.read(text))
         elif status := status_in(text):
             self._end_of_ctest()
             self._begin_ctest(status, text)
         elif self._is_list and (listed := listed_in(text)):
             self._listed(listed)
-        elif (b"Start" in text or b"test" in text) and (_START.search(text) or _TOTAL.search(text)):
+        elif b"tart" in text and (start := _START.groups(text)):
             self._end_of_ctest()
-            self._is_list = text[:1].isdigit()
+            if len(self._started) < _MOST_TESTS:
+                self._started.add(int(start[0]))
+        elif b"tests passed" in text and _TOTAL.search(text):
+            self._end_of_ctest()
+            self._is_list = True
         elif self._ctest:
-            self._ctest.inner.extend(self._output.read(text))
-            del self._ctest.inner[MOST + 1 :]
+            self._ctest.inner.add(self._ctest.output.read(text))
         else:
-            self._add_all(self._cmake.read(text))
-            if not self._cmake.is_open:
-                self._add_all(self._build.read(text))
-            if not self._weak and not self._found:
-                self._weak = WEAK.failure_in(text, self._roots)
+            self._read_build(text)
+
+    def _read_build(self, text: bytes) -> None:
+        self._found.add(self._cmake.read(text))
+        if not self._cmake.is_open:
+            self._found.add(self._build.read(text))
+        if not self._weak and not len(self._found):
+            self._weak = WEAK.failure_in(text, self._roots)
+
+    def _new_output(self) -> ProgramOutput:
+        return ProgramOutput(self._roots, is_build=False)
 
     def ended(self) -> list[Failure]:
         """End the log, and return its failures."""
         self._end_of_ctest()
-        self._add_all(self._cmake.end())
-        self._add_all(self._build.end())
+        self._found.add(self._cmake.end())
+        self._found.add(self._build.end())
         for output, inner in self._numbered.values():
-            self._add_all(iter([*inner, *output.end()]))
-        if self._read > _MOST_READ:
-            self._add(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
-        found = [
-            failure for failure in self._found.values() if failure.headline or not self._is_known(failure)
-        ]
+            self._found.add([*inner, *output.end()])
+        found = [failure for failure in self._found if failure.headline or not self._is_known(failure)]
+        if self._found.read > _MOST_READ:
+            found.append(failure_of(FailureKind.COMMAND, "", _TOO_MANY, _TOO_MANY))
         if not found and self._weak:
             return [self._weak]
         return [replace(each, headline=each.headline or "Failed") for each in found[: MOST + 1]]
 
     def _is_known(self, failure: Failure) -> bool:
         """Return whether a test that is only listed as failed is also known with a reason."""
-        return any(each.subject == failure.subject and each.headline for each in self._found.values())
-
-    def _read_numbered(self, text: bytes, number: int) -> None:
-        if number not in self._numbered:
-            if len(self._numbered) >= _MOST_OUTPUTS:
-                return
-            self._numbered[number] = (ProgramOutput(self._roots, is_build=False), [])
-        output, inner = self._numbered[number]
-        inner.extend(output.read(text))
-        del inner[MOST + 1 :]
+        return any(each.subject == failure.subject and each.headline for each in self._found)
 
     def _begin_ctest(self, status: CtestLine, text: bytes) -> None:
-        output, inner = self._numbered.pop(status.number, (None, []))
+        output, inner = self._numbered.pop(status.number, (None, _Found()))
+        self._started.discard(status.number)
         if status.has_passed:
-            for key in self._of_test.pop(status.name, ()):
-                self._found.pop(key, None)
+            self._found.drop(status.name)
         if not status.has_failed:
             return
         kind, headline = status.failure()
         shown = decoded(text).strip()
         line = shown if status.is_quoted else f"{OPENING}{shown}"
         if output:
-            inner = [*inner, *output.end(kind, headline)]
-        self._ctest = _Ctest(failure_of(kind, status.name, headline, line), inner)
+            inner.add(output.end(kind, headline))
+        self._ctest = _Ctest(
+            failure_of(kind, status.name, headline, line), output or self._new_output(), inner
+        )
 
     def _end_of_ctest(self) -> None:
         if not self._ctest:
             return
-        outer, inner = self._ctest
+        outer, output, inner = self._ctest
         self._ctest = None
-        inner += self._output.end(outer.kind, outer.headline)
-        for failure in inner or [outer]:
+        inner.add(output.end(outer.kind, outer.headline))
+        for failure in inner:
             subject = failure.subject or ("" if failure.kind is FailureKind.SANITIZER else outer.subject)
-            self._add(replace(failure, subject=subject, line=outer.line), outer.subject)
+            self._found.add([replace(failure, subject=subject, line=outer.line)], outer.subject)
+        if not output.explains(outer.kind, tuple(inner)):
+            self._found.add([outer], outer.subject)
 
     def _listed(self, status: CtestLine) -> None:
-        if status.name not in self._of_test and status.has_failed:
+        if status.has_failed and not self._found.has(status.name):
             kind, headline = status.failure()
             line = f"{OPENING}{status.name} ({status.end})"
-            self._add(failure_of(kind, status.name, headline, line), status.name)
-
-    def _add_all(self, failures: Iterator[Failure]) -> None:
-        for failure in failures:
-            self._add(failure)
-
-    def _add(self, failure: Failure, test: str = "") -> None:
-        self._read += 1
-        key = (failure.kind, failure.subject, failure.headline)
-        self._found.setdefault(key, failure)
-        if test:
-            self._of_test.setdefault(test, []).append(key)
+            self._found.add([failure_of(kind, status.name, headline, line)], status.name)

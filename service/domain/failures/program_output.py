@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.assertions import belongs, headline_of
 from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
-from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS
+from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS, SIGNAL_WORDS
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
 from service.domain.failures.sanitizers import SanitizerReports
@@ -16,7 +16,7 @@ from service.domain.failures.source_names import source_name
 from service.domain.testing.gtest import NO_END
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*)")
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
@@ -29,8 +29,10 @@ _THROWN: Final = Pattern(
     r"ing (?:with|due to) uncaught exception of type) ['\"]?(.+?)['\"]?(?:: (.+))?$"
 )
 _WHAT: Final = Pattern(r"^ *what\(\): *(.*)$")
-_NEAR: Final = 100  # lines within which a signal is the end of the crash before it; a report of ASan has 60
-_SIGNALS: Final = frozenset({FailureKind.CRASH, FailureKind.SANITIZER, FailureKind.MEMORY})
+_REPORT_LINES: Final = 100  # from the middle of a report of ASan to the signal that ends the program: 60
+_FEW_LINES: Final = 10  # from a message of the C or C++ library to the signal
+_FATAL: Final = ("AddressSanitizer: ", "HWAddressSanitizer: ", "MemorySanitizer: ")
+_ENDINGS: Final = frozenset({FailureKind.CRASH, FailureKind.MEMORY})
 
 
 class ProgramOutput:
@@ -50,11 +52,13 @@ class ProgramOutput:
         self._place = ""
         self._assertion: Failure | None = None  # the first one of the running test
         self._thrown: Failure | None = None  # an exception whose text may follow
-        self._since_crash = _NEAR
+        self._crash: Failure | None = None  # the last failure that may end the program
+        self._lines_since = 0  # that failure
+        self._has_crashed = False  # in the running test
 
     def read(self, text: bytes) -> Iterator[Failure]:
         """Read a line; yield the failures that end with it."""
-        self._since_crash += 1
+        self._lines_since += 1
         yield from self._noted(self._reports.read(text))
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
@@ -77,16 +81,31 @@ class ProgramOutput:
         self._end_of_message()
         yield from self._noted(self._reports.end())
         yield from self._noted(self._end_of_exception())
-        if self._test and (self._assertion or self._since_crash >= _NEAR):
+        if self._test and (self._assertion or not self._has_crashed):
             yield self._assertion or self._of_test(kind, self._test, headline)
         self._test, self._assertion = "", None
 
+    def explains(self, kind: FailureKind, inner: Iterable[Failure]) -> bool:
+        """Return whether the failures in the output are the reason for the end of its test.
+
+        Reports of UBSan, which do not end a program by themselves, are it only near the end.
+        """
+        kinds = {failure.kind for failure in inner}
+        if kind is FailureKind.TIMEOUT:
+            return kind in kinds
+        is_near = self._lines_since <= _REPORT_LINES and FailureKind.SANITIZER in kinds
+        if kind is FailureKind.CRASH:
+            return bool(kinds & _ENDINGS) or is_near
+        is_undefined = all(failure.headline.startswith("runtime error: ") for failure in inner)
+        return bool(kinds) and (is_near or not is_undefined)
+
     def _noted(self, failures: Iterator[Failure]) -> Iterator[Failure]:
         for failure in failures:
-            if failure.kind in _SIGNALS:
-                self._since_crash = 0
-            in_test = self._test and failure.kind in {FailureKind.CRASH, FailureKind.MEMORY}
-            yield replace(failure, subject=self._test) if in_test else failure
+            is_end = failure.kind in _ENDINGS
+            if is_end or failure.kind is FailureKind.SANITIZER:
+                self._crash, self._lines_since = failure, 0
+                self._has_crashed |= is_end or failure.headline.startswith(_FATAL)
+            yield replace(failure, subject=self._test) if self._test and is_end else failure
 
     def _crashes(self, text: bytes) -> Iterator[Failure]:
         if b"erminat" in text and (thrown := _THROWN.groups(text)):
@@ -99,10 +118,19 @@ class ProgramOutput:
             yield from self._end_of_exception(f"{known.headline}: {reason[0]}", f"{known.line}: {reason[0]}")
             return
         yield from self._end_of_exception()
-        if failure := self._patterns.failure_in(text, self._roots):
-            is_end = failure.kind is FailureKind.CRASH and not failure.place
-            if not (is_end and self._since_crash < _NEAR):
-                yield failure
+        failure = self._patterns.failure_in(text, self._roots)
+        if failure and not self._is_end_of_crash(failure):
+            yield failure
+
+    def _is_end_of_crash(self, failure: Failure) -> bool:
+        """Return whether a signal only ends the crash before it."""
+        if not self._crash or failure.kind is not FailureKind.CRASH:
+            return False
+        if failure.headline not in SIGNAL_WORDS.values():
+            return False
+        if self._crash.kind is FailureKind.SANITIZER:
+            return self._lines_since <= _REPORT_LINES
+        return self._lines_since <= _FEW_LINES and failure.headline in {"aborted", self._crash.headline}
 
     def _end_of_exception(self, headline: str = "", line: str = "") -> Iterator[Failure]:
         if known := self._thrown:
@@ -116,8 +144,7 @@ class ProgramOutput:
         self._end_of_message()
         if kind == "RUN":
             yield from self.end()
-            self._test = name
-            self._since_crash = _NEAR
+            self._test, self._has_crashed = name, False
         elif kind == "FAILED" and name and (name == self._test or not name.isdigit()):
             is_listed = name != self._test and not _ENDED.search(text)
             known = self._assertion if name == self._test else None

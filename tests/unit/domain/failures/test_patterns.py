@@ -252,58 +252,15 @@ def test_consequences_count_only_if_nothing_else_failed() -> None:
     ] == [LINK]
 
 
-def in_ctest(output: str, end: str = "***Failed    0.01 sec") -> str:
-    after = "      Start 2: other\n2/2 Test #2: other ....   Passed 0.0 sec\n"
-    return f"      Start 1: unit\n1/2 Test #1: unit ....{end}\n{output}\n{after}"
-
-
-def test_a_failed_test_of_ctest_is_the_assertions_in_its_output() -> None:
-    """So that a second, new failure in a known test program is a failure of its own."""
-    output = (
-        "[ RUN      ] A.a\nt.cpp:1: Failure\nFailed\nno\n[  FAILED  ] A.a (0 ms)\n"
-        "[ RUN      ] A.b\n[  FAILED  ] A.b (0 ms)"
-    )
-    failures = found(in_ctest(output))
-
-    assert [(f.subject, f.headline) for f in failures] == [("A.a", "no"), ("A.b", "Failed")]
-    assert {f.line for f in failures} == {
-        "Failure of a CTest test 1/2 Test #1: unit ....***Failed    0.01 sec"
-    }
-
-
-def test_verbose_output_belongs_to_the_test_of_its_number() -> None:
+def test_a_second_program_that_crashes_is_a_failure_of_its_own() -> None:
     log = (
-        "1: [ RUN      ] A.a\n2: [ RUN      ] B.b\n"
-        "1: a.cpp:1: Failure\n2: b.cpp:2: Failure\n1: Failed\n2: Failed\n"
-        "1: [  FAILED  ] A.a (0 ms)\n2: [  FAILED  ] B.b (0 ms)\n1/2 Test #1: one ...   Passed 0.0 sec\n"
-        "2/2 Test #2: two ...***Failed 0.0 sec\n"
+        "a: a.cc:1: f: Assertion `x' failed.\nAborted (core dumped)\nb: line 3: 7 Segmentation fault   ./b\n"
     )
-    assert [(f.subject, f.place) for f in found(log)] == [("B.b", "b.cpp:2")]
+    assert [(kind, subject) for kind, subject, _ in ends(log)] == [(CRASH, "a"), (CRASH, "b")]
 
 
-def test_a_time_out_during_a_test_of_googletest_names_that_test() -> None:
-    assert ends(in_ctest("[ RUN      ] A.a\n", "***Timeout 60.0 sec")) == [(TIMEOUT, "A.a", "timeout")]
-
-
-def test_an_error_that_a_test_prints_is_no_compile_error() -> None:
-    assert ends(in_ctest("a.cc:3:5: error: no such thing")) == [(TEST, "unit", "Failed")]
-
-
-def test_a_report_of_a_sanitizer_replaces_the_end_of_its_test() -> None:
-    report = sample("failures", "gcc12_asan.log").decode()
-    [failure] = found(in_ctest(f"[ RUN      ] A.a\n{report}", "Subprocess aborted***Exception:   0.05 sec"))
-
-    assert failure.kind is SANITIZER
-    assert failure.line.startswith("Failure of a CTest test 1/2 Test #1: unit")
-
-
-def test_tests_that_are_only_listed_as_failed_are_found() -> None:
-    """The middle of a long log is cut away, its end is not."""
-    log = (
-        "50% tests passed, 2 tests failed out of 4\n\nThe following tests FAILED:\n"
-        "\t  2 - a b (Failed)\n\t 13 - c (SEGFAULT)\n\t 14 - d (Disabled)\n"
-    )
-    assert ends(log) == [(TEST, "a b", "Failed"), (CRASH, "c", "segmentation fault")]
+def test_a_number_before_a_line_is_no_test_unless_ctest_began_it() -> None:
+    assert ends("12: /src/a.cc:3:5: error: no\n") == [(COMPILE, "a.cc", "error: no")]
 
 
 def test_the_same_failure_is_named_once() -> None:
