@@ -1,1 +1,1 @@
-"""Failures of builds: where they are in a log, and which are the same."""
+"""Failures: why a build failed, the signatures of failures, and known failures."""
