@@ -8,6 +8,7 @@ import pytest
 
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.patterns import failures_in
+from service.domain.failures.signature import signature_of
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "failures"
 TEST, CRASH, TIMEOUT = FailureKind.TEST, FailureKind.CRASH, FailureKind.TIMEOUT
@@ -20,6 +21,25 @@ def found(log: str) -> list[Failure]:
 
 def ends(log: str) -> list[tuple[FailureKind, str, str]]:
     return [(each.kind, each.subject, each.headline) for each in found(log)]
+
+
+def test_two_runs_of_one_suite_have_the_same_signatures() -> None:
+    """Once with the output of failed tests, once with all output, of tests beside each other."""
+    quiet, verbose = (
+        (SAMPLES.parent / "testing" / f"ctest_3.25.1_programs{mode}.log").read_text()
+        for mode in ("", "_verbose")
+    )
+    assert {signature_of(failure) for failure in found(quiet)} == {
+        signature_of(failure) for failure in found(verbose)
+    }
+    assert [(kind, subject) for kind, subject, _ in ends(quiet)] == [
+        (TEST, "A.Fails"),
+        (TEST, "Typed/1.Is"),
+        (TEST, "Some/P.Even/0"),
+        (CRASH, "C.Crashes"),
+        (SANITIZER, ""),
+        (SANITIZER, ""),
+    ]
 
 
 def in_ctest(output: str, end: str = "***Failed    0.01 sec") -> str:
