@@ -85,11 +85,11 @@ def _steps() -> tuple[Callable[[bytes], bytes], ...]:
         replace(r"(?i)\b(port[:= ]+)\d+\b", rb"\1A"),
         # 7: processes and threads
         replace(r"==\d+==", b"==N=="),
-        replace(r"\b([Tt]hread )?T\d+\b", rb"\1TN"),
-        replace(r"\b[Mm]\d+\b", b"MN"),
+        replace(r"(?i)\b(thread T|mutex M)\d+\b", rb"\1N"),
         # 8, second half
         replace(rf"-?\b{number}\b", b"N"),
         replace(rf"(?i)\b{_KEPT_NUMBER}(-?)_(0x[0-9a-f]+|\d+)", rb"\1\2\3"),
+        replace(r"([a-z])\"(t|s|re|ve|ll)\b", rb"\1'\2"),  # an apostrophe is no quote
         replace(r"\s+", b" "),
     )
 

@@ -14,6 +14,7 @@ from service.domain.failures.source_names import SANDBOX
 from service.domain.failures.stack_frames import frame_of, plain_function
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "failures"
+LOCKS = "lock-order-inversion (potential deadlock)"
 
 
 def headlines(log: bytes) -> list[str]:
@@ -28,8 +29,7 @@ def headlines(log: bytes) -> list[str]:
         ("tsan", "ThreadSanitizer: data race: main (r.cpp), operator() (r.cpp)"),
         (
             "tsan_lock_order",
-            "ThreadSanitizer: lock-order-inversion (potential deadlock): "
-             "backward (lock.cpp), forward (lock.cpp)",
+            f"ThreadSanitizer: {LOCKS}: backward (lock.cpp), forward (lock.cpp)",
         ),
         (
             "asan_use_after_free",

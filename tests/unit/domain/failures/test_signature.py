@@ -44,6 +44,8 @@ DIFFERENT = [
     ("error C2440: 'x'", "error C2039: 'x'"),
     ("fatal error LNK1120: 3 unresolved externals", "fatal error LNK1104: 3 unresolved externals"),
     ("int32_t overflow", "int64_t overflow"),
+    ("no type T1", "no type T2"),
+    ("no member m1", "no member m2"),
     ("data race: f (a.cc)", "data race: f (b.cc)"),
     ("undefined reference to `foo1()'", "undefined reference to `foo2()'"),
     ("exit code 134", "exit code 139"),
@@ -75,6 +77,11 @@ def test_two_texts_of_one_failure_have_one_signature(one: str, other: str) -> No
 def test_texts_of_two_failures_have_two_signatures(one: str, other: str) -> None:
     assert normalised(one) != normalised(other)
     assert of(one) != of(other)
+
+
+def test_a_text_reads_well() -> None:
+    """People see it on the page of a known failure."""
+    assert normalised("it doesn’t match ‘x’ after 3.2 s") == 'it doesn\'t match "x" after D'
 
 
 def test_a_subject_is_kept_with_its_digits() -> None:
