@@ -8,7 +8,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from service.domain.errors import BadResults
-from service.domain.testing.cases import MAX_BYTES, Cases, CaseStatus, TestRun, case_of, with_reason
+from service.domain.testing.cases import (
+    MAX_BYTES,
+    MOST_CASES,
+    Cases,
+    CaseStatus,
+    TestRun,
+    case_of,
+    with_reason,
+)
 from service.domain.text import ESCAPE_SEQUENCE
 
 if TYPE_CHECKING:
@@ -20,6 +28,7 @@ NO_END: Final = "the program ended during this test"
 """The message of a test during which the program ended."""
 
 _LINE_BYTES: Final = 4096  # parsed of a line; names and durations are at its beginning
+_MOST_VALUES: Final = 50 * MOST_CASES  # five times those of as many cases; decoded, 350 MiB
 _REASON_LINES: Final = 10  # kept of the reason of a skip
 _MOST_LINES: Final = 1_000_000  # parsed of the output; ten for each case
 _MARK: Final = re.compile(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)(?:,.*?)?(?: \((\d{1,9}) ms\))?\s*$")
@@ -64,6 +73,8 @@ def _run_of(cases: Iterable[TestCase]) -> TestRun:
 
 
 def _decoded(data: bytes) -> Any:  # noqa: ANN401 - the shapes are checked by matching
+    if sum(data.count(mark) for mark in (b",", b"{", b"[")) > _MOST_VALUES:
+        raise BadResults(f"it has more than {_MOST_VALUES} values")
     try:
         return json.loads(data.decode())
     except UnicodeDecodeError as error:

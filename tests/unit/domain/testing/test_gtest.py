@@ -122,6 +122,7 @@ def test_a_filter_without_a_match_gives_a_run_without_cases() -> None:
         (b'{"a": "\xff"}', b"", "byte 7: it is not UTF-8"),
         (b"[" * 1_000_000, b"", "it is nested too deeply"),
         (b"1" * 5000, b"", "it is not JSON"),
+        (b"[" + b"{}," * 3_000_000 + b"{}]", b"", "more than 5000000 values"),
         (b"[]", b"", "it has no testsuites"),
         (b'{"testsuites": {}}', b"", "it has no testsuites"),
         (b'{"testsuites": [1]}', b"", "no name or no list"),
@@ -129,7 +130,7 @@ def test_a_filter_without_a_match_gives_a_run_without_cases() -> None:
         (document(passed(name="")), b"", ""),
         (document(passed(name="n" * 1100)), b"", "at most 1024"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_reason(
     data: bytes, output: bytes, reason: str
