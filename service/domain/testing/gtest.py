@@ -31,7 +31,8 @@ _LINE_BYTES: Final = 4096  # parsed of a line; names and durations are at its be
 _MOST_VALUES: Final = 50 * MOST_CASES  # five times those of as many cases; decoded, 350 MiB
 _REASON_LINES: Final = 10  # kept of the reason of a skip
 _MOST_LINES: Final = 1_000_000  # parsed of the output; ten for each case
-_MARK: Final = re.compile(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)(?:,.*?)?(?: \((\d{1,9}) ms\))?\s*$")
+_MARK: Final = re.compile(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)(.*)")
+_DURATION: Final = re.compile(r" \((\d{1,9}) ms\)$")
 _SKIP_PLACE: Final = re.compile(r"(.+):\d+: Skipped$")
 _SECONDS: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 _PLACE: Final = re.compile(r"([^\n]+?):(-?\d{1,9})\n")
@@ -149,15 +150,15 @@ def _cases_of_output(output: bytes) -> Iterator[TestCase]:
     ends = {"OK": CaseStatus.PASSED, "FAILED": CaseStatus.FAILED, "SKIPPED": CaseStatus.SKIPPED}
     current = ""
     for line in _lines(output):
-        if not (mark := _MARK.search(line)):
+        if not (mark := _mark_in(line)):
             continue
-        kind, name, duration = mark.groups()
+        kind, name, milliseconds = mark
         if kind == "RUN":
             if current:
                 yield case_of(current, CaseStatus.FAILED, 0, NO_END)
             current = name
         elif name == current:
-            yield case_of(name, ends[kind], int(duration or 0) / 1000)
+            yield case_of(name, ends[kind], milliseconds / 1000)
             current = ""
     if current:
         yield case_of(current, CaseStatus.FAILED, 0, NO_END)
@@ -168,9 +169,9 @@ def _skip_reasons(output: bytes) -> dict[str, str]:
     reasons: dict[str, str] = {}
     reason: list[str] | None = None
     for line in _lines(output):
-        mark = _MARK.search(line)
-        if mark and mark[1] == "SKIPPED" and reason:
-            reasons.setdefault(mark[2], "\n".join(reason))
+        mark = _mark_in(line)
+        if mark and mark[0] == "SKIPPED" and reason:
+            reasons.setdefault(mark[1], "\n".join(reason))
         if mark:
             reason = None
         elif _SKIP_PLACE.match(line):
@@ -178,6 +179,17 @@ def _skip_reasons(output: bytes) -> dict[str, str]:
         elif reason is not None and len(reason) < _REASON_LINES:
             reason.append(line)
     return reasons
+
+
+def _mark_in(line: str) -> tuple[str, str, int] | None:
+    """Return the event, test and milliseconds of a line; None if it is another line."""
+    if "[" not in line or not (found := _MARK.search(line)):
+        return None
+    kind, name, rest = found.groups()
+    duration = _DURATION.search(rest)
+    parameters = rest[: duration.start()] if duration else rest
+    is_mark = not parameters or parameters.startswith(",")
+    return (kind, name, int(duration[1]) if duration else 0) if is_mark else None
 
 
 def _lines(output: bytes) -> Iterator[str]:

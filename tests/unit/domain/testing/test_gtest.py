@@ -151,6 +151,16 @@ def test_only_so_many_cases_are_kept() -> None:
     assert len(run.cases) == MOST_CASES
 
 
+@pytest.mark.parametrize(
+    "part", ["[ RUN      ] a, ", "[", "[ ", "[ OK ] a (1 ms) ", " ", "x:1: Skipped", "[ RUN      ] a\n"]
+)
+def test_a_hostile_output_of_megabytes_is_read_to_its_end(part: str) -> None:
+    """Quadratic work on its lines would take hours."""
+    lines = "\n".join([part * (4096 // len(part)) + "x"] * 1000)
+    run = read_gtest(b"", f"{lines}\n[ RUN      ] last.test\n".encode())
+    assert run.cases[-1].name == "last.test"
+
+
 @given(st.integers(0, len(DATA)), st.binary(max_size=20), st.integers(0, 200))
 def test_a_damaged_file_is_read_or_refused(at: int, put: bytes, left_out: int) -> None:
     try:
