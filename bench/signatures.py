@@ -1,0 +1,86 @@
+"""Precision and recall of failure signatures over the pairs of a labelled set, per half.
+
+The signatures are those of the labelled headlines, and those of the failures that are found in the raw logs.
+Wrong pairs are listed for the half that may be looked at while writing the normaliser.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from bench.labelled import Score, Text, read_texts, score
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.patterns import failures_in
+from service.domain.failures.signature import signature_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+GOAL: Final = 0.98
+_LISTED: Final = 20
+
+
+def of_headline(text: Text) -> bytes:
+    """Return the digest of the labelled failure."""
+    return signature_of(Failure(FailureKind[text.kind.upper()], text.subject, text.headline)).digest
+
+
+def of_log(text: Text) -> bytes | None:
+    """Return the digest of the first failure of the labelled kind in the raw log; None if it has none."""
+    lines = text.raw.encode().splitlines(keepends=True)
+    kind = FailureKind[text.kind.upper()]
+    found = (failure for failure in failures_in(lines, text.sources) if failure.kind is kind)
+    return next((signature_of(failure).digest for failure in islice(found, 1)), None)
+
+
+@click.command
+@click.option("--show-held-out", is_flag=True, help="Also list the wrong pairs of the held-out half.")
+def main(*, show_held_out: bool) -> None:
+    """Print precision and recall; exit 1 if one of a headline is below the goal."""
+    texts, is_good = read_texts(), True
+    logs = tuple(text for text in texts if text.source == "log")
+    for name, chosen, signature in (("headlines", texts, of_headline), ("raw logs", logs, of_log)):
+        for is_held_out in (False, True):
+            half = [text for text in chosen if text.is_held_out is is_held_out]
+            result = _shown(name, half, signature)
+            is_good &= name != "headlines" or min(result.precision, result.recall) >= GOAL
+            if show_held_out or not is_held_out:
+                _list("one label, two signatures", result.missed)
+                _list("two labels, one signature", result.merged)
+    if not is_good:
+        raise SystemExit(1)
+
+
+def _shown(name: str, half: list[Text], signature: Callable[[Text], bytes | None]) -> Score:
+    """Print and return the score of one half; beside it the recall of pairs with unequal headlines."""
+    result = score(half, signature)
+    unequal = [pair for pair in _one_label(half) if pair[0].headline != pair[1].headline]
+    missed = sum(pair[0].headline != pair[1].headline for pair in result.missed)
+    share = 1 - missed / len(unequal) if unequal else 1.0
+    click.echo(
+        f"{name}, {'held-out' if half and half[0].is_held_out else 'tuning'} half: {len(half)} texts, "
+        f"{len({text.label for text in half})} labels, precision {result.precision:.4f}, "
+        f"recall {result.recall:.4f} (unequal headlines: {share:.4f} of {len(unequal)} pairs)"
+    )
+    return result
+
+
+def _one_label(half: list[Text]) -> list[tuple[Text, Text]]:
+    return [
+        (one, other)
+        for place, one in enumerate(half)
+        for other in half[place + 1 :]
+        if one.label == other.label
+    ]
+
+
+def _list(title: str, pairs: Iterable[tuple[Text, Text]]) -> None:
+    for one, other in islice(pairs, _LISTED):
+        click.echo(f"  {title}: {one.label} {one.headline[:90]!r} | {other.label} {other.headline[:90]!r}")
+
+
+if __name__ == "__main__":
+    main()
