@@ -26,7 +26,8 @@ def lines_in(diff: bytes) -> Lines:
     """Read the touched lines from a unified diff as git prints it, with or without context.
 
     Lines within a hunk are counted, because the text of an added line may look like a header. Deletions,
-    binary files and changes of a mode touch no line.
+    binary files and changes of a mode touch no line. So the diff needs ``--text``: otherwise a patch set
+    could call its sources binary in ``.gitattributes``.
 
     Raises:
         BadInput: the diff is damaged or incomplete.
