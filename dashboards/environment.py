@@ -101,11 +101,12 @@ def build_facts(detail: BuildDetail) -> tuple[FactGroup, ...]:
 
 
 def _commands(detail: BuildDetail) -> Iterator[tuple[str, str]]:
-    if not detail.build.kind.is_measured or not detail.configuration:
+    if not detail.configuration:
         return
     with suppress(BadProjectFile):  # written for another version of the service
-        recipe = parse_job(detail.build.job, dict(detail.configuration)).benchmark.build
-        for label, command in (("configure", recipe.configure), ("compile", recipe.compile)):
+        build = parse_job(detail.build.job, dict(detail.configuration)).configuration.build
+        commands = (("configure", build.configure), ("compile", build.compile)) if build else ()
+        for label, command in commands:
             if command:
                 yield label, plain(command, 1000)
 

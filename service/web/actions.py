@@ -117,7 +117,7 @@ def _compared(reading: BuildReading, page: PatchSetDetail) -> Compared:
         (
             build,
             build.waived_by,
-            reading.comparisons(build.id, build.created_at) if build.kind.is_measured else (),
+            reading.comparisons(build.id, build.created_at) if build.kind.may_compare else (),
         )
         for build in page.builds
     ]

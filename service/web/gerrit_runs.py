@@ -83,7 +83,7 @@ class _Findings:
 
 
 def _findings(build: BuildOfRun, read_rows: ReadRows) -> _Findings:
-    is_measured = build.kind.is_measured and build.state is BuildState.FINISHED
+    is_measured = build.kind.may_compare and build.state is BuildState.FINISHED
     rows = read_rows(build) if is_measured else ()
     return _Findings(
         override=plain(build.waived_by, _MAX_CAUSE),

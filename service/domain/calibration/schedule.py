@@ -73,7 +73,7 @@ def due_branches(jobs: Iterable[IdleJob]) -> Mapping[BranchKey, Collection[str]]
 
 def is_calibrated(job: Job, pool: str) -> bool:
     """Return whether a calibration in that pool measures the job."""
-    return job.is_measured and job.pool == pool and job.policy.probation > 0
+    return job.compares and job.pool == pool and job.policy.probation > 0
 
 
 def still_asks(project_file: ProjectFile, pool: str, due: Collection[str]) -> bool:

@@ -7,24 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.building.findings import findings_from
 from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import failures_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from service.domain.building.findings import Finding
+    from service.domain.failures.failure import Failure
 
 
 @dataclass(frozen=True, slots=True)
 class BuildEnd:
     """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower.
 
-    ``notes`` are sentences for pages only, because nobody decides by them.
+    ``notes`` are sentences for pages only, because nobody decides by them. ``failures`` are the reasons in a
+    form that can be recognised again; ``is_cut``: there were more of them.
     """
 
     outcome: Outcome
     causes: tuple[str, ...] = ()
     blamed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,9 @@ class MachineReport:
     phase. ``conditions`` are the sandbox, its limits and the tool chain. ``findings`` are the messages of the
     patch's side about a file and a line. ``is_parent_lost``: the parent could no longer be measured after
     some pairs. ``is_used_up_by_patch``: launches of the patch took so long that some of the
-    policy's base pairs are missing.
+    policy's base pairs are missing. ``failures`` are the reasons of a failure in a form that can be
+    recognised again; ``is_cut``: there were more of them. ``tests`` is the artifact with the test cases;
+    empty if the kind has none. ``retried`` names the tests that failed and then passed on a retry.
     """
 
     outcome: Outcome | None = None
@@ -46,6 +53,10 @@ class MachineReport:
     findings: tuple[Finding, ...] = ()
     is_parent_lost: bool = False
     is_used_up_by_patch: bool = False
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
+    tests: str = ""
+    retried: tuple[str, ...] = ()
 
     def beside(self, judged: Outcome) -> Outcome:
         """The outcome of a build whose pairs were judged.
@@ -66,6 +77,7 @@ class MachineReport:
     @staticmethod
     def from_mapping(found: Mapping[str, Any]) -> MachineReport:
         """Read the values of :meth:`to_mapping`, also those of a previous version that had fewer."""
+        failures, is_cut = failures_from(found.get("failures"))
         return MachineReport(
             outcome=Outcome(found["outcome"]) if found["outcome"] else None,
             causes=tuple(found["causes"]),
@@ -75,4 +87,8 @@ class MachineReport:
             findings=findings_from(found.get("findings")),
             is_parent_lost=bool(found.get("is_parent_lost", False)),
             is_used_up_by_patch=bool(found.get("is_used_up_by_patch", False)),
+            failures=failures,
+            is_cut=is_cut or bool(found.get("is_cut", False)),
+            tests=str(found.get("tests", "")),
+            retried=tuple(found.get("retried", ())),
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, text, whole
+from service.domain.forms import OFF, Duration, Name, Record, Text, about, after, differ, limit, whole
+from service.domain.project.build_commands import BuildCommands, InnerPath
 from service.domain.project.job_kinds import Configuration
 
 if TYPE_CHECKING:
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
 
     from service.domain.project.yaml_reader import Path
 
-_INSIDE: Final = "paths inside the source tree, without '..', on one line"
 _SUITES: Final = limit(min_length=1)
 _NAMES_DIFFER: Final = differ("suite names", by="name")
 _SECONDS_OR_NONE: Final = after(lambda seconds: seconds or None)
-_Path = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _INSIDE)]
 
 
 class Instructions(StrEnum):
@@ -31,21 +30,11 @@ class Instructions(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BuildCommands(Record):
-    """The commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
-
-    configure: Annotated[Text, about("runs first, by sh -c in /src")] = ""
-    compile: Annotated[Text, about("runs second")] = ""
-    keep: Annotated[tuple[_Path, ...], about("paths below the build directory to keep beside programs")] = ()
-    timeout: Annotated[Duration, about("for each command")] = 1800.0
-
-
-@dataclass(frozen=True, slots=True)
 class Suite(Record):
     """One benchmark program of a job, with the options of its measurement."""
 
     name: Annotated[Name, about("unique in the job")]
-    program: Annotated[_Path, about("path below the build directory, such as build/measure/x")]
+    program: Annotated[InnerPath, about("path below the build directory, such as build/measure/x")]
     filter: Annotated[Text, about("Google Benchmark's --benchmark_filter")] = ""
     args: Annotated[tuple[Text, ...], about("further arguments of the program")] = ()
     metrics: Annotated[tuple[Text, ...], differ("metrics"), about("default: each benchmark's own clock")] = ()
@@ -60,12 +49,17 @@ class Suite(Record):
 class BenchmarkConfiguration(Configuration):
     """The keys that only jobs of kind benchmark have."""
 
-    is_measured: ClassVar = True
+    may_compare: ClassVar = True
 
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
     suites: Annotated[tuple[Suite, ...], _SUITES, _NAMES_DIFFER, about("the benchmark programs")]
     instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
     retries: Annotated[int, whole(0, 5), about("without effect yet")] = 0
+
+    @property
+    def compares(self) -> bool:
+        """Each build compares the patch's side with the base's."""
+        return True
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -54,9 +54,9 @@ class Job:
     problem: str = field(default="", compare=False)
 
     @property
-    def is_measured(self) -> bool:
+    def compares(self) -> bool:
         """Return whether builds of the job compare two sides, which a job with a problem never does."""
-        return self.kind.is_measured and not self.problem
+        return self.configuration.compares and not self.problem
 
     @property
     def benchmark(self) -> BenchmarkConfiguration:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
+    from service.domain.project.build_commands import BuildCommands
     from service.domain.project.yaml_reader import Path
 
 # Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
@@ -25,9 +26,9 @@ OWN_FILE: Final = (
 )
 
 
-def measured_kinds() -> list[str]:
-    """Name the kinds whose builds compare two sides."""
-    return [name for name in KINDS if JobKind(name).is_measured]
+def comparing_kinds() -> list[str]:
+    """Name the kinds whose builds can compare two sides."""
+    return [name for name in KINDS if JobKind(name).may_compare]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,17 @@ class Configuration(Record):
     """The base of each kind's own type: the keys that only its jobs have, and the facts about the kind."""
 
     is_external: ClassVar = False  # another CI runs the jobs: they have no pool and no runner
-    is_measured: ClassVar = False  # the builds compare two sides: the whole policy applies to them
+    may_compare: ClassVar = False  # builds can compare two sides: the whole policy applies to them
+
+    @property
+    def compares(self) -> bool:
+        """Return whether builds with this configuration compare two sides."""
+        return False
+
+    @property
+    def build(self) -> BuildCommands | None:
+        """The commands that build the sources; None if the kind builds nothing."""
+        return None
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -63,9 +74,9 @@ class JobKind(str):
         return self.is_known and self.configuration.is_external
 
     @property
-    def is_measured(self) -> bool:
-        """Return whether builds of the kind compare two sides."""
-        return self.is_known and self.configuration.is_measured
+    def may_compare(self) -> bool:
+        """Return whether builds of the kind can compare two sides."""
+        return self.is_known and self.configuration.may_compare
 
     @property
     def configuration(self) -> type[Configuration]:

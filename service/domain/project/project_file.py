@@ -158,7 +158,7 @@ def keys_of(kind: JobKind) -> type[Record]:
     own = kind.configuration
     forms = get_type_hints(Job, include_extras=True) | get_type_hints(own, include_extras=True)
     forms["kind"] = Annotated[str, about("what the job runs", const=str(kind))]
-    if not own.is_measured:
+    if not own.may_compare:
         forms["policy"] = Annotated[VotingPolicy, after(VotingPolicy.whole), about("when it votes")]
     pool = () if own.is_external else ("pool",)
     names = ("kind", *pool, "paths", *(each.name for each in fields(own)), "policy", "voting")

@@ -27,7 +27,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
             outcome = report.beside(end.outcome)
             end = replace(end, outcome=outcome, causes=(*end.causes, *report.causes))
         else:
-            end = BuildEnd(report.outcome, report.causes)
+            end = BuildEnd(report.outcome, report.causes, failures=report.failures, is_cut=report.is_cut)
         if report.findings:
             tx.store_findings(build_id, report.findings)
         finish(tx, build_id, end)

@@ -79,7 +79,7 @@ def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...
     """
     project_file = parse_project_file(text, where=where)
     chosen = project_file.jobs if name is None else (project_file.job(name),)
-    jobs = tuple(job for job in chosen if job.is_measured)
+    jobs = tuple(job for job in chosen if job.compares)
     misconfigured = tuple(job for job in chosen if job.problem)
     if jobs or misconfigured:
         return jobs, misconfigured

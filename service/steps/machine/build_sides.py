@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from types import MappingProxyType
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.binary_key import BinaryKey
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.comparison.link_layout import VARIANTS
-from service.domain.decision.side_end import SideEnd, Stage
-from service.domain.errors import CommandFailed, NotFound, ProgramMissing
+from service.domain.decision.side_end import Stage
+from service.domain.errors import CommandFailed, NotFound
+from service.steps.machine.build_sources import (
+    STAGES,
+    at_stage,
+    build_directory,
+    built_sources,
+    must_succeed,
+    run_phase,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from service.domain.building.spec import Revision
     from service.steps.machine.session import BuildSession
 
-BUILD: Final = "build"
-_STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage.COMPILE})
 # Without a sandbox the runner names the directories in BENCHGATE_LINKERS and BENCHGATE_BUILD.
 _WITH_LINKER: Final = 'export COMPILER_PATH="${BENCHGATE_LINKERS:-/linkers}"\n'
 # A program may be a link to where it was linked; nothing outside the build directory is removed.
@@ -33,14 +39,6 @@ for program; do
   esac
 done
 """
-
-
-class NotBuilt(CommandFailed):
-    """A side cannot be built: the stage at which that failed, and the failure."""
-
-    def __init__(self, stage: Stage, failure: CommandFailed) -> None:
-        super().__init__(failure.what, failure.end, failure.tail, failure.tree)
-        self.ended = SideEnd(stage, failure.what, failure.end)
 
 
 @contextmanager
@@ -78,27 +76,13 @@ def built_tree(session: BuildSession, revision: Revision, variant: int = 0) -> I
         except NotFound:
             # It was kept, and its bytes were lost since.
             host.artifacts.get_file(build(), archive)
-        host.packer.unpack(host.sandbox, archive, _build_directory(tree), session.watch)
+        host.packer.unpack(host.sandbox, archive, build_directory(tree), session.watch)
         yield tree
 
 
 def _build(session: BuildSession, revision: Revision) -> str:
-    with session.host.source.checkout(session.spec.project, revision.commit) as tree:
-        for phase, stage in _STAGES.items():
-            with _stage(stage):
-                _run_phase(session, tree, phase)
-        with _stage(Stage.PACK):
-            return _pack(session, tree)
-
-
-@contextmanager
-def _stage(stage: Stage) -> Iterator[None]:
-    try:
-        yield
-    except ProgramMissing as failure:
-        raise NotBuilt(Stage.PROGRAM, failure) from failure
-    except CommandFailed as failure:
-        raise NotBuilt(stage, failure) from failure
+    with built_sources(session, revision) as tree, at_stage(Stage.PACK):
+        return _pack(session, tree)
 
 
 def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[BinaryKey, str]:
@@ -116,65 +100,29 @@ def _relink(session: BuildSession, revision: Revision, key: BinaryKey) -> dict[B
         raise CommandFailed("relinking", "there is no replaceable linker, or no compile command")
     artifacts: dict[BinaryKey, str] = {}
     with host.source.checkout(session.spec.project, revision.commit) as tree:
-        for phase in _STAGES:
-            _run_phase(session, tree, phase, host.linkers)
+        shuffled = partial(
+            run_phase, session, tree, opening=_WITH_LINKER, mounts=(Mount(host.linkers, "/linkers"),)
+        )
+        for phase in STAGES:
+            shuffled(phase)
         for variant in VARIANTS:
             relinked = key.relinked(variant)
             programs = session.spec.job.benchmark.programs
-            _run(session, tree, ("sh", "-c", _REMOVE, "remove", *programs), "removing the programs failed")
+            limits = Limits(wall_seconds=build.timeout)
+            removal = Command(("sh", "-c", _REMOVE, "remove", *programs), limits=limits)
+            must_succeed(session, tree, removal, "removing the programs failed")
             env = {"BENCHGATE_RELINK_SEED": str(relinked.link_seed)}
-            _run_phase(session, tree, "compile", host.linkers, env)
+            shuffled("compile", env=env)
             artifacts[relinked] = _pack(session, tree)
     if len(set(artifacts.values())) < len(artifacts):
         raise CommandFailed("relinking", "the order of objects makes no difference to the programs")
     return artifacts
 
 
-def _run_phase(
-    session: BuildSession,
-    tree: Path,
-    phase: str,
-    linkers: Path | None = None,
-    env: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Run a build command of the project, if it has one; the compiler prefers ``linkers`` to the system's."""
-    if line := getattr(session.spec.job.benchmark.build, phase):
-        session.log.write(f"== {phase}: {line}\n".encode())
-        mounts = (Mount(linkers, "/linkers"),) if linkers else ()
-        argv = ("sh", "-c", _WITH_LINKER + line if linkers else line)
-        _run(session, tree, argv, f"{phase} failed", mounts, env)
-
-
-def _run(
-    session: BuildSession,
-    tree: Path,
-    argv: tuple[str, ...],
-    failed: str,
-    more: tuple[Mount, ...] = (),
-    env: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    host = session.host
-    sources = (Mount(tree, "/src", writable=True), Mount(_build_directory(tree), "/build", writable=True))
-    limits = Limits(wall_seconds=session.spec.job.benchmark.build.timeout)
-    command = Command(argv, (*sources, *more), "/src", env, host.host_cpus or None, limits=limits)
-    done = host.sandbox.run(command, log=session.log, watch=session.watch)
-    if not done.is_success:
-        raise CommandFailed(failed, done.end, tree=str(tree.resolve()))
-
-
 def _pack(session: BuildSession, tree: Path) -> str:
     host, job = session.host, session.spec.job.benchmark
     with host.scratch.directory() as out:
         archive = host.packer.pack(
-            host.sandbox, _build_directory(tree), job.programs, job.build.keep, out, session.watch
+            host.sandbox, build_directory(tree), job.programs, job.build.keep, out, session.watch
         )
         return host.artifacts.put_file(archive)
-
-
-def _build_directory(tree: Path) -> Path:
-    """``build`` in the sources, mounted as /build too; never a link that leads somewhere else."""
-    build = tree / BUILD
-    if build.is_symlink() or (build.exists() and not build.is_dir()):
-        raise CommandFailed("configure", "the source tree has a file or link named 'build' at its top")
-    build.mkdir(exist_ok=True)
-    return build

@@ -8,7 +8,7 @@ from service.domain.building.built_files import unchanged_suites
 from service.domain.building.source_paths import may_be_read
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind, Side
-from service.steps.machine.build_sides import BUILD
+from service.steps.machine.build_sources import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from service.domain.measuring.launch_order import (
 from service.domain.measuring.pair_record import RESULT_BYTES, RawLaunch, launch_of, run_of
 from service.domain.measuring.repetitions import SHORT, long_ones, repetitions_of
 from service.domain.text import clean, plain
-from service.steps.machine.build_sides import BUILD
+from service.steps.machine.build_sources import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.wording.build_causes import side_failed, sides_failed
-from service.steps.machine.build_sides import NotBuilt, built_tree
+from service.steps.machine.build_sides import built_tree
+from service.steps.machine.build_sources import NotBuilt
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
 

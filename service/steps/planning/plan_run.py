@@ -75,7 +75,7 @@ class _Plan:
     @property
     def voters(self) -> int:
         """The number of builds that share the patch set's error budget: benchmark jobs that can vote."""
-        return sum(build.is_needed and build.job.voting and build.job.is_measured for build in self.builds)
+        return sum(build.is_needed and build.job.voting and build.job.compares for build in self.builds)
 
 
 def _plan(source: Source, run: RunRecord) -> _Plan:

@@ -49,7 +49,7 @@ class BuildReadingContract:
         found = site.reading.build(name.job, name.number)
         assert [(each.id, each.change, each.patch_set) for each in found.runs] == [(run, CHANGE, 1)]
         assert (found.build.state, found.build.result, found.log) == (BuildState.QUEUED, None, None)
-        assert found.build.kind.is_measured
+        assert found.build.kind.may_compare
 
     def test_comparisons_keep_their_order(self, site: ReadingSite) -> None:
         site.add_change()

@@ -203,7 +203,7 @@ class FakeReading(Reading):
             measured = tuple(
                 MeasuredBuild(build.job, build.number, tuple(self.rows[build.id]))
                 for build in run.builds
-                if build.kind.is_measured and self.rows.get(build.id)
+                if build.kind.may_compare and self.rows.get(build.id)
             )
             if measured and run.run.kind is RunKind.CHECK:
                 # Nothing in memory has trees of its own: equal parents have equal ones.

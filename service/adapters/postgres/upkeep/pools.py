@@ -10,7 +10,7 @@ from typing_extensions import override
 from service.adapters.postgres.connection import ShortTransactions
 from service.adapters.postgres.storable import CleanText
 from service.domain.calibration.schedule import AFTER_CANCELLED, BranchKey, IdleJob
-from service.domain.project.job_kinds import measured_kinds
+from service.domain.project.job_kinds import comparing_kinds
 from service.ports.upkeep import Calibrations, Heartbeats
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class PostgresPools(ShortTransactions, Calibrations, Heartbeats):
             seen_within=SEEN_WITHIN_SECONDS,
             asked_within=asked_within,
             after_cancelled=AFTER_CANCELLED,
-            measured=measured_kinds(),
+            measured=comparing_kinds(),
         )
         return [
             IdleJob(

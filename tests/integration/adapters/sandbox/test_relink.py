@@ -16,7 +16,8 @@ from service.adapters.relink import install
 from service.domain.building.spec import Revision
 from service.domain.comparison.link_layout import VARIANTS
 from service.domain.errors import CommandFailed
-from service.domain.project.benchmark import BenchmarkConfiguration, BuildCommands, Suite
+from service.domain.project.benchmark import BenchmarkConfiguration, Suite
+from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job import Job
 from service.domain.project.job_kinds import JobKind
 from service.steps.machine.build_sides import built_tree

@@ -7,6 +7,7 @@ import pytest
 from service.domain.building.findings import Finding
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import Failure, FailureKind
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from service.domain.decision.vote import Outcome
         MachineReport(is_used_up_by_patch=True),
         MachineReport(pairs=24, seconds={"measure": 1.5}, conditions={"sandbox": {"network": "none"}}),
         MachineReport(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
+        MachineReport(Outcome.FAILED, failures=(Failure(FailureKind.TEST, "parse", "Failed"),), is_cut=True),
+        MachineReport(Outcome.PASSED, tests="a1b2", retried=("parse",)),
         *(MachineReport(outcome, ("a cause", "another")) for outcome in Outcome),
     ],
 )

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Layout, Policy, VoteWhen
-from service.domain.project.benchmark import BuildCommands, Instructions, Suite
+from service.domain.project.benchmark import Instructions, Suite
+from service.domain.project.build_commands import BuildCommands
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import (
     MAX_BYTES,

@@ -1,0 +1,23 @@
+"""The commands by which a job builds the sources of a revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from service.domain.forms import Duration, Record, Text, about, text
+
+_INSIDE: Final = "paths inside the source tree, without '..', on one line"
+InnerPath = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _INSIDE)]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCommands(Record):
+    """The commands that turn a source tree into programs; both run in ``/src`` by ``sh -c``."""
+
+    configure: Annotated[Text, about("runs first, by sh -c in /src")] = ""
+    compile: Annotated[Text, about("runs second")] = ""
+    keep: Annotated[
+        tuple[InnerPath, ...], about("paths below the build directory to keep beside programs")
+    ] = ()
+    timeout: Annotated[Duration, about("for each command")] = 1800.0

@@ -1,0 +1,118 @@
+"""The sources of a revision, built in their own directory: the way of kinds that need no second copy."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.sandbox_command import Command, Limits, Mount
+from service.domain.decision.side_end import SideEnd, Stage
+from service.domain.errors import CommandFailed, ProgramMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from service.domain.building.sandbox_command import Completed
+    from service.domain.building.spec import Revision
+    from service.domain.project.build_commands import BuildCommands
+    from service.steps.machine.session import BuildSession
+
+BUILD: Final = "build"
+STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage.COMPILE})
+
+
+class NotBuilt(CommandFailed):
+    """A side cannot be built: the stage at which that failed, and the failure."""
+
+    def __init__(self, stage: Stage, failure: CommandFailed) -> None:
+        super().__init__(failure.what, failure.end, failure.tail, failure.tree)
+        self.ended = SideEnd(stage, failure.what, failure.end)
+
+
+@contextmanager
+def built_sources(
+    session: BuildSession, revision: Revision, env: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Path]:
+    """Create a directory with the sources of a revision, and run the job's build commands in it.
+
+    Raises:
+        NotBuilt: a build command failed.
+    """
+    with session.host.source.checkout(session.spec.project, revision.commit) as tree:
+        for phase, stage in STAGES.items():
+            with at_stage(stage):
+                run_phase(session, tree, phase, env=env)
+        yield tree
+
+
+@contextmanager
+def at_stage(stage: Stage) -> Iterator[None]:
+    """Raise ``NotBuilt`` with the stage if a command fails or a program is missing."""
+    try:
+        yield
+    except ProgramMissing as failure:
+        raise NotBuilt(Stage.PROGRAM, failure) from failure
+    except CommandFailed as failure:
+        raise NotBuilt(stage, failure) from failure
+
+
+def run_phase(
+    session: BuildSession,
+    tree: Path,
+    phase: str,
+    *,
+    opening: str = "",
+    mounts: tuple[Mount, ...] = (),
+    env: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Run a build command of the project if the job has one.
+
+    Args:
+        session: whose job it is.
+        tree: the sources.
+        phase: ``configure`` or ``compile``.
+        opening: lines of shell before the command.
+        mounts: directories besides the sources.
+        env: variables besides those of every command.
+
+    Raises:
+        CommandFailed: it ended with another exit code than 0, or at a limit.
+    """
+    build: BuildCommands | None = session.spec.job.configuration.build
+    if build is not None and (line := getattr(build, phase)):
+        session.log.write(f"== {phase}: {line}\n".encode())
+        limits = Limits(wall_seconds=build.timeout)
+        command = Command(("sh", "-c", opening + line), mounts, env=env, limits=limits)
+        must_succeed(session, tree, command, f"{phase} failed")
+
+
+def must_succeed(session: BuildSession, tree: Path, command: Command, failed: str) -> None:
+    """Run a command in the sources; raises CommandFailed, described by ``failed``, unless it succeeds."""
+    done = run_in_sources(session, tree, command)
+    if not done.is_success:
+        raise CommandFailed(failed, done.end, tree=str(tree.resolve()))
+
+
+def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Completed:
+    """Run a command with the sources as ``/src``, where it starts, and their build directory as ``/build``.
+
+    Both are writable. What the command writes goes to the build's log.
+    """
+    host = session.host
+    sources = (Mount(tree, "/src", writable=True), Mount(build_directory(tree), "/build", writable=True))
+    placed = replace(
+        command, mounts=(*sources, *command.mounts), cwd="/src", cpus=command.cpus or host.host_cpus or None
+    )
+    return host.sandbox.run(placed, log=session.log, watch=session.watch)
+
+
+def build_directory(tree: Path) -> Path:
+    """Return ``build`` in the sources, mounted as /build too; never a link that leads somewhere else."""
+    build = tree / BUILD
+    if build.is_symlink() or (build.exists() and not build.is_dir()):
+        raise CommandFailed("configure", "the source tree has a file or link named 'build' at its top")
+    build.mkdir(exist_ok=True)
+    return build
