@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from typing import BinaryIO
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.built_files import BuiltFile
@@ -63,10 +62,17 @@ class Source(Protocol):
         """
 
 
+class ByteSink(Protocol):
+    """A destination of output."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take all of these bytes."""
+
+
 class Sandbox(Protocol):
     """A runner of programs. All methods raise Unfit if this host cannot run them as promised."""
 
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         """Run ``command`` to its end.
 
         Args:

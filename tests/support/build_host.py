@@ -24,12 +24,12 @@ from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import BinaryIO
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.sandbox_command import Command
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
+    from service.ports.building import ByteSink
 
 CODE = "bench.json"
 PROGRAM = "build/bench"
@@ -139,7 +139,7 @@ class MemorySandbox:
         """The seconds that all of them took."""
         return self.taken + self.build_seconds * len(self.commands)
 
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         watch()
         sources = Path(command.mounts[0].source)
         if len(command.argv) == 3:
@@ -230,7 +230,7 @@ def _rehearse(program: str, flags: Mapping[str, str], output: Path) -> Completed
     return Completed(0, 0.0)
 
 
-def _count(program: str, flags: Mapping[str, str], dumps: Path, log: BinaryIO | None) -> Completed:
+def _count(program: str, flags: Mapping[str, str], dumps: Path, log: ByteSink | None) -> Completed:
     """A hundred instructions around each loop; without a word on instructions, there is no Valgrind."""
     assert log is not None
     instructions = json.loads(program).get("instructions")

@@ -9,7 +9,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from service.adapters.sandbox.limits import Hierarchy
+    from service.ports.building import ByteSink
 
 SYSTEM_CALLS: Final = filter_for(os.uname().machine)
 
@@ -85,7 +86,7 @@ class BubblewrapSandbox(Sandbox):
         }
 
     @override
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         require_cpus(command.cpus)
         started = time.monotonic()
         with ExitStack() as cleanup:

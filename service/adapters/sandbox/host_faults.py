@@ -14,9 +14,9 @@ from service.ports.building import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Command, Completed
+    from service.ports.building import ByteSink
 
 FULL_BELOW: Final = 64 << 20  # bytes; with less, a compiler has failed with "no space left on device"
 
@@ -44,7 +44,7 @@ class HostFaults(Sandbox):
         return self.sandbox.in_force()
 
     @override
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         killed_before = self._kills()
         least_free = self._free()
 

@@ -12,9 +12,9 @@ from service.domain.building.sandbox_command import StoppedBy
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Limits
+    from service.ports.building import ByteSink
 
 # The promise is 0.25 s; the check itself takes the rest.
 LOOK_EVERY_SECONDS: Final = 0.2
@@ -43,10 +43,10 @@ class Output:
     Args:
         descriptor: the reading end of the pipe, which becomes non-blocking.
         log: the destination; None: nothing is stored, so there is no limit.
-        bound: the number of bytes to copy.
+        bound: the number of bytes to copy; None: any number.
     """
 
-    def __init__(self, descriptor: int, log: BinaryIO | None, bound: int) -> None:
+    def __init__(self, descriptor: int, log: ByteSink | None, bound: int | None) -> None:
         os.set_blocking(descriptor, False)
         self.descriptor = descriptor
         self.is_open = True
@@ -66,7 +66,8 @@ class Output:
         if self._log is not None:
             kept = chunk[: self._left]
             self._log.write(kept)
-            self._left -= len(kept)
+            if self._left is not None:
+                self._left -= len(kept)
             self.is_over = self.is_over or len(kept) < len(chunk)
         return self.is_open
 

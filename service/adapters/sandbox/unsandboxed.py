@@ -8,7 +8,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from typing_extensions import override
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
 
 
 class DirectRunner(Sandbox):
@@ -46,7 +47,7 @@ class DirectRunner(Sandbox):
         }
 
     @override
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         require_cpus(command.cpus)
         started = time.monotonic()
         with _start(command, discard_output=log is None) as process:

@@ -31,7 +31,7 @@ class Limits:
     memory_bytes: int = 16 << 30  # more than the linker of a large project needs
     processes: int = 4096  # enough for `make -j` on a large machine; stops a fork bomb
     file_bytes: int = 8 << 30  # the largest single file (a static library with debug information)
-    log_bytes: int = 64 << 20  # standard output and error together
+    log_bytes: int | None = 64 << 20  # standard output and error together; None: any number
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ def run_phase(
     build: BuildCommands | None = session.spec.job.configuration.build
     if build is not None and (line := getattr(build, phase)):
         session.log.write(f"== {phase}: {line}\n".encode())
-        limits = Limits(wall_seconds=build.timeout)
+        # The log keeps the beginning and the end of any output, so a long one ends no build.
+        limits = Limits(wall_seconds=build.timeout, log_bytes=None)
         command = Command(("sh", "-c", opening + line), mounts, env=env, limits=limits)
         must_succeed(session, tree, command, f"{phase} failed")
 

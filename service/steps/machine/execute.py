@@ -13,7 +13,8 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import Drained, LeaseLost, Overdue, Permanent, Stopped, Transient, Unfit
 from service.domain.text import plain
 from service.domain.wording.build_causes import OVERDUE, attempts_failed, crashed, unfit
-from service.steps.machine.session import BuildLog, BuildSession
+from service.steps.machine.build_log import BuildLog
+from service.steps.machine.session import BuildSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ def execute_build(
     try:
         report = _end(claimed, run)
         if report is not None:
-            claimed.complete(report.to_mapping(), log.getvalue())
+            claimed.complete(report.to_mapping(), log.kept())
     except LeaseLost:
         return None
     return report

@@ -128,11 +128,11 @@ def _build(
     claimed, log = session.claimed, session.log
     claimed.enter(f"build {side}")
     session.progress.say(f"{claimed.name}: build {side}")
-    begun, written = time.monotonic(), log.tell()
+    begun, written = time.monotonic(), log.mark()
     try:
         tree = stack.enter_context(built_tree(session, revision))
     except NotBuilt as failed:
-        own = log.getvalue()[written:]
+        own = log.since(written)
         end = failed.ended.end
         if failed.ended.stage <= Stage.COMPILE:
             end = first_error(own, failed.tree) or end

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from io import BytesIO
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from typing_extensions import override
-
-from service.domain.building.sandbox_command import Limits
 from service.domain.errors import Drained
+from service.steps.machine.build_log import BuildLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from typing_extensions import Buffer
-
     from service.domain.building.spec import BuildSpec
     from service.domain.machine.environment import Load
     from service.ports.building import Artifacts, Inspector, Packer, Progress, Sandbox, Scratch, Source
     from service.ports.machine import Claimed
-
-
-# As much as one command may write. A build runs a dozen, and its log is held in memory and read whole.
-LOG_BYTES: Final = Limits().log_bytes
-_DROPPED: Final = f"\n== the log has more than {LOG_BYTES >> 20} MiB; the rest is not stored\n".encode()
-
-
-class BuildLog(BytesIO):
-    """A log that accepts any number of bytes and keeps the first :data:`LOG_BYTES`; its end says so."""
-
-    @override
-    def write(self, data: Buffer, /) -> int:
-        given = memoryview(data).cast("B")
-        left = LOG_BYTES - self.tell()
-        if left >= 0:
-            super().write(given[:left])
-            if len(given) > left:
-                super().write(_DROPPED)
-        return len(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +55,7 @@ class BuildSession:
     spec: BuildSpec
     host: BuildHost
     progress: Progress
-    log: BytesIO = field(default_factory=BuildLog)
+    log: BuildLog = field(default_factory=BuildLog)
     is_draining: Callable[[], bool] = lambda: False
 
     def note(self, text: str) -> None:

@@ -21,10 +21,10 @@ from tests.unit.steps.machine.test_execute import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Command, Completed
     from service.domain.gerrit.change import Review
+    from service.ports.building import ByteSink
 
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 ONE_JOB = PROJECT_FILE.replace("label: Performance", "label: Verified")
@@ -39,7 +39,7 @@ SAID = "perf: error: 'x' was not declared in this scope"
 class Compiler(MemorySandbox):
     """Writes into the log what the code has under "says", with the sources' directory for ``{tree}``."""
 
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         tree = Path(command.mounts[0].source)
         says = json.loads((tree / CODE).read_text()).get("says", "")
         if log is not None and len(command.argv) == 3:

@@ -17,9 +17,9 @@ from tests.unit.steps.machine.test_execute import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from service.domain.building.sandbox_command import Command
+    from service.ports.building import ByteSink
 
 
 class Spoiler(MemorySandbox):
@@ -28,7 +28,7 @@ class Spoiler(MemorySandbox):
     is_spoilt = False
 
     @override
-    def run(self, command: Command, *, log: BinaryIO | None, watch: Callable[[], None]) -> Completed:
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
         code = json.loads((Path(command.mounts[0].source) / CODE).read_text())
         self.is_spoilt |= "spoils" in code
         if self.is_spoilt and "spoils" not in code:
