@@ -33,7 +33,7 @@ from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks
+from service.web.gerrit.checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks

@@ -14,7 +14,7 @@ from service.domain.links import Links
 from service.domain.project.job_kinds import JobKind
 from service.ports.views import RunWithBuilds
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks
+from service.web.gerrit.checks import create_gerrit_checks
 from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import HOSTILE_CHANGE, HOSTILE_NAMES, REGRESSION, sample_project

@@ -8,7 +8,7 @@ from service.domain.decision.states import RunState
 from service.domain.errors import BadInput
 from service.domain.links import Links
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks, origin_of, origins_of
+from service.web.gerrit.checks import create_gerrit_checks, origin_of, origins_of
 from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import REGRESSION, sample_project

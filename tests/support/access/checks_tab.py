@@ -10,7 +10,7 @@ from service.domain.identity import ChangeKey
 from service.domain.links import Links
 from service.web.access.authenticate import known_caller
 from service.web.application import assemble
-from service.web.gerrit_checks import create_gerrit_checks
+from service.web.gerrit.checks import create_gerrit_checks
 from tests.support.access.callers import BASE_URL
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.views import build_view, change_view

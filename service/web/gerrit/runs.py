@@ -12,7 +12,7 @@ from service.domain.identity import BuildName
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
 from service.domain.text import plain, shortened
-from service.web.gerrit_schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
+from service.web.gerrit.schemas import MAX_SUMMARY, Category, CheckResult, CheckRun, Link, RunStatus, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

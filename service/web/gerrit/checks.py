@@ -11,8 +11,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from service.domain.errors import BadInput, NotFound
 from service.domain.identity import ChangeAddress, RunKind
 from service.web.conditional import ConditionalRoute
-from service.web.gerrit_runs import check_runs
-from service.web.gerrit_schemas import FetchResponse
+from service.web.gerrit.runs import check_runs
+from service.web.gerrit.schemas import FetchResponse
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Benchgate's side of Gerrit's Checks tab: runs, their results, and their form."""
