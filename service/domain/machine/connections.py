@@ -29,10 +29,8 @@ _ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
         "CREATEDB": "may create databases",
     }
 )
-# The state of an owner with an attribute. The other two are faults of the audit log's protection.
-_OF_OWNER: Final[Mapping[str, State]] = MappingProxyType(
-    {"REPLICATION": State.BAD, "BYPASSRLS": State.BAD, "CREATEDB": State.WARN}
-)
+# The state of an owner with an attribute. The other three are faults of the audit log's protection.
+_OF_OWNER: Final[Mapping[str, State]] = MappingProxyType({"BYPASSRLS": State.BAD, "CREATEDB": State.WARN})
 # A command of the broker that no plane needs: its effect.
 BROKER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {

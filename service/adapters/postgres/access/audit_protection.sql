@@ -30,6 +30,10 @@ WITH RECURSIVE log AS (
     SELECT client, oid, 'may create roles', 'ALTER ROLE %I NOCREATEROLE'
         FROM power JOIN pg_roles ON oid = role WHERE rolcreaterole AND NOT rolsuper
     UNION ALL
+    -- A copy has the stored passwords of all roles.
+    SELECT client, oid, 'may copy every database of the server', 'ALTER ROLE %I NOREPLICATION'
+        FROM power JOIN pg_roles ON oid = role WHERE rolreplication AND NOT rolsuper
+    UNION ALL
     -- Of PostgreSQL's own roles, these write past audit.append, or lead to the rights or the password of a superuser.
     SELECT client, oid, danger.effect, ''
         FROM power JOIN pg_roles ON oid = role

