@@ -6,6 +6,7 @@ from contextlib import closing
 
 import click
 
+from service.cli.services.described_settings import record_start
 from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings
 from service.domain.errors import BadInput
@@ -32,6 +33,7 @@ def command(instance: str | None) -> None:
     name = instance or _only(settings)
     stream = build_stream(settings, name)
     with closing(build_control(settings)) as plane, stop_on_signals() as stop:
+        record_start(plane, settings, "benchgate listen")
         task = reconciliation(settings.instances.index(name), is_full=False)
         actions = Actions(
             receive=lambda body: receive_event(plane.store, name, body),

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 
 import click
 
+from service.cli.services.described_settings import record_start
 from service.config import ControlSettings
+from service.logs import log_as_json
 from service.wiring.control import build_control
 
 
 @click.command()
 def command() -> None:
     """Publish tasks as they are stored, and recover lost ones, until SIGTERM."""
+    settings = ControlSettings()
     # Bad settings fail here, with one clear line.
-    build_control(ControlSettings()).close()
+    with closing(build_control(settings)) as plane:
+        log_as_json()
+        record_start(plane, settings, "benchgate schedule")
     argv = [sys.executable, "-m", "workers.schedule"]
     os.execv(sys.executable, argv)  # noqa: S606 - becomes the schedule, no shell
