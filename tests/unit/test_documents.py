@@ -72,7 +72,9 @@ def missing_of(requirement: str) -> list[str]:
             folder = file.parent
         code = file.read_text(encoding="utf-8") if file.is_file() else ""
         wanted = [part for part in parts.split("::") if part]
-        if file == ROOT or not all(re.search(rf"^ *(?:class|def) {part}\b", code, re.M) for part in wanted):
+        if file == ROOT or not all(
+            re.search(rf"^ *(?:class|def) {part}\b", code, re.MULTILINE) for part in wanted
+        ):
             missing.append(f"{name}{parts}")
     return missing
 

@@ -1,4 +1,4 @@
-"""Roles and attributes of PostgreSQL: the verification reports an owner with one that leads past the audit log."""
+"""Roles and attributes of PostgreSQL with which an owner gets past the audit log: the verification reports them."""
 
 from __future__ import annotations
 
