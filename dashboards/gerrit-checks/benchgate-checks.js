@@ -70,9 +70,10 @@
     // No extra header: with one, the browser would send a preflight request first.
     const answer = await fetch(addressFor(change), { credentials: "include", signal });
     if (answer.status === 401) {
-      return { responseCode: code("NOT_LOGGED_IN"), loginCallback: () => openPage(commands.tab, change) };
+      const page = pageOf(change, answer);
+      return { responseCode: code("NOT_LOGGED_IN"), loginCallback: () => openPage(commands.tab, page) };
     }
-    if (answer.status === 404) return { ...shown([]), links: linksToUnknown(change) };
+    if (answer.status === 404) return { ...shown([]), links: linksToUnknown(change, answer) };
     if (!answer.ok) return failed(`Benchgate answered ${answer.status}${await detailOf(answer)}`);
     const runs = objects(objectIn(await answer.json()).runs);
     return shown(runs.map((run) => runFrom(run, runs, commands, change)));
@@ -88,9 +89,16 @@
     return address;
   }
 
-  /** @param {ChangeData} change */
-  function pageOf(change) {
-    return addressOf(`/changes/${change.changeNumber}/${change.patchsetNumber}`);
+  /**
+   * Several Gerrits may have one number: Benchgate then answers with the name of this one.
+   *
+   * @param {ChangeData} change
+   * @param {Response} answer
+   */
+  function pageOf(change, answer) {
+    const instance = answer.headers.get("Benchgate-Instance");
+    const prefix = instance === null ? "" : `${encodeURIComponent(instance)}~`;
+    return addressOf(`/changes/${prefix}${change.changeNumber}/${change.patchsetNumber}`);
   }
 
   /** @param {string} path */
@@ -102,10 +110,10 @@
    * Open Benchgate's page of a patch set, which asks people to sign in, and update the tab when they return.
    *
    * @param {ChecksPluginApi} tab
-   * @param {ChangeData} change
+   * @param {URL} page
    */
-  function openPage(tab, change) {
-    window.open(pageOf(change), "_blank", "noopener");
+  function openPage(tab, page) {
+    window.open(page, "_blank", "noopener");
     window.addEventListener("focus", () => tab.announceUpdate(), { once: true });
   }
 
@@ -113,11 +121,12 @@
    * Benchgate does not say whether it knows a change that is not public; its page asks people to sign in.
    *
    * @param {ChangeData} change
+   * @param {Response} answer
    * @returns {Link[]}
    */
-  function linksToUnknown(change) {
+  function linksToUnknown(change, answer) {
     const tooltip = "Benchgate shows the builds of a private change to people who signed in there";
-    const link = { url: pageOf(change).href, tooltip, primary: true, icon: /** @type {LinkIcon} */ ("external") };
+    const link = { url: pageOf(change, answer).href, tooltip, primary: true, icon: /** @type {LinkIcon} */ ("external") };
     return change.changeInfo.is_private ? [link] : [];
   }
 

@@ -46,10 +46,11 @@ class Site:
     Browsers count hosts as one site by name, whatever the ports are.
     """
 
-    def __init__(self, *, is_public: bool, gerrit_host: str) -> None:
+    def __init__(self, *, is_public: bool, gerrit_host: str, other_gerrit: str = "") -> None:
         self.callers = Callers()
         self.is_public = is_public
         self.gerrit_host = gerrit_host
+        self.other_gerrit = other_gerrit
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -58,7 +59,7 @@ class Site:
             self.gerrit = f"http://{self.gerrit_host}:{urlsplit(gerrit_address).port}"
             access = self.callers.access(is_public=self.is_public, base_url="http://localhost:8080")
             self.cookie = access.address.session_cookie
-            with serving(checks_app(access, self.gerrit)) as address:
+            with serving(checks_app(access, self.gerrit, self.other_gerrit)) as address:
                 self.benchgate = f"http://localhost:{urlsplit(address).port}"
                 self._serve(gerrit)
                 yield
@@ -119,8 +120,14 @@ def test_a_gerrit_on_the_same_site_shows_what_the_person_may_see(
         assert [ask(page, change) for change in (PUBLIC, PRIVATE)] == expected
 
 
-def test_the_button_opens_the_page_of_the_patch_set(browser: Browser) -> None:
-    site = Site(is_public=False, gerrit_host="localhost")
+@pytest.mark.parametrize(
+    ("other_gerrit", "address"), [("", f"{PUBLIC}"), ("https://other.example", f"gerrit~{PUBLIC}")]
+)
+def test_the_button_opens_the_page_of_the_patch_set(
+    browser: Browser, other_gerrit: str, address: str
+) -> None:
+    """The address names the Gerrit if there are several, which may have a change of the same number."""
+    site = Site(is_public=False, gerrit_host="localhost", other_gerrit=other_gerrit)
     with site.running(), opened(browser, site, is_signed_in=False) as page:
         with page.context.expect_page() as tab:
             page.evaluate(
@@ -128,4 +135,15 @@ def test_the_button_opens_the_page_of_the_patch_set(browser: Browser) -> None:
                 ".then((answer) => answer.loginCallback())",
                 PUBLIC,
             )
-        assert tab.value.url == f"{site.benchgate}/changes/{PUBLIC}/1"
+        assert tab.value.url == f"{site.benchgate}/changes/{address}/1"
+
+
+def test_the_link_for_a_private_change_names_its_gerrit(browser: Browser) -> None:
+    site = Site(is_public=True, gerrit_host="localhost", other_gerrit="https://other.example")
+    with site.running(), opened(browser, site, is_signed_in=False) as page:
+        (url,) = page.evaluate(
+            "(change) => provider.fetch({changeNumber: change, patchsetNumber: 1, changeInfo: "
+            "{is_private: true}}).then((answer) => answer.links.map((link) => link.url))",
+            PRIVATE,
+        )
+        assert url == f"{site.benchgate}/changes/gerrit~{PRIVATE}/1"

@@ -16,7 +16,7 @@ from service.web.gerrit.schemas import FetchResponse
 from service.web.problems import RESPONSES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from starlette.types import Message, Receive, Scope, Send
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from service.ports.views import Build, Comparison
     from service.web.api import ReadingOf
 
+INSTANCE_HEADER: Final = "Benchgate-Instance"
 _MOST_RUNS: Final = 20  # the newest of a patch set: each costs a query
 Number = Annotated[int, Query(ge=1, le=(1 << 31) - 1)]
 
@@ -101,11 +102,13 @@ def origins_of(urls: Mapping[str, str]) -> Mapping[str, str]:
     return origins
 
 
-def _route_for(origins: Collection[str]) -> type[ConditionalRoute]:
+def _route_for(origins: Mapping[str, str]) -> type[ConditionalRoute]:
     class OpenRoute(ConditionalRoute):
         """A route whose answers and errors pages of these origins may read, as the person who opened them.
 
-        Browsers send the session's cookie only if both hosts belong to one site.
+        Browsers send the session's cookie only if both hosts belong to one site. If there are several
+        Gerrits, every answer names the instance of the one that asks, also an error: its pages can then link
+        to a change whose number another Gerrit has too.
         """
 
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,6 +121,9 @@ def _route_for(origins: Collection[str]) -> type[ConditionalRoute]:
                     if origin in origins:
                         headers["Access-Control-Allow-Origin"] = origin
                         headers["Access-Control-Allow-Credentials"] = "true"
+                    if origin in origins and len(origins) > 1:
+                        headers[INSTANCE_HEADER] = origins[origin]
+                        headers["Access-Control-Expose-Headers"] = INSTANCE_HEADER
                 await send(message)
 
             await super().handle(scope, receive, send_opened)

@@ -8,7 +8,7 @@ from service.domain.decision.states import RunState
 from service.domain.errors import BadInput
 from service.domain.links import Links
 from service.web.application import assemble
-from service.web.gerrit.checks import create_gerrit_checks, origin_of, origins_of
+from service.web.gerrit.checks import INSTANCE_HEADER, create_gerrit_checks, origin_of, origins_of
 from tests.support.access.callers import Callers
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
 from tests.support.reading.sample_project import REGRESSION, sample_project
@@ -148,6 +148,29 @@ def test_of_two_gerrits_the_one_whose_page_asks_gets_its_own_change() -> None:
     for headers in ({}, {"Origin": "https://evil.example"}):
         answer = call(app, "GET", f"{PATH}?change=1&patchset=1", headers=headers)
         assert (answer.status_code, "access-control-allow-origin" in answer.headers) == (404, False)
+
+
+@pytest.mark.parametrize(("is_public", "status"), [(False, 401), (True, 404)])
+def test_of_two_gerrits_an_answer_names_the_one_whose_page_asks(*, is_public: bool, status: int) -> None:
+    """Also an error: its page links to the change, by a number that both may have."""
+    origins = {"https://core.example": "core", "https://edge.example": "edge"}
+    routers = [create_gerrit_checks(lambda _: sample_project(), Links("https://perf.example"), origins)]
+    app = assemble(routers, access=Callers().access(is_public=is_public), version="0.1.0")
+
+    def named(headers: dict[str, str]) -> tuple[int, str | None, str | None]:
+        answer = call(app, "GET", f"{PATH}?change=1&patchset=9", headers=headers)
+        given = answer.headers
+        return answer.status_code, given.get(INSTANCE_HEADER), given.get("access-control-expose-headers")
+
+    assert named({"Origin": "https://core.example"}) == (status, "core", INSTANCE_HEADER)
+    assert named({"Origin": "https://edge.example"}) == (status, "edge", INSTANCE_HEADER)
+    assert named({"Origin": "https://evil.example"}) == (status, None, None)
+
+
+def test_the_answer_for_the_only_gerrit_names_none() -> None:
+    app = app_of(sample_project())
+    answer = call(app, "GET", f"{PATH}?change={REGRESSION}&patchset=2", headers={"Origin": ORIGIN})
+    assert (answer.status_code, INSTANCE_HEADER in answer.headers) == (200, False)
 
 
 def test_two_gerrits_with_one_origin_are_refused() -> None:

@@ -25,8 +25,11 @@ PUBLIC, PRIVATE, UNKNOWN = 7, 8, 9
 PATH = "/api/v1/gerrit/checks"
 
 
-def checks_app(access: Access, gerrit: str) -> FastAPI:
-    """Create the application for the pages of one origin; everybody who signed in sees both changes."""
+def checks_app(access: Access, gerrit: str, other: str = "") -> FastAPI:
+    """Create the application for the pages of one origin; everybody who signed in sees both changes.
+
+    ``other`` is the origin of a second Gerrit.
+    """
     store = FakeReading()
     for number in (PUBLIC, PRIVATE):
         change = change_view(number, "x", run_id=number, run_state=RunState.FINISHED)
@@ -36,5 +39,6 @@ def checks_app(access: Access, gerrit: str) -> FastAPI:
     def reading_of(request: Request) -> Reading:
         return store.seen_by(None) if isinstance(known_caller(request), Anonymous) else store
 
-    router = create_gerrit_checks(reading_of, Links(BASE_URL), {gerrit: "gerrit"})
+    origins = {gerrit: "gerrit", other: "other"} if other else {gerrit: "gerrit"}
+    router = create_gerrit_checks(reading_of, Links(BASE_URL), origins)
     return assemble([router], access=access, version="0.1.0")

@@ -1,4 +1,4 @@
-"""Roles and attributes of PostgreSQL with which an owner gets past the audit log: the verification reports them."""
+"""Rights of the owner, other than those of a superuser, that lead past the audit log: all are reported."""
 
 from __future__ import annotations
 
