@@ -1,0 +1,1 @@
+"""The migrations of failures, logs and the hosts on which builds run."""
