@@ -1,4 +1,4 @@
-"""Overrides and tokens as the audit log records them, the same from every store."""
+"""Overrides, known failures and tokens as the audit log records them, the same from every store."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from service.domain.decision.overrides import OverrideKind
 from service.ports.records import CommentSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from service.domain.identity import ChangeKey
+    from service.domain.triage.known import KnownFailure, Scope
     from service.ports.access import Token
+    from service.ports.failures.storing import Author, UnknownSignature
     from service.ports.records import NewOverride
 
+PROPOSER: Final = "benchgate"  # the actor of proposals
 KINDS: Final[Mapping[OverrideKind, AuditKind]] = MappingProxyType(
     {
         OverrideKind.OVERRIDE: AuditKind.OVERRIDE,
@@ -80,4 +83,44 @@ def token_details(token: Token) -> Mapping[str, str]:
         "scopes": ", ".join(sorted(map(str, token.scopes))),
         "created by": token.created_by,
         "expires at": f"{token.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+    }
+
+
+def known_subject(known: KnownFailure) -> str:
+    """Name a known failure: ``known failure 7``."""
+    return f"known failure {known.id}"
+
+
+def known_details(known: KnownFailure, author: Author) -> Mapping[str, str]:
+    """Return what the log records of a known failure as it is from now on, without empty values."""
+    details = {
+        "person": author.name,
+        "signed in as": author.signed_in_as,
+        **_scope_details(known.scope),
+        "pattern": known.pattern,
+        "signature": known.signature.hex() if known.signature else "",
+        "state": known.state,
+        "bug": known.bug,
+        "reason": known.reason,
+        "assignee": known.assignee,
+        "expires at": f"{known.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+    }
+    return {name: value for name, value in details.items() if value}
+
+
+def proposal_details(found: UnknownSignature, grounds: Sequence[str]) -> Mapping[str, str]:
+    """Return what the log records of a proposal."""
+    return {
+        **_scope_details(found.scope),
+        "signature": found.signature.hex(),
+        "grounds": ", ".join(grounds),
+    }
+
+
+def _scope_details(scope: Scope) -> dict[str, str]:
+    return {
+        "project": f"{scope.instance}~{scope.project}",
+        "branch": scope.branch,
+        "job": scope.job,
+        "host": scope.host,
     }

@@ -75,8 +75,7 @@ class RunRecord:
 class NewBuild:
     """A build to be queued, or stored as finished at once if ``outcome`` is given.
 
-    A build of another CI is not queued. Without a ``sequence`` a build shares no pairs. An exclusive
-    build has its host to itself.
+    A build of another CI is not queued. Without a ``sequence`` a build shares no pairs.
     """
 
     job: str
@@ -87,7 +86,6 @@ class NewBuild:
     spec: Mapping[str, Any]
     sequence: str
     deadline_seconds: float
-    is_exclusive: bool = True
     outcome: Outcome | None = None
     causes: Sequence[str] = ()
 
@@ -121,6 +119,11 @@ class BuildRecord:
     def is_external(self) -> bool:
         """Return whether another CI runs the build."""
         return self.kind.is_external
+
+    @property
+    def host(self) -> str:
+        """The host of its machine, which may have several: ``HOST/POOL``."""
+        return self.machine.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

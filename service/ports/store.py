@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from service.ports.failures.storing import Failures, KnownFailures, Proposals
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -372,6 +374,9 @@ class Transaction(
     Evidence,
     Audit,
     Overrides,
+    Failures,
+    KnownFailures,
+    Proposals,
     Decisions,
     Outbox,
     Protocol,

@@ -1,1 +1,1 @@
-"""The migrations of failures, logs and the hosts on which builds run."""
+"""Migrations for failures, known failures, logs and hosts."""

@@ -13,8 +13,10 @@ from service.adapters.postgres.engine import connect_apart
 from service.adapters.postgres.faults import translated
 from service.adapters.postgres.transaction.builds import PostgresBuilds
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
+from service.adapters.postgres.transaction.failures import PostgresFailures, PostgresKnownFailures
 from service.adapters.postgres.transaction.intake import PostgresIntake
 from service.adapters.postgres.transaction.measurements import PostgresMeasurements
+from service.adapters.postgres.transaction.proposals import PostgresProposals
 from service.adapters.postgres.transaction.reports import PostgresReports
 from service.adapters.postgres.transaction.runs import PostgresRuns
 from service.adapters.postgres.transaction.visibility import PostgresVisibility
@@ -35,6 +37,9 @@ class PostgresTransaction(
     PostgresRuns,
     PostgresBuilds,
     PostgresMeasurements,
+    PostgresFailures,
+    PostgresKnownFailures,
+    PostgresProposals,
     PostgresDecisions,
     Transaction,
 ):

@@ -1,1 +1,1 @@
-"""Failures: why a build failed, the signatures of failures, and known failures."""
+"""Failures: why a build failed, and the signatures of failures."""

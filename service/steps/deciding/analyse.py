@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.decision.machine_report import BuildEnd, MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
+from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 
 
 def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
-    """Finish a build, and queue the vote of each run that waits for it."""
+    """Finish a build, store its failures, and queue the vote of each run that waits for it."""
+    if end.failures or end.is_cut:
+        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
     for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed, end.notes):
         tx.queue_task(Task.VOTE, run_id)

@@ -10,6 +10,7 @@ from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.failures.reported import failures_of_causes
 from service.domain.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
 from service.steps.deciding.analyse import finish
@@ -71,7 +72,9 @@ def _announce(tx: Transaction, report: Report) -> bool:
 
 
 def _finish(tx: Transaction, report: Report) -> bool:
-    end = BuildEnd(outcome_of(report.result), causes_of(report.causes))
+    causes = causes_of(report.causes)
+    failures, is_cut = failures_of_causes(causes)
+    end = BuildEnd(outcome_of(report.result), causes, failures=failures, is_cut=is_cut)
     place, finished = _place_of(tx, report), report.build
     if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
         return False

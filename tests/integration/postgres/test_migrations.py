@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.migrate import configured, migrate
-from service.adapters.postgres.schema import metadata
+from service.adapters.postgres.schema_failures import failure
 from service.domain.errors import Transient
 from tests.support.store_samples import change
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
+metadata = failure.metadata  # with the tables of both modules
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "tests" / "samples" / "schema" / "migrated.txt"
 COLUMNS_AND_INDEXES = """

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from service.domain.decision.overrides import Override
     from service.domain.gerrit.change import Change, Review
     from service.domain.identity import ChangeKey, SeriesKey
+    from service.domain.triage.known import KnownFailure
+    from service.ports.failures.storing import BuildFailures
     from service.ports.queue import Task
     from service.ports.records import (
         BuildRecord,
@@ -152,6 +154,9 @@ class Memory:
     overrides: list[tuple[int, Override]] = field(default_factory=list)
     reports: dict[tuple[int, str], SentReport] = field(default_factory=dict)  # by token and key
     audit: list[AuditEntry] = field(default_factory=list)
+    build_failures: dict[int, BuildFailures] = field(default_factory=dict)
+    known: list[KnownFailure] = field(default_factory=list)
+    known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 
     @property
     def hints(self) -> list[tuple[Task, int]]:

@@ -11,6 +11,7 @@ from service.ports.queue import Queue
 from service.ports.store import Store, Transaction
 from tests.support.memory.builds import MemoryBuilds, MemoryEvidence, MemoryPairs, MemoryResults
 from tests.support.memory.decisions import MemoryDecisions, MemoryOutbox, MemoryOverrides
+from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures, MemoryProposals
 from tests.support.memory.intake import (
     MemoryChanges,
     MemoryEvents,
@@ -43,6 +44,9 @@ class MemoryTransaction(
     MemoryResults,
     MemoryEvidence,
     MemoryOverrides,
+    MemoryFailures,
+    MemoryKnownFailures,
+    MemoryProposals,
     MemoryDecisions,
     MemoryOutbox,
     Transaction,

@@ -8,7 +8,9 @@ from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
+from service.domain.failures.failure import Failure, FailureKind
 from service.domain.identity import SeriesKey, Side
+from service.ports.failures.storing import BuildFailures
 from service.steps.deciding.analyse import give_up
 from tests.support.build_host import CODE, code
 from tests.support.changes import Service, project
@@ -55,6 +57,14 @@ def test_analysing_again_changes_nothing(farm: Farm) -> None:
     farm.analyse()
 
     assert repr(farm.service.store.memory) == before
+
+
+def test_the_failures_that_the_machine_reports_are_stored(farm: Farm) -> None:
+    failure = Failure(FailureKind.TEST, "ep.expiry", "Failed")
+    farm.report(MachineReport(outcome=Outcome.FAILED, failures=(failure,), is_cut=True))
+    farm.analyse()
+
+    assert farm.service.store.memory.build_failures == {1: BuildFailures((failure,), is_cut=True)}
 
 
 @pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from service.domain.failures.evidence import (
+from service.domain.triage.evidence import (
     ALPHA,
     APART,
     LEAST_FAILURES,

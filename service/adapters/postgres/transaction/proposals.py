@@ -1,0 +1,115 @@
+"""Signatures without a known failure, and proposals, in a unit of work."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.access.audit import PostgresAudit
+from service.adapters.postgres.transaction.failures import COUNTED, RUNS_OF_BUILD, SINCE
+from service.domain.access.audit import AuditKind
+from service.domain.triage.evidence import Sighting
+from service.domain.triage.known import DEFAULT_DAYS, PROPOSABLE, Scope
+from service.ports.audited import PROPOSER, proposal_details
+from service.ports.failures.storing import Proposals, UnknownSignature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST: Final = 20_000  # sightings that are looked at at once
+_RETRIES: Final = """
+    SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
+"""
+_UNKNOWN: Final = text(f"""
+SELECT s.digest, r.instance, r.project, r.branch, b.job, r.revision, coalesce(r.parent, '') AS parent,
+       coalesce(cast(p.change_id AS text), r.revision) AS change,
+       split_part(coalesce(b.machine, ''), '/', 1) AS host, b.finished_at,
+       EXISTS (
+           SELECT FROM run AS older JOIN run_build AS had ON had.run_id = older.id
+           JOIN build AS of_parent ON of_parent.id = had.build_id AND of_parent.job = b.job
+           JOIN failure AS same ON same.build_id = of_parent.id AND same.signature_id = s.id
+           WHERE older.revision = r.parent AND older.instance = r.instance AND older.project = r.project
+               AND (older.kind = 'check' OR (older.kind = 'post-submit' AND older.branch = r.branch))
+       ) AS fails_on_parent,
+       b.outcome = 'passed' OR EXISTS (
+           SELECT FROM run AS other JOIN ({_RETRIES}) AS has ON has.run_id = other.id
+           JOIN build AS again ON again.id = has.build_id AND again.job = b.job
+           WHERE other.revision = r.revision AND other.instance = r.instance AND other.kind = r.kind
+               AND again.outcome = 'passed'
+       ) AS passed_on_retry
+FROM signature AS s
+JOIN failure ON failure.signature_id = s.id
+JOIN build AS b ON b.id = failure.build_id AND {COUNTED} AND b.finished_at > {SINCE}
+JOIN LATERAL (
+    SELECT run.* FROM run WHERE run.id IN ({RUNS_OF_BUILD}) ORDER BY run.id LIMIT 1
+) AS r ON r.kind <> 'calibration'
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
+WHERE s.last_seen_at > {SINCE} AND s.kind = ANY(:kinds)
+    AND (s.subject <> '' OR s.kind = 'sanitizer')
+    AND NOT EXISTS (
+        SELECT FROM known_failure AS k WHERE k.signature_id = s.id
+            AND k.instance = r.instance AND k.project = r.project
+            AND k.branch IN ('', r.branch) AND k.job IN ('', b.job)
+    )
+ORDER BY s.id, r.instance, r.project, r.branch, b.job, b.finished_at
+LIMIT :most
+""")  # noqa: S608 - put together from constants
+_PROPOSE: Final = text("""
+INSERT INTO known_failure (signature_id, instance, project, branch, job, state, expires_at)
+SELECT s.id, :instance, :project, :branch, :job, 'untriaged', now() + make_interval(days => :days)
+FROM signature AS s WHERE s.digest = :digest AND NOT EXISTS (
+    SELECT FROM known_failure AS k WHERE k.signature_id = s.id
+        AND k.instance = :instance AND k.project = :project
+        AND k.branch IN ('', :branch) AND k.job IN ('', :job)
+)
+ON CONFLICT DO NOTHING RETURNING id
+""")
+
+
+class PostgresProposals(PostgresAudit, Proposals):
+    """Signatures that people may want to make known."""
+
+    @override
+    def unknown_signatures(self) -> Sequence[UnknownSignature]:
+        rows = self._execute(_UNKNOWN, {"kinds": sorted(PROPOSABLE), "most": _MOST}).all()
+        found = groupby(rows, lambda row: (row.digest, row.instance, row.project, row.branch, row.job))
+        return [
+            UnknownSignature(
+                bytes(digest),
+                Scope(instance=instance, project=project, branch=branch, job=job),
+                tuple(
+                    Sighting(
+                        change=row.change,
+                        revision=row.revision,
+                        parent=row.parent,
+                        host=row.host,
+                        at=row.finished_at,
+                        fails_on_parent=row.fails_on_parent,
+                        passed_on_retry=row.passed_on_retry,
+                    )
+                    for row in sightings
+                ),
+            )
+            for (digest, instance, project, branch, job), sightings in found
+        ]
+
+    @override
+    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+        scope = found.scope
+        values = {
+            "digest": found.signature,
+            "instance": scope.instance,
+            "project": scope.project,
+            "branch": scope.branch,
+            "job": scope.job,
+        }
+        made = self._execute(_PROPOSE, values | {"days": DEFAULT_DAYS}).scalar()
+        if made is None:
+            return None
+        self.record_act(
+            AuditKind.KNOWN_PROPOSED, PROPOSER, f"known failure {made}", proposal_details(found, grounds)
+        )
+        return int(made)

@@ -1,0 +1,1 @@
+"""Triage: known failures, and the evidence about signatures."""

@@ -1,0 +1,133 @@
+"""Failures of builds, known failures and their matches, as a unit of work stores them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from service.domain.failures.failure import Failure
+    from service.domain.triage.evidence import Rate, Sighting
+    from service.domain.triage.known import KnownFailure, Scope, TriageState
+
+    # The matches of a run: the known failure of a build's failure at a place in its list.
+    Matches = Mapping[tuple[int, int], KnownFailure]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFailures:
+    """The failures of a build. ``is_cut``: there were more, or some that nothing recognises."""
+
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNow:
+    """The known failures of a project that people confirmed, and the database's time."""
+
+    at: datetime
+    known: tuple[KnownFailure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """The person who changes a known failure.
+
+    Args:
+        account: on the review server.
+        name: as the review server shows it.
+        signed_in_as: the identity provider's name for the person; empty for a comment.
+    """
+
+    account: str
+    name: str
+    signed_in_as: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKnown:
+    """A failure that a person makes known: a stored signature, or a pattern; the other one is empty."""
+
+    signature: bytes | None = None
+    pattern: str = ""
+    scope: Scope
+    bug: str
+    reason: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownChange:
+    """The new values of a known failure. ``days``: until it expires, from now; None: as before."""
+
+    state: TriageState
+    bug: str
+    assignee: str
+    days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSignature:
+    """A signature without a known failure in a scope, with the builds in which it occurred."""
+
+    signature: bytes
+    scope: Scope
+    sightings: tuple[Sighting, ...]
+
+
+class Failures(Protocol):
+    """The failures of builds, and the known failures that they match in a run."""
+
+    def store_failures(self, build_id: int, found: BuildFailures) -> None:
+        """Replace the failures of a build, each with its signature."""
+
+    def failures_of(self, build_ids: Sequence[int]) -> Mapping[int, BuildFailures]:
+        """Return the failures of builds in their order; a build without any is left out."""
+
+    def known_now(self, instance: str, project: str) -> KnownNow:
+        """Return the confirmed known failures of a project by their ids, also expired ones.
+
+        None of them changes until the transaction ends.
+        """
+
+    def keep_matches(self, run_id: int, matches: Mapping[tuple[int, int], int]) -> None:
+        """Store the ids of known failures by build and place of the failure; what is stored already stays."""
+
+    def matches_of(self, run_id: int) -> Matches:
+        """Return the matches that a run keeps, with the known failures as they are now."""
+
+    def rates_of(self, known_ids: Sequence[int]) -> Mapping[int, Rate]:
+        """Return how many builds of the last 30 days in the scope of known failures had them."""
+
+
+class KnownFailures(Protocol):
+    """Known failures; each act is recorded in the audit log."""
+
+    def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
+        """Confirm a failure with a bug: make a known failure, or renew the one of this scope.
+
+        One that is invalid stays so; another is made beside it. NotFound without the signature.
+        """
+
+    def lock_known(self, known_id: int) -> KnownFailure:
+        """Return a known failure, locked until the transaction ends. NotFound without such a one."""
+
+    def change_known(self, known_id: int, change: KnownChange, author: Author) -> KnownFailure:
+        """Replace values of a known failure."""
+
+
+class Proposals(Protocol):
+    """Proposals of known failures by their evidence."""
+
+    def unknown_signatures(self) -> Sequence[UnknownSignature]:
+        """Return signatures of tests, sanitizers, crashes, time-outs and full memory of the last 30 days.
+
+        Those with a known failure of their project, branch and job, in any state, are left out.
+        """
+
+    def propose_known(self, found: UnknownSignature, grounds: Sequence[str]) -> int | None:
+        """Store a proposal, which waives nothing; return its id, None if there is a known failure by now."""

@@ -1,0 +1,323 @@
+"""The contract of failures, known failures, their matches and proposals."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from service.domain.access.audit import AuditKind
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.signature import signature_of
+from service.domain.triage.evidence import Rate
+from service.domain.triage.known import Scope, TriageState
+from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from tests.support.store_samples import change, check_run, named, post_submit_run, start
+
+if TYPE_CHECKING:
+    from service.domain.access.audit import AuditEntry
+    from service.domain.triage.known import KnownFailure
+    from service.ports.access import AuditLog
+    from service.ports.failures.storing import UnknownSignature
+    from service.ports.store import Store, Transaction
+    from tests.contract.store.sites import StoreSite
+
+FLAKY: Final = Failure(FailureKind.TEST, "ep.expiry", "Which is: 3", "1/2 Test #1: ep.expiry", "a.cc:3")
+CRASH: Final = Failure(FailureKind.CRASH, "ep.eviction", "SIGSEGV")
+FORMAT: Final = Failure(FailureKind.FORMAT, "a.cc", "code should be clang-formatted")
+SCOPE: Final = Scope(instance="review", project="kv_engine", branch="master", job="linux")
+BOB: Final = Author(account="1000003", name="Bob")
+EVE: Final = Author(account="1000004", name="Eve", signed_in_as="eve-sub")
+BOTH: Final = BuildFailures((FLAKY, CRASH))
+
+
+def finished(
+    tx: Transaction, run: int, outcome: Outcome, *found: Failure, job: str = "linux", position: int = 0
+) -> int:
+    build = tx.add_build(run, position, named(job, sequence=""))
+    tx.store_failures(build, BuildFailures(found))
+    tx.finish_build(build, outcome, [])
+    return build
+
+
+def checked(tx: Transaction, number: int = 7, patch_set: int = 1) -> int:
+    record = tx.upsert_change(change(number, patch_set, minutes=patch_set))
+    return start(tx, check_run(record.patch_set_id, f"{number:020x}{patch_set:020x}"))
+
+
+def known(tx: Transaction, failure: Failure = FLAKY, author: Author = BOB, days: int = 30) -> KnownFailure:
+    new = NewKnown(
+        signature=signature_of(failure).digest, scope=SCOPE, bug="MB-1", reason="flaky here", days=days
+    )
+    return tx.make_known(new, author)
+
+
+def acts(log: AuditLog) -> list[tuple[str, str, str]]:
+    return [(each.kind, each.actor, each.subject) for each in log.entries(0, 100)]
+
+
+class TestFailures:
+    def test_the_failures_of_a_build_come_back_in_their_order(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build, other = (finished(tx, run, Outcome.FAILED, job=job) for job in ("linux", "mac"))
+            tx.store_failures(build, BuildFailures((FLAKY, CRASH, FLAKY), is_cut=True))
+        with store.transaction() as tx:
+            found = tx.failures_of([build, other])
+        assert found == {build: BuildFailures((FLAKY, CRASH, FLAKY), is_cut=True)}
+
+    def test_a_list_without_an_entry_can_be_cut(self, store: Store) -> None:
+        with store.transaction() as tx:
+            build = finished(tx, checked(tx), Outcome.FAILED)
+            tx.store_failures(build, BuildFailures((), is_cut=True))
+            assert tx.failures_of([build]) == {build: BuildFailures((), is_cut=True)}
+
+    def test_storing_them_again_replaces_them(self, store: Store) -> None:
+        with store.transaction() as tx:
+            build = finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
+            tx.store_failures(build, BuildFailures((CRASH,)))
+            assert tx.failures_of([build]) == {build: BuildFailures((CRASH,))}
+
+    def test_matches_are_kept_as_they_were_first(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, FLAKY, CRASH)
+            first, second = known(tx), known(tx, CRASH)
+            tx.keep_matches(run, {(build, 0): first.id})
+            tx.keep_matches(run, {(build, 0): second.id, (build, 1): second.id})
+            tx.keep_matches(run, {})
+        with store.transaction() as tx:
+            assert tx.matches_of(run) == {(build, 0): first, (build, 1): second}
+            assert tx.matches_of(run + 1) == {}
+
+    def test_a_match_shows_the_known_failure_as_it_is_now(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, FLAKY)
+            made = known(tx)
+            tx.keep_matches(run, {(build, 0): made.id})
+            tx.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-2", assignee=""), BOB)
+            assert tx.matches_of(run)[build, 0].bug == "MB-2"
+
+    def test_a_rate_counts_the_builds_in_the_scope(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            finished(tx, run, Outcome.FAILED, FLAKY)
+            finished(tx, run, Outcome.FAILED, FLAKY, job="mac")
+            merged = start(tx, post_submit_run())
+            finished(tx, merged, Outcome.PASSED)
+            others = (Outcome.FAILED, Outcome.INFRASTRUCTURE, Outcome.CANCELLED, Outcome.NOT_BUILT)
+            for number, outcome in enumerate(others):
+                finished(tx, checked(tx, 8 + number), outcome)
+            made = known(tx)
+        with store.transaction() as tx:
+            assert tx.rates_of([made.id]) == {made.id: Rate(1, 3)}
+
+    def test_a_rate_of_a_pattern_counts_its_matches(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, FLAKY)
+            new = NewKnown(pattern="ep.expiry", scope=SCOPE, bug="MB-1", reason="flaky here", days=30)
+            made = tx.make_known(new, BOB)
+            assert tx.rates_of([made.id]) == {made.id: Rate(0, 1)}
+            tx.keep_matches(run, {(build, 0): made.id})
+            assert tx.rates_of([made.id]) == {made.id: Rate(1, 1)}
+
+    def test_a_rate_forgets_what_is_older_than_30_days(self, site: StoreSite) -> None:
+        with site.store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            made = known(tx)
+        site.wait(31 * 86400)
+        with site.store.transaction() as tx:
+            assert tx.rates_of([made.id]) == {made.id: Rate(0, 0)}
+
+    def test_a_rate_counts_builds_that_were_replaced(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, FLAKY)
+            made = known(tx)
+            again = tx.repeat_build(tx.lock_build(build), None, 60.0)
+            tx.put_build(run, 0, "linux", again, None)
+            tx.finish_build(again, Outcome.PASSED, [])
+        with store.transaction() as tx:
+            assert tx.rates_of([made.id]) == {made.id: Rate(1, 2)}
+
+
+class TestKnownFailures:
+    def test_a_known_failure_is_confirmed_until_it_expires(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            made = known(tx, days=7)
+            now = tx.known_now("review", "kv_engine")
+        assert now.known == (made,)
+        assert made.expires_at == now.at + timedelta(days=7)
+        assert (made.signature, made.pattern, made.scope) == (signature_of(FLAKY).digest, "", SCOPE)
+        assert (made.state, made.bug, made.reason) == (TriageState.CONFIRMED, "MB-1", "flaky here")
+        assert (made.owner, made.assignee) == ("Bob", "")
+
+    def test_an_expired_one_is_still_returned_with_the_time(self, site: StoreSite) -> None:
+        with site.store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            known(tx, days=1)
+        site.wait(86400)
+        with site.store.transaction() as tx:
+            now = tx.known_now("review", "kv_engine")
+        assert [each.waives(now.at) for each in now.known] == [False]
+
+    def test_those_of_another_project_are_not(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            known(tx)
+            assert tx.known_now("review", "other").known == ()
+            assert tx.known_now("other", "kv_engine").known == ()
+
+    def test_the_same_failure_in_the_same_scope_is_renewed(self, store: Store, audit_log: AuditLog) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            first = known(tx, days=1)
+            again = known(tx, author=EVE, days=9)
+        assert (again.id, again.owner) == (first.id, "Eve")
+        assert again.expires_at - first.expires_at == timedelta(days=8)
+        subject = f"known failure {first.id}"
+        assert acts(audit_log) == [
+            (AuditKind.KNOWN_CREATED, "1000003", subject),
+            (AuditKind.KNOWN_CHANGED, "1000004", subject),
+        ]
+
+    def test_a_fixed_one_that_came_back_is_confirmed_again(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            made = known(tx)
+            tx.change_known(made.id, KnownChange(state=TriageState.FIXED, bug="MB-1", assignee=""), BOB)
+            assert tx.known_now("review", "kv_engine").known == ()
+            assert (known(tx).id, known(tx).state) == (made.id, TriageState.CONFIRMED)
+
+    def test_one_of_the_infrastructure_stays_so(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            state = TriageState.INFRASTRUCTURE
+            tx.change_known(known(tx).id, KnownChange(state=state, bug="MB-1", assignee=""), BOB)
+            assert known(tx).state is state
+
+    def test_beside_an_invalid_one_another_is_made(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            invalid = KnownChange(state=TriageState.INVALID, bug="MB-1", assignee="")
+            first = tx.change_known(known(tx).id, invalid, BOB)
+            assert known(tx).id != first.id
+            assert tx.lock_known(first.id).state is TriageState.INVALID
+
+    def test_a_change_replaces_the_values_and_is_recorded(self, store: Store, audit_log: AuditLog) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            made = known(tx, days=2)
+            values = KnownChange(state=TriageState.CONFIRMED, bug="MB-2", assignee="Ann")
+            changed = tx.change_known(made.id, values, EVE)
+            values = KnownChange(state=TriageState.FIXED, bug="MB-2", assignee="Ann", days=5)
+            closed = tx.change_known(made.id, values, EVE)
+            assert tx.lock_known(made.id) == closed
+        assert (changed.bug, changed.assignee, changed.owner) == ("MB-2", "Ann", "Bob")
+        assert changed.expires_at == made.expires_at
+        assert closed.expires_at - made.expires_at == timedelta(days=3)
+        assert [kind for kind, *_ in acts(audit_log)][1:] == [AuditKind.KNOWN_CHANGED, AuditKind.KNOWN_CLOSED]
+        entry = self.last(audit_log)
+        assert entry.details["person"] == "Eve"
+        assert entry.details["signed in as"] == "eve-sub"
+        assert (entry.details["bug"], entry.details["state"]) == ("MB-2", "fixed")
+
+    @staticmethod
+    def last(log: AuditLog) -> AuditEntry:
+        [entry] = log.newest(1)
+        return entry
+
+    def test_what_does_not_exist_is_not_found(self, store: Store) -> None:
+        with store.transaction() as tx, pytest.raises(NotFound, match="known failure 99"):
+            tx.lock_known(99)
+        with store.transaction() as tx, pytest.raises(NotFound, match="signature"):
+            known(tx)
+
+
+class TestProposals:
+    def unknown(self, store: Store) -> list[UnknownSignature]:
+        with store.transaction() as tx:
+            return list(tx.unknown_signatures())
+
+    def test_a_signature_has_the_builds_in_which_it_occurred(self, store: Store) -> None:
+        with store.transaction() as tx:
+            for number in (7, 8):
+                finished(tx, checked(tx, number), Outcome.FAILED, FLAKY)
+        [found] = self.unknown(store)
+        assert (found.signature, found.scope) == (signature_of(FLAKY).digest, SCOPE)
+        first, second = found.sightings
+        assert first.change != second.change
+        assert first.revision == f"{7:020x}{1:020x}"
+        assert (first.parent, first.host) == ("p" * 40, "")
+        assert (first.fails_on_parent, first.passed_on_retry) == (False, False)
+
+    def test_what_only_people_make_known_is_left_out(self, store: Store) -> None:
+        vague = Failure(FailureKind.TIMEOUT, "", "timeout")
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FORMAT, vague)
+        assert self.unknown(store) == []
+
+    def test_a_parent_with_the_failure_is_noticed(self, store: Store) -> None:
+        with store.transaction() as tx:
+            merged = tx.add_run(post_submit_run("p" * 40))
+            assert merged is not None
+            tx.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            finished(tx, merged, Outcome.FAILED, FLAKY)
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+        [found] = self.unknown(store)
+        assert [each.fails_on_parent for each in found.sightings] == [False, True]
+
+    def test_a_retry_that_passed_is_noticed(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED, FLAKY)
+            again = tx.repeat_build(tx.lock_build(build), None, 60.0)
+            tx.put_build(run, 0, "linux", again, None)
+        assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [False]
+        with store.transaction() as tx:
+            tx.finish_build(again, Outcome.PASSED, [])
+        assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
+
+    def test_a_failure_in_a_build_that_passed_was_retried_there(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.PASSED, FLAKY)
+        assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
+
+    def test_a_proposal_waives_nothing_and_is_made_once(self, store: Store, audit_log: AuditLog) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+        [found] = self.unknown(store)
+        with store.transaction() as tx:
+            made = tx.propose_known(found, ["fails on the parent"])
+            assert made is not None
+            assert tx.propose_known(found, []) is None
+            proposal = tx.lock_known(made)
+            assert tx.known_now("review", "kv_engine").known == ()
+        assert (proposal.state, proposal.bug, proposal.owner) == (TriageState.UNTRIAGED, "", "")
+        assert self.unknown(store) == []
+        assert acts(audit_log) == [(AuditKind.KNOWN_PROPOSED, "benchgate", f"known failure {made}")]
+        with store.transaction() as tx:
+            assert (known(tx).id, known(tx).state) == (made, TriageState.CONFIRMED)
+
+    def test_what_a_person_found_invalid_is_not_proposed_again(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+            invalid = KnownChange(state=TriageState.INVALID, bug="", assignee="")
+            tx.change_known(known(tx).id, invalid, BOB)
+        assert self.unknown(store) == []
+
+    def test_a_known_failure_of_all_jobs_covers_each(self, store: Store) -> None:
+        everywhere = Scope(instance="review", project="kv_engine")
+        with store.transaction() as tx:
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY, CRASH)
+            new = NewKnown(
+                signature=signature_of(FLAKY).digest, scope=everywhere, bug="MB-1", reason="x", days=1
+            )
+            tx.make_known(new, BOB)
+        assert [each.signature for each in self.unknown(store)] == [signature_of(CRASH).digest]
