@@ -9,6 +9,7 @@ import structlog
 from celery.signals import worker_shutting_down
 
 from service.config import MachineSettings
+from service.ports.machine import Upcoming
 from service.ports.queue import Task
 from service.steps.machine.execute import execute_build
 from service.wiring.machine import Machine, build_machine
@@ -26,9 +27,12 @@ def machine() -> Machine:
     return build_machine(MachineSettings())
 
 
-def _report_obstacle(plane: Machine) -> str:
-    """Check for an obstacle to measuring now, report it in a heartbeat, and return it."""
-    obstacle = plane.obstacle()
+def _report_obstacle(plane: Machine, upcoming: Upcoming) -> str:
+    """Check for an obstacle to the next build, report it in a heartbeat, and return it.
+
+    Only an exclusive build has one. While other builds run on the host, the check would take them for one.
+    """
+    obstacle = plane.obstacle() if upcoming is Upcoming.EXCLUSIVE else ""
     plane.worklist.heartbeat(obstacle)
     (_is_free.clear if obstacle else _is_free.set)()
     return obstacle
@@ -38,11 +42,11 @@ def _report_obstacle(plane: Machine) -> str:
 def execute_task(entity: int) -> None:
     """Claim and execute the next build of the pool, which may be another one than the task's."""
     plane = machine()
-    if obstacle := _report_obstacle(plane):
+    upcoming = plane.worklist.peek()
+    if obstacle := _report_obstacle(plane, upcoming):
         # The build stays queued, and the schedule publishes its task again.
         log.warning("machine.waits", reason=obstacle, hint=entity)
-        return
-    claimed = plane.worklist.claim()
+    claimed = plane.worklist.claim(may_measure=upcoming is Upcoming.EXCLUSIVE and not obstacle)
     if claimed is None:
         return
     log.info("build.claimed", build=claimed.name, hint=entity, attempt=claimed.attempt)
@@ -62,7 +66,7 @@ def heartbeat_task(entity: int) -> None:  # noqa: ARG001 - every task takes an i
         # After a long build many of these tasks are waiting, and a check for each would delay the next build.
         plane.worklist.heartbeat()
     else:
-        _report_obstacle(plane)
+        _report_obstacle(plane, plane.worklist.peek())
 
 
 @worker_shutting_down.connect

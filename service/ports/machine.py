@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
 from service.ports.building import Binaries
@@ -40,16 +41,30 @@ class PairLog(Protocol):
         """
 
 
+class Upcoming(StrEnum):
+    """The build that a machine could claim at this moment."""
+
+    NOTHING = auto()
+    WAIT = auto()  # nothing, while builds run on the machine's host
+    ORDINARY = auto()
+    EXCLUSIVE = auto()  # it compares two sides, and gets the host to itself
+
+
 class Worklist(Protocol):
     """The source of a machine's builds."""
 
     def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
         """Make this machine known with its environment."""
 
-    def claim(self) -> Claimed | None:
+    def peek(self) -> Upcoming:
+        """Return what :meth:`claim` would claim now, and leave a sign of life."""
+
+    def claim(self, *, may_measure: bool = True) -> Claimed | None:
         """Claim the next build of this machine's pool; None if there is none.
 
-        There is none for a machine that is not registered or holds a build already.
+        There is none for a machine that is not registered or holds a build already. An exclusive build waits
+        until the host is free, and ordinary builds wait while it runs; both also wait for earlier ones of the
+        other class. ``may_measure`` False claims no exclusive build.
         """
 
     def heartbeat(self, obstacle: str | None = None) -> None:

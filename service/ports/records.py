@@ -75,7 +75,8 @@ class RunRecord:
 class NewBuild:
     """A build to be queued, or stored as finished at once if ``outcome`` is given.
 
-    A build of another CI is not queued. Without a ``sequence`` a build shares no pairs.
+    A build of another CI is not queued. Without a ``sequence`` a build shares no pairs. An exclusive
+    build has its host to itself.
     """
 
     job: str
@@ -86,6 +87,7 @@ class NewBuild:
     spec: Mapping[str, Any]
     sequence: str
     deadline_seconds: float
+    is_exclusive: bool = True
     outcome: Outcome | None = None
     causes: Sequence[str] = ()
 

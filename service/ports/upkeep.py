@@ -115,7 +115,7 @@ class Heartbeats(Protocol):
     """Signs of life of machines and parts of the service."""
 
     def pools(self) -> Sequence[str]:
-        """Return the pools in which a machine was seen within the last minutes."""
+        """Return the pool of each machine that was seen within the last minutes, in order."""
 
     def beat(self, part: str, note: str = "", trouble: str = "") -> None:
         """Store a sign of life of a part of the service; ``trouble`` keeps it from its work."""

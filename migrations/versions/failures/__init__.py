@@ -1,1 +1,1 @@
-"""Migrations for failures, known failures, logs and hosts."""
+"""The migrations of failures, logs and the hosts on which builds run."""

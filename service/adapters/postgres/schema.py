@@ -193,6 +193,7 @@ build: Final = Table(
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     Column("is_voting", Boolean, nullable=False),
+    Column("is_exclusive", Boolean, nullable=False, server_default=text("true")),
     Column("failures_cut", Boolean, nullable=False, server_default=text("false")),
     Column("spec", CleanJson, nullable=False),
     Column("execution", CleanJson),

@@ -176,6 +176,7 @@ def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
         spec=spec.to_mapping(),
         sequence=spec.sequence if kind.is_known and not (kind.is_external or spec.job.problem) else "",
         deadline_seconds=DEADLINE,
+        is_exclusive=spec.job.compares,
         outcome=ended.outcome if ended else None,
         causes=ended.causes if ended else (),
     )

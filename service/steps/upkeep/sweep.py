@@ -49,6 +49,6 @@ def sweep(store: Store, upkeep: Upkeep, queue: Queue, *, max_attempts: int = MAX
 
 
 def ask_for_heartbeats(upkeep: Heartbeats, queue: Queue) -> None:
-    """Request a heartbeat from every pool's machines, through the same queue as their builds."""
+    """Request a heartbeat from each machine, through the queue from which its pool takes builds."""
     for pool in upkeep.pools():
         queue.send(Task.HEARTBEAT, 0, pool)

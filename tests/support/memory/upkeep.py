@@ -270,7 +270,7 @@ class MemoryUpkeep(Upkeep):
 
     def pools(self) -> Sequence[str]:
         after = self.memory.clock - 600.0
-        return sorted({each.pool for each in self.memory.machines.values() if each.seen > after})
+        return sorted(each.pool for each in self.memory.machines.values() if each.seen > after)
 
     def record_step_failure(self, task: Task, entity: int, error: str, *, max_attempts: int) -> StepFailure:
         known = self.memory.failures.get((task, entity))

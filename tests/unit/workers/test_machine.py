@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from service.ports.machine import Upcoming
 from workers import machine as tasks
 
 STOLEN = "30% of its CPU time is stolen by its host"
@@ -14,9 +15,10 @@ STOLEN = "30% of its CPU time is stolen by its host"
 class HinderedMachine:
     """A machine and its worklist, with an obstacle now and then."""
 
+    upcoming: Upcoming = Upcoming.EXCLUSIVE
     hindered_by: str = ""
     seen: list[str | None] = field(default_factory=list)
-    claims: int = 0
+    claims: list[bool] = field(default_factory=list)
     looks: int = 0
 
     @property
@@ -30,13 +32,16 @@ class HinderedMachine:
     def heartbeat(self, obstacle: str | None = None) -> None:
         self.seen.append(obstacle)
 
-    def claim(self) -> None:
-        self.claims += 1
+    def peek(self) -> Upcoming:
+        return self.upcoming
+
+    def claim(self, *, may_measure: bool) -> None:
+        self.claims.append(may_measure)
 
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> HinderedMachine:
-    """The machine of a worker that has just started."""
+    """The machine of a worker that has just started, while a build waits that needs the host to itself."""
     machine = HinderedMachine()
     monkeypatch.setattr(tasks, "machine", lambda: machine)
     monkeypatch.setattr(tasks, "_is_free", threading.Event())
@@ -51,7 +56,15 @@ def test_a_heartbeat_reports_whether_an_obstacle_is_still_there(machine: Hindere
     tasks.heartbeat_task(0)
 
     assert machine.seen == [STOLEN, STOLEN, ""]
-    assert machine.claims == 0
+
+
+def test_an_obstacle_keeps_a_machine_from_measuring_but_not_from_other_builds(
+    machine: HinderedMachine,
+) -> None:
+    machine.hindered_by = STOLEN
+    tasks.execute_task(1)
+
+    assert machine.claims == [False]
 
 
 def test_a_machine_without_an_obstacle_does_not_check_again_for_each_task(machine: HinderedMachine) -> None:
@@ -63,7 +76,7 @@ def test_a_machine_without_an_obstacle_does_not_check_again_for_each_task(machin
     assert machine.looks == 1
 
 
-def test_a_machine_checks_for_obstacles_before_it_claims_a_build(machine: HinderedMachine) -> None:
+def test_a_machine_checks_for_obstacles_before_it_measures(machine: HinderedMachine) -> None:
     tasks.execute_task(1)
     machine.hindered_by = STOLEN
     tasks.execute_task(2)
@@ -71,4 +84,20 @@ def test_a_machine_checks_for_obstacles_before_it_claims_a_build(machine: Hinder
     tasks.heartbeat_task(0)
 
     assert machine.seen == ["", STOLEN, ""]
-    assert machine.claims == 1
+    assert machine.claims == [True, False]
+
+
+@pytest.mark.parametrize("upcoming", [Upcoming.NOTHING, Upcoming.WAIT, Upcoming.ORDINARY])
+def test_builds_that_run_on_the_host_already_are_no_obstacle(
+    machine: HinderedMachine, upcoming: Upcoming
+) -> None:
+    """The check cannot tell the compilers of another build from the work of strangers."""
+    machine.hindered_by = STOLEN
+    tasks.execute_task(1)
+    machine.upcoming = upcoming
+    tasks.heartbeat_task(0)
+    tasks.execute_task(2)
+
+    assert machine.seen == [STOLEN, "", ""]
+    assert machine.looks == 1
+    assert machine.claims == [False, False]

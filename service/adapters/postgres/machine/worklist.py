@@ -12,7 +12,7 @@ from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.lease_renewal import RETRY_SECONDS, Renewal
 from service.domain.errors import Transient
 from service.domain.measuring.pair_record import PairRecord
-from service.ports.machine import Claimed, Worklist
+from service.ports.machine import Claimed, Upcoming, Worklist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +34,15 @@ class MachineIdentity:
         name: its own name.
         machine_class: the machines it may be compared with.
         pool: whose builds it takes.
+        host: the host that it shares with other machines; empty: one of its own, with its name.
+        builds_beside: how many ordinary builds may run on the host at once.
     """
 
     name: str
     machine_class: str
     pool: str
+    host: str = ""
+    builds_beside: int = 1
 
 
 class MachineWorklist(Worklist):
@@ -69,13 +73,19 @@ class MachineWorklist(Worklist):
 
     @override
     def register(self, fingerprint: str, facts: Mapping[str, Any]) -> None:
-        values = {**asdict(self._machine), "fingerprint": fingerprint, "facts": facts}
-        call(self._engine, "introduce", **values)
+        machine = {**asdict(self._machine), "host": self._machine.host or self._machine.name}
+        call(self._engine, "introduce", **machine, fingerprint=fingerprint, facts=facts)
 
     @override
-    def claim(self) -> ClaimedBuild | None:
+    def peek(self) -> Upcoming:
+        [row] = call(self._engine, "peek", name=self._machine.name)
+        return Upcoming(row.peek)
+
+    @override
+    def claim(self, *, may_measure: bool = True) -> ClaimedBuild | None:
         claimed_at = self._clock()
-        rows = call(self._engine, "claim", name=self._machine.name, seconds=self._lease_seconds)
+        name, seconds = self._machine.name, self._lease_seconds
+        rows = call(self._engine, "claim", name=name, seconds=seconds, may_measure=may_measure)
         if not rows:
             return None
         row = rows[0]

@@ -60,6 +60,7 @@ class PostgresBuilds(NumberedBuilds, Builds):
             pool=build.pool,
             priority=build.priority,
             is_voting=build.is_voting,
+            is_exclusive=build.is_exclusive,
             spec=build.spec,
             sequence_id=self._sequence(build.sequence),
             deadline_at=func.now() + timedelta(seconds=build.deadline_seconds),

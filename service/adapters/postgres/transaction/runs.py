@@ -38,7 +38,7 @@ _COPIED: Final = (
     *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),
     *("subject", "author", "label", "pool"),
 )
-_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "spec", "sequence_id")
+_REPEATED: Final = ("job", "kind", "pool", "priority", "is_voting", "is_exclusive", "spec", "sequence_id")
 
 
 class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):

@@ -18,41 +18,51 @@ if TYPE_CHECKING:
 
 SEEN_WITHIN_SECONDS: Final = 60  # every machine is asked for a sign of life twice in that time
 
-_POOLS = text(
-    "SELECT DISTINCT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool"
-)
+_POOLS = text("SELECT pool FROM machine WHERE last_seen_at > now() - interval '10 minutes' ORDER BY pool")
 _BEAT = text("""
 INSERT INTO pulse (part, beat_at, note, trouble) VALUES (:part, now(), :note, :trouble)
 ON CONFLICT (part) DO UPDATE
 SET beat_at = excluded.beat_at, note = excluded.note, trouble = excluded.trouble
 """).bindparams(bindparam("note", type_=CleanText), bindparam("trouble", type_=CleanText))
 _CLEAR_TROUBLE: Final = text("UPDATE pulse SET trouble = '', note = '' WHERE part = :part AND trouble <> ''")
+# A calibration has its host to itself, so the builds of every pool that the host serves wait for it.
 _PREEMPT: Final = text("""
 UPDATE build SET cancel_requested = true
 WHERE state = 'running' AND NOT cancel_requested AND id IN (
     SELECT b.id FROM lease AS l JOIN build AS b ON b.id = l.build_id
-    WHERE b.spec ->> 'kind' = 'calibration'
-      AND EXISTS (
-          SELECT FROM build AS w
-          WHERE w.pool = b.pool AND w.state = 'queued' AND NOT w.cancel_requested
-            AND w.not_before <= now() AND w.spec ->> 'kind' IS DISTINCT FROM 'calibration')
-      AND NOT EXISTS (
-          SELECT FROM machine AS m
-          WHERE m.pool = b.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
-            AND m.obstacle = ''
-            AND NOT EXISTS (
-                SELECT FROM lease AS o WHERE o.machine = m.name AND o.expires_at > clock_timestamp()))
+    WHERE b.spec ->> 'kind' = 'calibration' AND EXISTS (
+        SELECT FROM build AS w
+        WHERE w.state = 'queued' AND NOT w.cancel_requested AND w.not_before <= now()
+          AND w.spec ->> 'kind' IS DISTINCT FROM 'calibration'
+          AND (w.pool = b.pool OR EXISTS (
+              SELECT FROM machine AS own JOIN machine AS beside ON beside.host = own.host
+              WHERE own.name = l.machine AND beside.pool = w.pool
+                AND beside.last_seen_at > now() - make_interval(secs => :seen_within)))
+          AND NOT EXISTS (
+              SELECT FROM machine AS m
+              WHERE m.pool = w.pool AND m.last_seen_at > now() - make_interval(secs => :seen_within)
+                AND m.obstacle = '' AND NOT EXISTS (
+                    SELECT FROM machine AS other
+                    JOIN lease AS o ON o.machine = other.name AND o.expires_at > clock_timestamp()
+                    JOIN build AS h ON h.id = o.build_id
+                    WHERE other.host = m.host
+                      AND (other.name = m.name OR w.is_exclusive OR h.is_exclusive))))
 )
 RETURNING id
 """)
 # Evidence is that of the series with the least of it, among those that the last calibration measured.
 _IDLE_JOBS: Final = text("""
 WITH idle AS (
-    SELECT pool, array_agg(name) AS machines FROM machine
-    WHERE last_seen_at > now() - make_interval(secs => :seen_within) AND obstacle = ''
+    SELECT m.pool, array_agg(m.name) AS machines FROM machine AS m
+    WHERE m.last_seen_at > now() - make_interval(secs => :seen_within) AND m.obstacle = ''
       AND NOT EXISTS (
-          SELECT FROM build AS b WHERE b.pool = machine.pool AND b.state IN ('queued', 'running'))
-    GROUP BY pool
+          SELECT FROM build AS b WHERE b.pool = m.pool AND b.state IN ('queued', 'running'))
+      AND NOT EXISTS (
+          SELECT FROM machine AS beside
+          JOIN build AS b ON (b.state = 'queued' AND b.pool = beside.pool)
+                          OR (b.state = 'running' AND b.machine = beside.name)
+          WHERE beside.host = m.host)
+    GROUP BY m.pool
 ), asked AS (
     SELECT DISTINCT ON (b.pool, r.instance, r.project, r.branch, b.job)
            b.pool, idle.machines, r.instance, r.project, r.branch, b.job, b.spec -> 'config' AS config

@@ -58,11 +58,14 @@ WHERE since < now() - make_interval(secs => :older_than) AND NOT EXISTS (
 ORDER BY since, entity LIMIT 500
 """)
 # As many builds of a pool as it has idle machines; one if no machine was seen, since one may just have come.
-# A machine that something hindered lately is not idle.
+# A machine that something hindered lately is not idle, nor one whose host an exclusive build has for itself.
 _IDLE = text("""
 WITH seen AS (
     SELECT pool, count(*) AS machines, count(*) FILTER (WHERE NOT EXISTS (
-        SELECT FROM lease l WHERE l.machine = machine.name AND l.expires_at > clock_timestamp()
+        SELECT FROM machine beside
+        JOIN lease l ON l.machine = beside.name AND l.expires_at > clock_timestamp()
+        JOIN build b ON b.id = l.build_id
+        WHERE beside.host = machine.host AND (beside.name = machine.name OR b.is_exclusive)
     ) AND (obstacle = '' OR last_seen_at <= now() - make_interval(secs => :hindered))) AS idle
     FROM machine WHERE last_seen_at > now() - make_interval(secs => :seen_within) GROUP BY pool
 ), waiting AS (

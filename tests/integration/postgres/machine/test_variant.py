@@ -55,8 +55,8 @@ class WorkerBefore:
 def test_stored_relinks_move_to_their_variant_and_back(store: PostgresStore, database: Database) -> None:
     queue(store)
     url = configured(database.owner_url)
-    command.downgrade(url, BEFORE)
     with claimed(worklist(database)):
+        command.downgrade(url, BEFORE)
         worker = WorkerBefore(database)
         for number, artifact in ((0, "a"), (9_999, "b"), (10_000, "c"), (30_004, "d")):
             worker.record(number, artifact)

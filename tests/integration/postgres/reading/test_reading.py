@@ -196,7 +196,9 @@ class PostgresSite:
 
     def add_machine(self, name: str, pool: str = "perf", *, holds: BuildName | None = None) -> None:
         self.database.change(
-            "INSERT INTO machine (name, class, pool) VALUES (:name, 'epyc', :pool)", name=name, pool=pool
+            "INSERT INTO machine (name, class, pool, host) VALUES (:name, 'epyc', :pool, :name)",
+            name=name,
+            pool=pool,
         )
         if holds:
             self.database.change(

@@ -125,10 +125,10 @@ class TestSweep:
         assert queue.sent == []
 
 
-def test_every_pool_is_asked_for_a_heartbeat(service: Service) -> None:
+def test_every_machine_is_asked_for_a_heartbeat(service: Service) -> None:
     queue = MemoryQueue()
     for machine, pool in (("perf-01", "perf"), ("lint-01", "lint"), ("perf-02", "perf")):
         service.store.register(machine, pool)
     ask_for_heartbeats(service.store, queue)
 
-    assert [pool for _, _, pool in queue.sent] == ["lint", "perf"]
+    assert [pool for _, _, pool in queue.sent] == ["lint", "perf", "perf"]

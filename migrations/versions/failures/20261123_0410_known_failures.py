@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "20261123_0400"
-down_revision = "20261123_0200"
+revision = "20261123_0410"
+down_revision = "20261123_0400"
 branch_labels = None
 depends_on = None
 
