@@ -197,7 +197,7 @@ def test_an_unfinished_build_shows_its_state(
 
 
 def test_the_builds_of_a_job_in_all_runs_are_its_attempts() -> None:
-    lint = build_view(1, 10, job="lint", kind=JobKind("clang-format"))
+    lint = build_view(1, 10, job="lint", kind=JobKind("style-check"))
     lost = build_view(2, 20, outcome=Outcome.INFRASTRUCTURE, result=Result.ABORTED)
     slow = build_view(3, 21, outcome=Outcome.SLOWER, result=Result.FAILURE)
     running = build_view(4, 22, state=BuildState.RUNNING, outcome=None, result=None, finished_at=None)

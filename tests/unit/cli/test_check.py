@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from service import cli
+from service.domain.project.job_kinds import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ jobs:
       - name: a
         programme: build/a
       - {name: b, program: build/b, cpus: 0}
-  lint: {kind: clang-tidy}
+  lint: {kind: style-check}
   unit: {kind: external, pool: perf}
 """
 
@@ -45,7 +46,7 @@ def test_every_error_is_printed_with_line_key_and_allowed_values() -> None:
         "<stdin>:7: jobs.perf.suites[0]: the key 'program' is missing",
         f"<stdin>:8: jobs.perf.suites[0].programme: unknown key; allowed are {SUITE_KEYS}",
         "<stdin>:9: jobs.perf.suites[1].cpus: 0 is out of range; allowed is 1 to 1024",
-        "<stdin>:10: jobs.lint.kind: this version does not run clang-tidy; it runs benchmark, external",
+        f"<stdin>:10: jobs.lint.kind: this version does not run style-check; it runs {', '.join(KINDS)}",
         "<stdin>:11: jobs.unit.pool: unknown key; allowed are kind, paths, policy, voting",
     ]
 

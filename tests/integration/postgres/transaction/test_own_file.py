@@ -8,6 +8,7 @@ import pytest
 
 from service.domain.gerrit.change import InlineComment
 from service.domain.links import Links
+from service.domain.project.job_kinds import KINDS
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import look_at_change
 from service.steps.planning.plan_run import plan_run
@@ -43,7 +44,7 @@ def test_a_broken_file_gets_a_vote_and_a_comment_on_its_line(
     deliver_reviews(store, upkeep, server)
 
     (posted,) = server.reviews
-    problem = "jobs.perf.kind: this version does not run benchmrk; it runs benchmark, external"
+    problem = f"jobs.perf.kind: this version does not run benchmrk; it runs {', '.join(KINDS)}"
     assert posted.labels == {"Performance": -1}
     assert posted.comments == (InlineComment("benchgate.yaml", 5, f"benchgate.yaml: {problem}"),)
     assert f"benchgate.yaml:5: {problem}\n" in posted.message

@@ -46,7 +46,7 @@ def wrong(validator: Draft202012Validator, text: str) -> list[str]:
     [
         (ROOT / "native" / "benchgate.yaml").read_text(),
         README[1] if README else "",
-        WHOLE.replace("kind: clang-format, pool: lint", "kind: external"),
+        WHOLE.replace("kind: style-check, pool: lint", "kind: external"),
         PROJECT_FILE,
     ],
     ids=["native", "README", "every key", "short"],

@@ -63,7 +63,7 @@ jobs:
     voting: false
     instructions: vote
     retries: 1
-  clang_format: {kind: clang-format, pool: lint}
+  clang_format: {kind: style-check, pool: lint}
 """
 # A project file with one job; {} is where a test puts its own lines, from line 4 on.
 JOB = """\
@@ -230,7 +230,7 @@ class TestRefusals:
         assert refusal(text).endswith(message)
 
     def test_a_jobs_name(self) -> None:
-        assert refusal("version: 1\njobs:\n  a b: {kind: ctest}") == (
+        assert refusal("version: 1\njobs:\n  a b: {kind: style-check}") == (
             "benchgate.yaml:3: jobs.a b: 'a b' is not allowed as a name here; allowed are letters, digits "
             "and . _ + - after a letter or digit, at most 100 characters"
         )
@@ -383,7 +383,7 @@ def test_the_default_policy_is_consistent() -> None:
 
 
 def test_only_a_benchmark_job_has_a_benchmark_configuration() -> None:
-    with pytest.raises(TypeError, match="job clang_format is of kind clang-format, not benchmark"):
+    with pytest.raises(TypeError, match="job clang_format is of kind style-check, not benchmark"):
         _ = parse_project_file(WHOLE).job("clang_format").benchmark
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from service.domain.errors import BadProjectFile
 from service.domain.project.benchmark import Suite
+from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import parse_job, parse_project_file
 
 FILE = """\
@@ -17,14 +18,14 @@ jobs:
 """
 
 
-@pytest.mark.parametrize("kind", ["clang-format", "bench"])
+@pytest.mark.parametrize("kind", ["style-check", "bench"])
 def test_the_job_names_its_line_and_key_and_the_others_are_read(kind: str) -> None:
     perf, lint = parse_project_file(FILE.replace("KIND", kind)).jobs
 
     assert (perf.problem, perf.benchmark.suites) == ("", (Suite("a", "build/a"),))
     assert (lint.kind, lint.voting, lint.pool) == (kind, False, "")
     assert lint.problem == (
-        f"benchgate.yaml:5: jobs.lint.kind: this version does not run {kind}; it runs benchmark, external"
+        f"benchgate.yaml:5: jobs.lint.kind: this version does not run {kind}; it runs {', '.join(KINDS)}"
     )
 
 
@@ -43,5 +44,5 @@ def test_the_keys_of_all_jobs_are_checked(line: str, message: str) -> None:
 
 def test_a_stored_job_names_itself() -> None:
     assert parse_job("lint", {"kind": "lint"}).problem == (
-        "job lint: kind: this version does not run lint; it runs benchmark, external"
+        f"job lint: kind: this version does not run lint; it runs {', '.join(KINDS)}"
     )

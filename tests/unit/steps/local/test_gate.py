@@ -7,10 +7,10 @@ import pytest
 from service.domain.errors import BadProjectFile
 from service.steps.local.gate import choose_jobs
 
-LINT = "  lint: {kind: clang-format}\n"
+LINT = "  lint: {kind: style-check}\n"
 UNIT = "  unit: {kind: external}\n"
 PERF = "  perf: {kind: benchmark, pool: p, build: {compile: make}, suites: [{name: a, program: build/a}]}\n"
-PROBLEM = "jobs.lint.kind: this version does not run clang-format"
+PROBLEM = "jobs.lint.kind: this version does not run style-check"
 
 
 def chosen(jobs: str, name: str | None = None) -> tuple[list[str], list[str]]:

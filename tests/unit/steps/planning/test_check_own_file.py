@@ -8,11 +8,12 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput
 from service.domain.gerrit.change import InlineComment
+from service.domain.project.job_kinds import KINDS
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
 
 TYPO = PROJECT_FILE.replace("kind: benchmark", "kind: benchmrk")
-PROBLEM = "jobs.perf.kind: this version does not run benchmrk; it runs benchmark, external"
-LINT = "  lint:\n    kind: clang-format\n"
+PROBLEM = f"jobs.perf.kind: this version does not run benchmrk; it runs {', '.join(KINDS)}"
+LINT = "  lint:\n    kind: style-check\n"
 
 
 def proposing(text: str | None, *, on: str = PROJECT_FILE) -> Service:

@@ -8,6 +8,7 @@ from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
+from service.domain.project.job_kinds import KINDS
 from service.domain.project.project_file import Commands
 from tests.support.build_host import CODE, MemorySource, code
 from tests.support.changes import PROJECT_FILE, Service, change_at, project
@@ -149,10 +150,10 @@ class TestProjectFiles:
 
 
 class TestKindsThatThisVersionLacks:
-    LINT = "  lint:\n    kind: clang-format\n    style: file\n"
+    LINT = "  lint:\n    kind: style-check\n    style: file\n"
     REASON = (
-        "benchgate.yaml:11: jobs.lint.kind: this version does not run clang-format; "
-        "it runs benchmark, external"
+        "benchgate.yaml:11: jobs.lint.kind: this version does not run style-check; "
+        f"it runs {', '.join(KINDS)}"
     )
 
     def test_the_job_is_misconfigured_and_the_others_run(self) -> None:
@@ -194,7 +195,7 @@ class TestKindsThatThisVersionLacks:
         assert service.store.memory.builds[1].outcome is Outcome.NOT_BUILT
 
     def test_alone_it_is_voted_on_at_once(self) -> None:
-        service = planned(project("version: 1\njobs: {tests: {kind: ctest}}"))
+        service = planned(project("version: 1\njobs: {tests: {kind: style-check}}"))
 
         assert service.store.memory.hints == [("plan", 1), ("vote", 1)]
 
