@@ -122,14 +122,16 @@ class CommandFailed(BenchgateError):
         end: how the program ended (``exit code 2``, ``stopped after 600 s``).
         tail: the last lines of its log.
         tree: the directory of the sources on this machine.
+        limit: the limit that ended it; empty if none did.
     """
 
-    def __init__(self, what: str, end: str, tail: str = "", tree: str = "") -> None:
+    def __init__(self, what: str, end: str, tail: str = "", tree: str = "", limit: str = "") -> None:
         super().__init__(f"{what}: {end}")
         self.what = what
         self.end = end
         self.tail = tail
         self.tree = tree
+        self.limit = limit
 
 
 class ProgramMissing(CommandFailed):

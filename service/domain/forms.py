@@ -16,6 +16,10 @@ _SHARE: Final = r"(\d{1,3}(?:\.\d{1,6})?)\s*%"
 _DURATION: Final = r"(\d{1,6}(?:\.\d{1,6})?)\s*(ms|s|m|h)"
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _LONGEST: Final = 1e7  # seconds
+_SIZE: Final = r"(\d{1,6}(?:\.\d{1,6})?)\s*([MG])"
+_BYTES: Final = {"M": 1 << 20, "G": 1 << 30}
+_SMALLEST: Final = 1 << 20  # bytes; no program runs with less
+_LARGEST: Final = 1 << 50
 
 Core = dict[str, Any]  # a core schema of pydantic
 
@@ -123,6 +127,18 @@ def duration_from(value: object) -> float:
     raise ValueError(f"{str(value)[:100]!r} is not a duration; allowed are 500ms, 90s, 10m, 2h or seconds")
 
 
+def size_from(value: object) -> int:
+    """Read ``512M``, ``4G`` (of 1,024 MiB) or plain bytes as bytes."""
+    size = 0
+    if isinstance(value, str) and (match := re.fullmatch(_SIZE, value, re.ASCII)):
+        size = int(float(match[1]) * _BYTES[match[2]])
+    elif isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    if _SMALLEST <= size < _LARGEST:
+        return size
+    raise ValueError(f"{str(value)[:100]!r} is not a size; allowed are 512M, 4G or bytes, at least 1M")
+
+
 OFF: Final = before(lambda value: "off" if value is False else value)
 """The form of an enum with ``off``, which YAML 1.1 reads as false."""
 
@@ -131,6 +147,16 @@ _NAME: Final = "letters, digits and . _ + - after a letter or digit, at most 100
 Share = Annotated[float, before(share_from, **_NUMBER, pattern=f"^{_SHARE}$", exclusiveMaximum=1)]
 Duration = Annotated[
     float, before(duration_from, **_NUMBER, pattern=f"^{_DURATION}$", exclusiveMaximum=_LONGEST)
+]
+Size = Annotated[
+    int,
+    before(
+        size_from,
+        type=["string", "integer"],
+        minimum=_SMALLEST,
+        pattern=f"^{_SIZE}$",
+        exclusiveMaximum=_LARGEST,
+    ),
 ]
 Flag = Annotated[bool, limit(strict=True)]
 Text = Annotated[str, text(r"[^\x00]{0,4096}", "texts of at most 4096 characters, without NUL")]

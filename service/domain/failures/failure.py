@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
+from service.domain.building.sandbox_command import StoppedBy
 from service.domain.text import padded, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 MOST: Final = 200  # failures of a build; of more, the list is cut
 _MAX_SUBJECT: Final = 1024  # characters, as of the name of a test
@@ -29,6 +34,15 @@ class FailureKind(StrEnum):
     FORMAT = "format"
     COMMAND = "command"
     CONFIGURED = "configured"  # a pattern of the service's configuration matched
+
+
+_LIMITS: Final[Mapping[StoppedBy, tuple[FailureKind, str]]] = MappingProxyType(
+    {
+        StoppedBy.WALL: (FailureKind.TIMEOUT, "timeout"),
+        StoppedBy.MEMORY: (FailureKind.MEMORY, "out of memory"),
+        StoppedBy.LOG: (FailureKind.COMMAND, "too much output"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,22 @@ def failure_of(kind: FailureKind, subject: str, headline: str, line: str = "", p
         padded(line, _MAX_LINE),
         plain(place, _MAX_SUBJECT),
     )
+
+
+def failure_at_limit(limit: StoppedBy, subject: str, line: str) -> Failure:
+    """Describe a program that a limit ended."""
+    kind, headline = _LIMITS[limit]
+    return failure_of(kind, subject, headline, line)
+
+
+def distinct(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], bool]:
+    """Return the first :data:`MOST` different failures, and whether there are more."""
+    found: dict[tuple[FailureKind, str, str], Failure] = {}
+    for failure in failures:
+        if len(found) > MOST:
+            break
+        found.setdefault((failure.kind, failure.subject, failure.headline), failure)
+    return tuple(found.values())[:MOST], len(found) > MOST
 
 
 def failures_from(stored: object) -> tuple[tuple[Failure, ...], bool]:

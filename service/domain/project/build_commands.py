@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from service.domain.forms import Duration, Record, Text, about, text
+from service.domain.forms import Duration, Record, Size, Text, about, text
 
+MEMORY: Final = 16 << 30  # bytes; more than the linker of a large project needs
 _INSIDE: Final = "paths inside the source tree, without '..', on one line"
 InnerPath = Annotated[str, text(r"(?!/)(?!.*(^|/)\.\.(/|$))[^\x00\n]{1,500}", _INSIDE)]
 
@@ -21,3 +22,4 @@ class BuildCommands(Record):
         tuple[InnerPath, ...], about("paths below the build directory to keep beside programs")
     ] = ()
     timeout: Annotated[Duration, about("for each command")] = 1800.0
+    memory: Annotated[Size, about("for each command, with all its processes")] = MEMORY

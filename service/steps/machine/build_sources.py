@@ -7,9 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from service.domain.building.sandbox_command import Command, Limits, Mount
+from service.domain.building.sandbox_command import Command, Limits, Mount, StoppedBy
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.errors import CommandFailed, ProgramMissing
+from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
+from service.domain.failures.patterns import failures_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.sandbox_command import Completed
     from service.domain.building.spec import Revision
+    from service.domain.failures.failure import Failure
     from service.domain.project.build_commands import BuildCommands
     from service.steps.machine.session import BuildSession
 
@@ -28,7 +31,7 @@ class NotBuilt(CommandFailed):
     """A side cannot be built: the stage at which that failed, and the failure."""
 
     def __init__(self, stage: Stage, failure: CommandFailed) -> None:
-        super().__init__(failure.what, failure.end, failure.tail, failure.tree)
+        super().__init__(failure.what, failure.end, failure.tail, failure.tree, failure.limit)
         self.ended = SideEnd(stage, failure.what, failure.end)
 
 
@@ -59,6 +62,21 @@ def at_stage(stage: Stage) -> Iterator[None]:
         raise NotBuilt(stage, failure) from failure
 
 
+def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...], bool]:
+    """Name the reasons why sources were not built, and tell whether there are more.
+
+    Args:
+        failed: the end of the build commands.
+        log: their output.
+    """
+    if failed.limit:
+        return (failure_at_limit(StoppedBy(failed.limit), failed.what, str(failed)),), False
+    named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage <= Stage.COMPILE else ()
+    found, is_cut = distinct(named)
+    command = failure_of(FailureKind.COMMAND, failed.what, failed.end, str(failed))
+    return found or (command,), is_cut
+
+
 def run_phase(
     session: BuildSession,
     tree: Path,
@@ -85,7 +103,7 @@ def run_phase(
     if build is not None and (line := getattr(build, phase)):
         session.log.write(f"== {phase}: {line}\n".encode())
         # The log keeps the beginning and the end of any output, so a long one ends no build.
-        limits = Limits(wall_seconds=build.timeout, log_bytes=None)
+        limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory, log_bytes=None)
         command = Command(("sh", "-c", opening + line), mounts, env=env, limits=limits)
         must_succeed(session, tree, command, f"{phase} failed")
 
@@ -94,7 +112,7 @@ def must_succeed(session: BuildSession, tree: Path, command: Command, failed: st
     """Run a command in the sources; raises CommandFailed, described by ``failed``, unless it succeeds."""
     done = run_in_sources(session, tree, command)
     if not done.is_success:
-        raise CommandFailed(failed, done.end, tree=str(tree.resolve()))
+        raise CommandFailed(failed, done.end, tree=str(tree.resolve()), limit=done.stopped_by or "")
 
 
 def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Completed:

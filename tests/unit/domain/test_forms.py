@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.forms import duration_from, share_from
+from service.domain.forms import duration_from, share_from, size_from
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,18 @@ def test_other_values_are_refused_as_shares(value: object) -> None:
 def test_other_values_are_refused_as_durations(value: object) -> None:
     with pytest.raises(ValueError, match="is not a duration; allowed are"):
         duration_from(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"), [("512M", 512 << 20), ("4G", 4 << 30), ("1.5 G", 3 << 29), (1 << 20, 1 << 20)]
+)
+def test_sizes(value: object, size: int) -> None:
+    assert size_from(value) == size
+
+
+@pytest.mark.parametrize(
+    "value", ["", "M", "4", "4K", "0G", "4GB", "-1G", "999999999G", None, [], True, 5, 1e9]
+)
+def test_other_values_are_refused_as_sizes(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a size; allowed are"):
+        size_from(value)
