@@ -91,8 +91,11 @@ def _no_vote(choosable: str, result: Result = Result.UNSTABLE, *, is_lasting: bo
 # Without a default on purpose: an outcome that is not listed is a programming error, not a +1.
 CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
-        Outcome.PASSED: _passes("no: every benchmark that runs in the parent was measured on both sides"),
-        Outcome.FAILED: _fails("yes: it does not build, and its parent does"),
+        Outcome.PASSED: _passes(
+            "no: every benchmark that runs in the parent was measured on both sides; "
+            "of tests, only by changing them, which reviewers see"
+        ),
+        Outcome.FAILED: _fails("yes: it does not build, and its parent does; or a test or command fails"),
         Outcome.SLOWER: _fails("yes"),
         Outcome.MEASURED_NOTHING: _fails("yes: its programs do not run, and the parent's do"),
         Outcome.BROKEN: _fails("yes: it fails where the parent does not"),

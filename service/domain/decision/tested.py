@@ -1,0 +1,137 @@
+"""The end of tests that were tried once or more: the outcome of their build, and its failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.vote import Outcome
+from service.domain.failures.ctest_lines import OPENING, status_in
+from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
+from service.domain.testing.cases import CaseStatus, TestRun, combined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from service.domain.building.sandbox_command import Completed
+    from service.domain.failures.failure import Failure
+    from service.domain.testing.cases import TestCase
+
+_NOTHING: Final = "no test ran"
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try of a program that runs tests.
+
+    ``run`` is None if it left no results that can be read; ``problem`` says why.
+    """
+
+    end: Completed
+    run: TestRun | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A program that runs tests, with all its tries.
+
+    Args:
+        program: in the words of the project file.
+        tries: at least one; each after the first is of the tests that had failed, or of all.
+        named: the failures that the output of all tries names.
+        is_cut: the output was not read to its end.
+        unfinished: the tests that had begun when a limit ended the last try.
+    """
+
+    __test__ = False  # pytest takes every class of this name for its own
+
+    program: str
+    tries: tuple[Try, ...]
+    named: tuple[Failure, ...] = ()
+    is_cut: bool = False
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> Completed:
+        """The end of the last try."""
+        return self.tries[-1].end
+
+    @property
+    def run(self) -> TestRun:
+        """All tries as one run."""
+        return combined([each.run for each in self.tries if each.run])[0]
+
+    @property
+    def retried(self) -> tuple[str, ...]:
+        """The names of the tests that failed and then passed."""
+        return combined([each.run for each in self.tries if each.run])[1]
+
+    @property
+    def has_passed(self) -> bool:
+        """Return whether the last try succeeded and left results, and each test that failed passed later."""
+        is_complete = self.last.is_success and self.tries[-1].run is not None
+        return is_complete and not any(case.has_failed for case in self.run.cases)
+
+    def failures(self) -> Iterator[Failure]:
+        """Yield the reasons why it has not passed; some may be equal."""
+        if self.has_passed:
+            return
+        run, retried = self.run, self.retried
+        if limit := self.last.stopped_by:
+            during = f" during {', '.join(self.unfinished)}" if self.unfinished else ""
+            subject = self.unfinished[0] if len(self.unfinished) == 1 else self.program
+            yield failure_at_limit(limit, subject, f"{self.program} was {self.last.end}{during}")
+        named = [each for each in self.named if each.subject not in retried]
+        yield from named
+        known = {name for each in named for name in _tests_of(each)}
+        failed = [case for case in run.cases if case.has_failed]
+        yield from (_failure_of(case) for case in failed if case.name not in known)
+        if not failed and not limit:
+            yield self._end()
+
+    def _end(self) -> Failure:
+        """Describe a program that failed without a failed test, or left no results."""
+        results = self.tries[-1].run
+        headline, line = self.last.end, f"{self.program} ended with {self.last.end}"
+        if results is not None and not results.cases:
+            headline, line = _NOTHING, f"{self.program}: {_NOTHING}"
+        elif results is None:
+            line = f"{line} and left no results: {self.tries[-1].problem}"
+        return failure_of(FailureKind.COMMAND, self.program, headline, line)
+
+
+def outcome_of_tests(tested: Sequence[Tested]) -> Outcome:
+    """Decide the outcome of a build that ran tests.
+
+    A patch that passes must have run a test: one that lists none, or skips all, fails.
+    """
+    return Outcome.PASSED if all(each.has_passed for each in tested) and _has_run(tested) else Outcome.FAILED
+
+
+def failures_of_tests(tested: Sequence[Tested]) -> tuple[tuple[Failure, ...], bool]:
+    """Name the reasons of a build that failed, and tell whether some may be missing."""
+    found, is_cut = distinct(failure for each in tested for failure in each.failures())
+    if not found and not _has_run(tested):
+        count = sum(len(each.run.cases) for each in tested)
+        line = f"{_NOTHING}: all {count} tests are skipped or disabled" if count else _NOTHING
+        found = (failure_of(FailureKind.COMMAND, tested[0].program, _NOTHING, line),)
+    return found, is_cut or any(each.is_cut or each.run.is_cut for each in tested if not each.has_passed)
+
+
+def _has_run(tested: Sequence[Tested]) -> bool:
+    return any(case.status is CaseStatus.PASSED for each in tested for case in each.run.cases)
+
+
+def _failure_of(case: TestCase) -> Failure:
+    """Describe a failed test of CTest that the output does not name."""
+    is_unrun = case.status is CaseStatus.NOT_RUN
+    headline = "Not Run" if is_unrun else "Failed"
+    line = f"{OPENING}{case.name}: {case.message}" if is_unrun else f"{OPENING}{case.name}"
+    return failure_of(FailureKind.TEST, case.name, headline, line, case.place)
+
+
+def _tests_of(failure: Failure) -> tuple[str, ...]:
+    """Return the tests that a failure explains: its subject, and the test of CTest that it belongs to."""
+    line = status_in(failure.line.encode())
+    return (failure.subject, line.name) if line else (failure.subject,)

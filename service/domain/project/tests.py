@@ -1,0 +1,22 @@
+"""The keys that jobs of every kind of tests have: the build, the limits and the retries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from service.domain.forms import Duration, Size, about, whole
+from service.domain.project.build_commands import MEMORY, BuildCommands
+from service.domain.project.job_kinds import Configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestsConfiguration(Configuration):
+    """The build of the sources, and the limits and retries of the tests that run in them."""
+
+    __test__ = False  # pytest takes every class of this name for its own
+
+    build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
+    timeout: Annotated[Duration, about("of one try of the tests, without the build")] = 1800.0
+    memory: Annotated[Size, about("of one try of the tests, with all their processes")] = MEMORY
+    retries: Annotated[int, whole(0, 5), about("further tries of what failed")] = 0

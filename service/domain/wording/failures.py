@@ -1,0 +1,46 @@
+"""Causes of builds by their failures, and notes about tests that passed on a retry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.failures.failure import FailureKind
+from service.domain.text import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.failures.failure import Failure
+
+_MOST: Final = 5  # lines of failures; readers fix the first ones first, and the page has all
+_MOST_NAMES: Final = 5
+
+
+def failure_causes(failures: Sequence[Failure], *, is_cut: bool = False) -> tuple[str, ...]:
+    """Write the causes of a failed build: the line of each failure, then its place and headline.
+
+    Args:
+        failures: in the order in which the reader should fix them.
+        is_cut: there are more of them.
+    """
+    details: dict[str, str] = {}
+    for failure in failures:
+        line = failure.line or failure.headline
+        details[line] = details.get(line) or _detail(failure)
+    shown = list(details.items())[:_MOST]
+    causes = [text for pair in shown for text in pair if text]
+    if (more := len(details) - len(shown)) or is_cut:
+        causes.append(f"… and {'at least ' if is_cut else ''}{max(more, 1)} more")
+    return tuple(causes)
+
+
+def passed_on_retry(names: Sequence[str]) -> str:
+    """The note about tests that failed and then passed on the same revision."""
+    return f"failed, then passed on a retry: {listed(names, _MOST_NAMES)}"
+
+
+def _detail(failure: Failure) -> str:
+    """Return the place and headline of a failure whose line names neither; empty for others."""
+    if failure.kind in {FailureKind.TEST, FailureKind.CRASH} and failure.place:
+        return f"{failure.place}: {failure.headline}"
+    return failure.headline if failure.kind is FailureKind.SANITIZER else ""

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from service.domain.failures.failure import FailureKind, failure_of
+from service.domain.wording.failures import failure_causes, passed_on_retry
+
+LINE = "Failure of a CTest test 1/2 Test #1: a ....***Failed 0.1 sec"
+
+
+def test_a_failed_test_has_the_line_of_ctest_and_the_place_of_its_assertion() -> None:
+    failure = failure_of(FailureKind.TEST, "Suite.Case", "Expected equality: x; 4", LINE, "t.cpp:4")
+    assert failure_causes([failure]) == (LINE, "t.cpp:4: Expected equality: x; 4")
+
+
+def test_failures_of_one_test_share_its_line() -> None:
+    race = failure_of(FailureKind.SANITIZER, "", "data race in push", LINE)
+    other = failure_of(FailureKind.SANITIZER, "", "data race in pop", LINE)
+    assert failure_causes([race, other]) == (LINE, "data race in push")
+
+
+def test_a_compile_error_is_one_line() -> None:
+    line = "Compile error at a.cc:3:5: error: 'x' was not declared"
+    assert failure_causes([failure_of(FailureKind.COMPILE, "a.cc", "error: …", line, "a.cc:3")]) == (line,)
+
+
+def test_the_sixth_failure_is_counted_only() -> None:
+    failures = [failure_of(FailureKind.TEST, f"t{k}", "Failed", f"line {k}") for k in range(7)]
+    assert failure_causes(failures) == (*(f"line {k}" for k in range(5)), "… and 2 more")
+    assert failure_causes(failures, is_cut=True)[-1] == "… and at least 2 more"
+
+
+def test_tests_that_passed_on_a_retry_are_named() -> None:
+    names = [f"t{k}" for k in range(6)]
+    assert passed_on_retry(names[:1]) == "failed, then passed on a retry: t0"
+    assert passed_on_retry(names) == "failed, then passed on a retry: t0, t1, t2, t3, t4 and 1 more"
