@@ -51,6 +51,7 @@ _STAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "build base": "build base",
         "build patch": "build patch",
+        "test": "test",
         "measure": "measure",
         "second opinion": "second opinion",
         "confirm": "check the layout",

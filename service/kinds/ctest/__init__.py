@@ -1,0 +1,1 @@
+"""Jobs of kind ctest: build the patch's side, and run its tests by CTest."""

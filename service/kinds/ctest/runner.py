@@ -1,0 +1,89 @@
+"""The work on a build of kind ctest: try the tests by CTest, and those that failed again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.tested import Tested, Try
+from service.domain.errors import BadResults, Unfit
+from service.domain.failures.ctest_lines import status_in
+from service.domain.failures.failure import distinct
+from service.domain.failures.patterns import failures_in
+from service.domain.testing.junit import Dialect, read_junit
+from service.kinds.ctest.configuration import CTestConfiguration
+from service.steps.testing.run_tests import OUT, launch, run_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from service.domain.decision.machine_report import MachineReport
+    from service.steps.machine.session import BuildSession
+    from service.steps.testing.run_tests import Launched
+
+_PROGRAM: Final = "ctest"
+_LINE: Final = f'exec {_PROGRAM} --output-on-failure --no-tests=error --output-junit "{OUT}" "$@"'
+_NOT_FOUND: Final = 127  # the shell's exit code if there is no such program
+_START: Final = re.compile(rb" +Start +(\d{1,7}): ([^\n]{1,1000})")
+_NEEDED: Final = "CTest writes them from version 3.21 on"
+
+
+def run(session: BuildSession) -> MachineReport:
+    """Build the patch's side, run its tests by CTest, and report."""
+    return run_tests(session, lambda tree: [_tested(session, tree)])
+
+
+def _tested(session: BuildSession, tree: Path) -> Tested:
+    own = session.spec.job.configuration
+    if not isinstance(own, CTestConfiguration):
+        raise TypeError(f"job {session.spec.job.name} is of kind {session.spec.job.kind}, not ctest")
+    chosen = ("--tests-regex", own.filter) if own.filter else ()
+    arguments = ("--test-dir", own.directory, *chosen, *own.args)
+    launched = [launch(session, own, tree, _LINE, arguments)]
+    tries = [_try(launched[0])]
+    while len(tries) <= own.retries and _is_worth_another(tries[-1]):
+        launched.append(launch(session, own, tree, _LINE, (*arguments, "--rerun-failed")))
+        tries.append(_try(launched[-1]))
+    lines = (line for each in launched for line in each.output.splitlines())
+    named, is_cut = distinct(failures_in(lines, str(tree.resolve())))
+    last = launched[-1]
+    return Tested(
+        _PROGRAM,
+        tuple(tries),
+        named,
+        is_cut=is_cut or any(each.is_cut for each in launched),
+        unfinished=_unfinished(last.output.splitlines()) if last.end.stopped_by else (),
+    )
+
+
+def _try(launched: Launched) -> Try:
+    """Read the results of CTest; raises Unfit if the machine has no CTest."""
+    if launched.end.exit_code == _NOT_FOUND and launched.problem:
+        raise Unfit(f"there is no {_PROGRAM}; install CMake 3.21 or later")
+    if launched.problem:
+        return Try(launched.end, problem=f"{launched.problem}; {_NEEDED}")
+    try:
+        return Try(launched.end, read_junit(launched.results, Dialect.CTEST))
+    except BadResults as error:
+        return Try(launched.end, problem=str(error))
+
+
+def _is_worth_another(tried: Try) -> bool:
+    """Return whether single tests failed; a run without results or at a limit would only end alike."""
+    return (
+        not tried.end.stopped_by
+        and tried.run is not None
+        and any(case.has_failed for case in tried.run.cases)
+    )
+
+
+def _unfinished(lines: Iterable[bytes]) -> tuple[str, ...]:
+    """Name the tests that CTest began and did not end."""
+    running: dict[int, str] = {}
+    for line in lines:
+        if start := _START.match(line):
+            running[int(start[1])] = start[2].decode(errors="replace").strip()
+        elif ended := status_in(line):
+            running.pop(ended.number, None)
+    return tuple(running.values())

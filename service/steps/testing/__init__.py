@@ -1,0 +1,1 @@
+"""Runs of the tests of a project, for the kinds of jobs that test."""

@@ -1,0 +1,136 @@
+"""The work on a build that tests: build the patch's side, try its tests, report how they ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.compile_errors import errors_in
+from service.domain.building.sandbox_command import Command, Limits, Mount
+from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.tested import failures_of_tests, outcome_of_tests
+from service.domain.decision.vote import Outcome
+from service.domain.errors import BadResults, CommandFailed
+from service.domain.testing.cases import MAX_BYTES
+from service.domain.testing.record import TestSuite, write_tests
+from service.domain.wording.failures import failure_causes, passed_on_retry
+from service.steps.machine.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from service.domain.building.sandbox_command import Completed
+    from service.domain.decision.tested import Tested
+    from service.domain.project.tests import TestsConfiguration
+    from service.steps.machine.session import BuildSession
+
+RESULTS: Final = "results"
+OUT: Final = f"${{BENCHGATE_OUT:-/out}}/{RESULTS}"
+"""The file for the results of a program, in double quotes of a shell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch of a program that runs tests: its end, its results if it left any, and its output.
+
+    ``problem`` says why there are no results. ``is_cut``: the middle of the output is missing.
+    """
+
+    end: Completed
+    results: bytes
+    problem: str
+    output: bytes
+    is_cut: bool
+
+
+def run_tests(session: BuildSession, test: Callable[[Path], Sequence[Tested]]) -> MachineReport:
+    """Build the patch's side, test it, and report.
+
+    Args:
+        session: the build.
+        test: tries the tests in a directory with the built sources.
+    """
+    host, spec = session.host, session.spec
+    conditions = {
+        "sandbox": dict(host.sandbox.in_force()),
+        "toolchain": host.toolchain,
+        "tools": dict(host.tools),
+    }
+    host.source.fetch(spec.project, spec.patch.ref)
+    session.claimed.enter("build patch")
+    session.progress.say(f"{session.claimed.name}: build patch")
+    seconds: dict[str, float] = {}
+    begun, mark = host.clock(), session.log.mark()
+    try:
+        with built_sources(session, spec.patch) as tree:
+            seconds["build patch"] = round(host.clock() - begun, 3)
+            session.claimed.enter("test")
+            session.progress.say(f"{session.claimed.name}: test")
+            begun = host.clock()
+            tested = test(tree)
+            seconds["test"] = round(host.clock() - begun, 3)
+    except NotBuilt as failed:
+        own = session.log.since(mark)
+        failures, is_cut = failures_of_build(failed, own)
+        return MachineReport(
+            Outcome.FAILED,
+            failure_causes(failures, is_cut=is_cut),
+            conditions=conditions,
+            findings=errors_in(own, failed.tree),
+            failures=failures,
+            is_cut=is_cut,
+        )
+    return _report(session, tested, seconds, conditions)
+
+
+def launch(
+    session: BuildSession, own: TestsConfiguration, tree: Path, line: str, arguments: Sequence[str]
+) -> Launched:
+    """Run a program that tests in the sources, once.
+
+    Args:
+        session: the build.
+        own: has the limits.
+        tree: the built sources.
+        line: of shell; the results go to :data:`OUT`.
+        arguments: of the line.
+    """
+    host, mark = session.host, session.log.mark()
+    session.log.write(f"== test: {' '.join(arguments)}\n".encode(errors="replace"))
+    limits = Limits(wall_seconds=own.timeout, memory_bytes=own.memory, log_bytes=None)
+    with host.scratch.directory() as out:
+        mounts = (Mount(out, "/out", writable=True),)
+        # ThreadSanitizer of GCC 12 ends at once if the addresses are too random.
+        command = Command(("sh", "-c", line, "sh", *arguments), mounts, aslr=False, limits=limits)
+        end = run_in_sources(session, tree, command)
+        results, problem = b"", ""
+        try:
+            results = host.packer.read_output(out / RESULTS, MAX_BYTES)
+        except (BadResults, CommandFailed) as error:
+            problem = str(error)
+    output = session.log.since(mark)
+    return Launched(end, results, problem, output, is_cut=len(output) < session.log.mark() - mark)
+
+
+def _report(
+    session: BuildSession,
+    tested: Sequence[Tested],
+    seconds: dict[str, float],
+    conditions: Mapping[str, object],
+) -> MachineReport:
+    outcome = outcome_of_tests(tested)
+    failures, is_cut = ((), False) if outcome is Outcome.PASSED else failures_of_tests(tested)
+    retried = tuple(dict.fromkeys(name for each in tested for name in each.retried))
+    suites = [TestSuite(each.program, each.run, each.retried) for each in tested]
+    notes = (passed_on_retry(retried),) if retried else ()
+    return MachineReport(
+        outcome,
+        (*failure_causes(failures, is_cut=is_cut), *notes),
+        seconds=seconds,
+        conditions=conditions,
+        failures=failures,
+        is_cut=is_cut,
+        tests=session.host.artifacts.put(write_tests(suites)),
+        retried=retried,
+    )

@@ -1,0 +1,53 @@
+"""A real build host, on which tests run jobs of a project file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.adapters.local.build import LocalBuild
+from service.domain.project.project_file import parse_project_file
+from service.steps.local.gate import local_spec
+from service.steps.machine.execute import execute_build
+from service.wiring.machine import make_build_host
+from tests.integration.adapters.git.git_repository import Repository
+from tests.support.build_host import Silence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.decision.machine_report import MachineReport
+    from service.steps.machine.session import BuildHost
+
+
+class Machine:
+    """A machine with a sandbox, and a repository that it fetches from."""
+
+    def __init__(self, repository: Repository, host: BuildHost, cache: Path) -> None:
+        self._repository = repository
+        self._cache = cache
+        self.host = host
+        self.log = b""
+
+    def run(self, files: dict[str, bytes | Path], job: str) -> MachineReport:
+        """Run the job with these lines on a commit with these files."""
+        base = self._repository.commit({"README": b"before\n"})
+        patch = self._repository.commit(files, base)
+        self.host.source.fetch("kv", base, patch)
+        parsed = parse_project_file(f"version: 1\njobs:\n  job:\n{job}").job("job")
+        assert not parsed.problem
+        spec = local_spec(self.host.source, "kv", base, patch, parsed)
+        build = LocalBuild(spec, "seed", self._cache)
+        report = execute_build(build, self.host, Silence())
+        self.log = build.log
+        assert report is not None
+        return report
+
+
+@pytest.fixture
+def machine(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Machine:
+    repository = Repository(tmp_path_factory.mktemp("repository"))
+    home = tmp_path_factory.mktemp("home")
+    host = make_build_host(home, lambda _: str(repository.path), (), is_sandboxed=True)
+    return Machine(repository, host, tmp_path / "cache")

@@ -1,0 +1,154 @@
+"""Jobs of kind ctest on a real machine: CTest runs shell tests in the sandbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import FailureKind
+from service.domain.testing.cases import CaseStatus
+from service.domain.testing.record import read_tests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from service.domain.decision.machine_report import MachineReport
+    from tests.integration.kinds.conftest import Machine
+
+pytestmark = pytest.mark.integration
+
+JOB = """\
+    kind: ctest
+    build: {configure: cmake -S . -B build}
+"""
+HEAD = "cmake_minimum_required(VERSION 3.21)\nproject(t NONE)\nenable_testing()\n"
+PASSES = "add_test(NAME passes COMMAND true)\n"
+FLAKY = """\
+add_test(NAME flaky COMMAND sh -c "test -e once || { touch once; exit 1; }")
+"""
+
+
+def project(*tests: str) -> dict[str, bytes | Path]:
+    return {"CMakeLists.txt": (HEAD + "".join(tests)).encode()}
+
+
+def statuses(machine: Machine, report: MachineReport) -> dict[str, CaseStatus]:
+    (suite,) = read_tests(machine.host.artifacts.get(report.tests))
+    return {case.name: case.status for case in suite.run.cases}
+
+
+def test_tests_that_pass(machine: Machine) -> None:
+    report = machine.run(project(PASSES), JOB)
+
+    assert (report.outcome, report.causes, report.failures) == (Outcome.PASSED, (), ())
+    assert statuses(machine, report) == {"passes": CaseStatus.PASSED}
+    assert set(report.seconds) == {"build patch", "test"}
+
+
+def test_each_way_to_fail_is_a_failure_with_the_line_of_ctest(machine: Machine) -> None:
+    report = machine.run(
+        project(
+            PASSES,
+            'add_test(NAME fails COMMAND sh -c "echo why; exit 3")\n',
+            "add_test(NAME slow COMMAND sleep 60)\nset_tests_properties(slow PROPERTIES TIMEOUT 1)\n",
+            'add_test(NAME crashes COMMAND sh -c "kill -SEGV $$")\n',
+            "add_test(NAME gone COMMAND /nonexistent/program)\n",
+            'add_test(NAME skips COMMAND sh -c "exit 77")\n',
+            "set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)\n",
+        ),
+        JOB,
+    )
+
+    assert report.outcome is Outcome.FAILED
+    assert [(each.kind, each.subject) for each in report.failures] == [
+        (FailureKind.TEST, "fails"),
+        (FailureKind.TIMEOUT, "slow"),
+        (FailureKind.CRASH, "crashes"),
+        (FailureKind.TEST, "gone"),
+    ]
+    assert report.causes[0].startswith("Failure of a CTest test 2/6 Test #2: fails ...")
+    assert "***Failed" in report.causes[0]
+    assert not report.is_cut
+    assert statuses(machine, report) == {
+        "passes": CaseStatus.PASSED,
+        "fails": CaseStatus.FAILED,
+        "slow": CaseStatus.FAILED,
+        "crashes": CaseStatus.FAILED,
+        "gone": CaseStatus.NOT_RUN,
+        "skips": CaseStatus.SKIPPED,
+    }
+
+
+def test_a_pass_on_a_retry_passes_and_is_named(machine: Machine) -> None:
+    report = machine.run(project(PASSES, FLAKY), f"{JOB}    retries: 2\n")
+
+    assert (report.outcome, report.failures) == (Outcome.PASSED, ())
+    assert report.retried == ("flaky",)
+    assert report.causes == ("failed, then passed on a retry: flaky",)
+    assert machine.log.count(b"== test: ") == 2
+
+
+def test_an_intermittent_test_fails_without_retries(machine: Machine) -> None:
+    report = machine.run(project(PASSES, FLAKY), JOB)
+
+    assert (report.outcome, [each.subject for each in report.failures]) == (Outcome.FAILED, ["flaky"])
+
+
+def test_a_test_that_always_fails_is_tried_again_and_fails_beside_one_that_passes(machine: Machine) -> None:
+    report = machine.run(project(FLAKY, "add_test(NAME fails COMMAND false)\n"), f"{JOB}    retries: 1\n")
+
+    assert report.outcome is Outcome.FAILED
+    assert [each.subject for each in report.failures] == ["fails"]
+    assert report.retried == ("flaky",)
+
+
+@pytest.mark.parametrize(
+    ("tests", "more", "cause"),
+    [
+        ((), "", "ctest: no test ran"),
+        ((PASSES,), "    filter: nothing\n", "ctest: no test ran"),
+        (
+            (
+                'add_test(NAME skips COMMAND sh -c "exit 77")\n',
+                "set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)\n",
+            ),
+            "",
+            "no test ran: all 1 tests are skipped or disabled",
+        ),
+    ],
+)
+def test_without_a_test_that_runs_a_patch_fails(
+    machine: Machine, tests: tuple[str, ...], more: str, cause: str
+) -> None:
+    report = machine.run(project(*tests), JOB + more)
+
+    assert (report.outcome, report.causes) == (Outcome.FAILED, (cause,))
+    assert [each.headline for each in report.failures] == ["no test ran"]
+
+
+def test_the_time_limit_names_the_running_test(machine: Machine) -> None:
+    report = machine.run(
+        project(PASSES, "add_test(NAME hangs COMMAND sleep 60)\n"), f"{JOB}    timeout: 2s\n"
+    )
+
+    assert report.outcome is Outcome.FAILED
+    assert [(each.kind, each.subject) for each in report.failures] == [(FailureKind.TIMEOUT, "hangs")]
+    assert report.causes == ("ctest was stopped after 2 s: limit on wall time during hangs",)
+
+
+def test_a_build_that_fails_names_the_first_error(machine: Machine) -> None:
+    files = project('message(FATAL_ERROR "no such option")\n')
+    report = machine.run(files, JOB)
+
+    assert (report.outcome, report.tests) == (Outcome.FAILED, "")
+    assert [each.kind for each in report.failures] == [FailureKind.CONFIGURE]
+    assert "CMakeLists.txt:4" in report.causes[0]
+
+
+def test_tests_that_delete_their_results_fail(machine: Machine) -> None:
+    report = machine.run(project('add_test(NAME kills COMMAND sh -c "kill -9 $PPID")\n'), JOB)
+
+    assert report.outcome is Outcome.FAILED
+    assert "left no results" in report.causes[0]
