@@ -11,7 +11,7 @@ from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS, SIGNAL_WORDS
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
-from service.domain.failures.sanitizers import SanitizerReports
+from service.domain.failures.sanitizers.reports import SanitizerReports
 from service.domain.failures.source_names import source_name
 from service.domain.testing.gtest import NO_END
 

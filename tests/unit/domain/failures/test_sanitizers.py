@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.failures.log_lines import cleaned
-from service.domain.failures.sanitizers import SanitizerReports
+from service.domain.failures.sanitizers.reports import SanitizerReports
+from service.domain.failures.sanitizers.stack_frames import frame_of, plain_function
 from service.domain.failures.source_names import SANDBOX
-from service.domain.failures.stack_frames import frame_of, plain_function
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "failures"
 LOCKS = "lock-order-inversion (potential deadlock)"

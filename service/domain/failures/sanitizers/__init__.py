@@ -1,0 +1,1 @@
+"""Reports of sanitizers, and the stacks in them."""
