@@ -54,10 +54,10 @@ class _Builtin(NamedTuple):
 def _builtin(
     kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
 ) -> _Builtin:
-    return _Builtin(kind, Pattern(pattern), _OPENINGS[kind], headline, subject, path, line)
+    return _Builtin(kind, Pattern(pattern), OPENINGS[kind], headline, subject, path, line)
 
 
-_OPENINGS: Final[Mapping[FailureKind, str]] = {
+OPENINGS: Final[Mapping[FailureKind, str]] = {
     FailureKind.COMPILE: "Compile error at ",
     FailureKind.LINK: "Linker error: ",
     FailureKind.CONFIGURE: "",
@@ -68,6 +68,7 @@ _OPENINGS: Final[Mapping[FailureKind, str]] = {
     FailureKind.MEMORY: "Out of memory: ",
     FailureKind.TIMEOUT: "Time-out: ",
 }
+"""The words before the line of the log in a message."""
 _CRASHES: Final = (
     _builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
     _builtin(

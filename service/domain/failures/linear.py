@@ -10,7 +10,7 @@ from service.domain.errors import BadInput
 from service.domain.text import brief, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 _MEMORY: Final = 1 << 20  # bytes of a compiled pattern; the largest built-in one needs a tenth
 _MAX_PATTERN: Final = 1000  # characters; nobody can check a longer one
@@ -68,6 +68,20 @@ class Pattern:
             if found is None
             else tuple((part or b"").decode(errors="replace") for part in found.groups())
         )
+
+    @property
+    def group_names(self) -> frozenset[str]:
+        """The names of the groups that have one."""
+        return frozenset(name.decode() for name in self._compiled.groupindex)
+
+    def named_groups(self, line: bytes) -> Mapping[str, str] | None:
+        """Return the texts of the groups with a name in the first match, as :meth:`groups`."""
+        found = self._compiled.search(line)
+        if found is None:
+            return None
+        return {
+            name.decode(): (part or b"").decode(errors="replace") for name, part in found.groupdict().items()
+        }
 
     def replaced(self, line: bytes, by: bytes) -> bytes:
         r"""Replace each match; ``\1`` is the first group. Quadratic at worst: for short lines only."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.failures.linear import Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 LINE_BYTES: Final = 4096  # looked at in each line
 _ESCAPE: Final = Pattern(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _TIME: Final = Pattern(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?")  # of Jenkins and others
-_NUMBER: Final = Pattern(r"^(\d{1,7}): ?")  # of `ctest -V`: the number of the test
+_NUMBER: Final = Pattern(r"^(\d{1,7}):(?: |$)")  # of `ctest -V`: the number of the test
 
 
 class LogLine(NamedTuple):
@@ -34,6 +37,19 @@ def cleaned(line: bytes) -> LogLine:
     if text[:1].isdigit() and (number := _NUMBER.search(text)):
         return LogLine(text[number[1] :], int(text[: text.index(b":")]))
     return LogLine(text)
+
+
+def lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Split a log into lines without ends, each cut to :data:`LINE_BYTES`, in the memory of a chunk."""
+    begun = b""
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        begun = (begun + first[:LINE_BYTES])[:LINE_BYTES]
+        for line in others:
+            yield begun
+            begun = line[:LINE_BYTES]
+    if begun:
+        yield begun
 
 
 def decoded(text: bytes) -> str:
