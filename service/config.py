@@ -138,6 +138,9 @@ class ControlSettings(_Settings):
     webhook_secrets: list[SecretStr] = Field(
         default_factory=list, description="secrets accepted in the webhook's path; two during rotation"
     )
+    failure_patterns: Path | None = Field(
+        None, description="YAML file with patterns of failures in logs, by name"
+    )
     gerrit_url: str = Field("", description="Gerrit's address; empty: the console review server")
     gerrit_user: str = Field("", description="the account that reads changes and posts reviews")
     gerrit_password: SecretStr = Field(SecretStr(""), description="its HTTP password or auth token")

@@ -111,7 +111,9 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
     {
         Task.HANDLE_EVENT: _handle_event,
         Task.PLAN: _plan,
-        Task.ANALYSE: lambda plane, build: analyse(plane.store, plane.artifacts, build),
+        Task.ANALYSE: lambda plane, build: analyse(
+            plane.store, plane.artifacts, build, plane.failure_patterns
+        ),
         Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
         Task.RUN_COMMENT_COMMANDS: _run_comment_commands,
         Task.DELIVER: _deliver,

@@ -116,6 +116,7 @@ class BuildRecord:
     external_number: int | None = None
     url: str = ""
     findings: tuple[Finding, ...] = ()
+    log: str = ""  # the artifact; empty without one
 
     @property
     def is_external(self) -> bool:

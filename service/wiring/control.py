@@ -24,6 +24,7 @@ from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
 from service.domain.errors import BadInput, Permanent
+from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.gerrit.events import ABOUT_CHANGES
 from service.domain.health import part_of
 from service.domain.links import Links
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from service.config import ControlSettings, GerritSettings
+    from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
     from service.ports.reviewing import ReviewServer
 
@@ -64,6 +66,7 @@ class Control:
     sessions: PostgresSessions
     audit_log: PostgresAuditLog
     engine: Engine
+    failure_patterns: ConfiguredPatterns
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
@@ -127,13 +130,15 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
     """Build the control plane from its settings; with ``needs_database``, only if the database answers.
 
     Raises:
-        BadInput: the database or the broker is not set, or the database belongs to other review servers.
+        BadInput: the database or the broker is not set, the database belongs to other review servers, or the
+            patterns of failures cannot be used.
         Transient: the database is needed and cannot be used now.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
     require(settings.redis_url, "BENCHGATE_REDIS_URL")
     instances = (check_instances if needs_database else require_instances)(settings.database_url, settings)
     _require_git_urls(settings)
+    patterns = failure_patterns(settings)
     engine = make_engine(settings.database_url)
     git = settings.home / "control" / "git"
     return Control(
@@ -152,6 +157,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         sessions=PostgresSessions(engine),
         audit_log=PostgresAuditLog(engine),
         engine=engine,
+        failure_patterns=patterns,
         lookback=timedelta(days=settings.first_contact_days),
     )
 
@@ -180,6 +186,22 @@ def build_stream(settings: ControlSettings, instance: str) -> GerritStream:
     return GerritStream(
         gerrit.ssh_host, gerrit.ssh_port, user, key, known_hosts, tuple(sorted(ABOUT_CHANGES))
     )
+
+
+def failure_patterns(settings: ControlSettings) -> ConfiguredPatterns:
+    """Read the configured patterns of failures; none without a file.
+
+    Raises:
+        BadInput: the file cannot be read or used; the message names file, line and pattern.
+    """
+    if settings.failure_patterns is None:
+        return NO_PATTERNS
+    try:
+        text = settings.failure_patterns.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", "") or "it is not UTF-8"
+        raise BadInput(f"{settings.failure_patterns}: {reason}", "BENCHGATE_FAILURE_PATTERNS") from None
+    return read_patterns(text, str(settings.failure_patterns))
 
 
 def _require_git_urls(settings: ControlSettings) -> None:

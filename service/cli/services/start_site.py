@@ -16,6 +16,7 @@ from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
+from service.wiring.control import failure_patterns
 from service.wiring.instances import require_instances
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def running_site(
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
         control = ControlSettings()
+        failure_patterns(control)  # so that a bad file is refused at once
         control.instance = instance_of(home, control)
         postgres, valkey = EmbeddedPostgres(home / "postgres"), EmbeddedValkey(home / "valkey")
         # Registered before the supervisor, so that the servers have stopped when these are called.

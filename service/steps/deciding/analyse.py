@@ -5,24 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from service.domain.decision.machine_report import BuildEnd, MachineReport
+from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
+from service.domain.failures.configured import NO_PATTERNS
 from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
+from service.steps.deciding.configured_failures import with_configured
 
 if TYPE_CHECKING:
+    from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
     from service.ports.store import Store, Transaction
 
 
-def analyse(store: Store, artifacts: Artifacts, build_id: int) -> None:
+def analyse(
+    store: Store, artifacts: Artifacts, build_id: int, patterns: ConfiguredPatterns = NO_PATTERNS
+) -> None:
     """Finish a build that a machine executed; do nothing for any other build."""
+    if (report := with_configured(store, artifacts, build_id, patterns)) is None:
+        return
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
-        if build.state is not BuildState.EXECUTED or build.execution is None:
+        if build.state is not BuildState.EXECUTED:
             return
-        report = MachineReport.from_mapping(build.execution)
         if report.outcome is None:
             end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
             outcome = report.beside(end.outcome)

@@ -11,6 +11,7 @@ from service import cli
 from service.cli.services.child_processes import Site, parts_of
 from service.config import ControlSettings, GerritSettings, MachineSettings
 from service.domain.errors import BadInput
+from service.wiring.control import failure_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -328,3 +329,29 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
         cli.main()
     assert isinstance(ended.value.code, int)
     return ended.value.code
+
+
+def test_a_file_of_failure_patterns_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "patterns.yaml"
+    file.write_text("device: '^fatal: '\n")
+    assert len(failure_patterns(ControlSettings(failure_patterns=file))) == 1
+    assert len(failure_patterns(ControlSettings())) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"\xff", "BENCHGATE_FAILURE_PATTERNS: {file}: it is not UTF-8"),
+        (None, "BENCHGATE_FAILURE_PATTERNS: {file}: No such file or directory"),
+        (b"a: x\nb: (", "{file}:2: b: '(': not a regular expression"),
+    ],
+)
+def test_a_bad_file_of_failure_patterns_is_refused(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    file = tmp_path / "patterns.yaml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BadInput) as refused:
+        failure_patterns(ControlSettings(failure_patterns=file))
+    assert problem.format(file=file) in str(refused.value)

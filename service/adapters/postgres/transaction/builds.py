@@ -156,4 +156,5 @@ def _ended(outcome: Outcome) -> dict[str, object]:
 
 def build_record(row: RowMapping) -> BuildRecord:
     """Make a record from a row of the table ``build``."""
-    return from_row(BuildRecord, row, machine=row["machine"] or "", findings=findings_from(row["findings"]))
+    filled = {name: row[name] or "" for name in ("machine", "log")}
+    return from_row(BuildRecord, row, **filled, findings=findings_from(row["findings"]))
