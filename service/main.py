@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from functools import partial
 from importlib.metadata import version
+from threading import Semaphore
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
@@ -19,6 +20,7 @@ from service.domain.health import LISTEN, RECONCILE, Patience
 from service.domain.wording.health import git_url_problem
 from service.logs import log_as_json
 from service.rights import RIGHTS
+from service.steps.access.bounded_calls import MOST_WAITING, BoundedCalls
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
@@ -61,7 +63,9 @@ def create_app() -> FastAPI:
         _patience(settings, plane),
         {"queue": plane.queue.check, "git": lambda: _git_problem(settings)},
     )
-    answers = RecentAnswers({name: server.for_pages() for name, server in plane.servers.items()})
+    waiting = Semaphore(MOST_WAITING)
+    servers = {name: server.for_pages() for name, server in plane.servers.items()}
+    answers = RecentAnswers(servers, waiting=waiting)
     reading_of = _reading_by_caller(plane, answers)
     actions = PageActions(plane.store, ActionOffers(answers), reading_of)
     address, limits = Address(settings.base_url), RateLimits()
@@ -70,7 +74,12 @@ def create_app() -> FastAPI:
         tokens=plane.tokens,
         address=address,
         limits=limits,
-        provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}"),
+        provider=build_provider_sign_in(
+            settings,
+            plane,
+            f"{address.origin}{CALLBACK}",
+            BoundedCalls("the identity provider", waiting),
+        ),
         local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
     )
     routers = [

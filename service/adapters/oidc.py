@@ -5,27 +5,34 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import httpx
 from typing_extensions import override
 
-from service.adapters.bounded_calls import BoundedCalls
 from service.domain.errors import NotAllowed, Refused, Transient
 from service.domain.text import plain
 from service.ports.access import Claims, IdentityProvider, SignInAttempt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _DISCOVERY: Final = "/.well-known/openid-configuration"
 # By public keys; never `none` or a shared one.
 _ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
 _EMAIL: Final = frozenset({"email", "email_verified"})
 _REFRESH_SECONDS: Final = 3600.0  # Authlib keeps metadata and keys for ever, and providers rotate them
-_CALL_SECONDS: Final = 10.0  # a person waits
+_SILENCE_SECONDS: Final = 10.0
 _LONGEST_SUBJECT: Final = 255  # by OpenID Connect
 _SERVER_FAULT: Final = 500
+ResultT = TypeVar("ResultT")
+
+
+class Run(Protocol):
+    """A function that makes a call to the provider, which may hang."""
+
+    def __call__(self, call: Callable[[], ResultT]) -> ResultT:
+        """Return the result of the call; raises Transient if it is not made, or takes too long."""
 
 
 class OidcProvider(IdentityProvider):
@@ -35,13 +42,14 @@ class OidcProvider(IdentityProvider):
         issuer: its URL, as the provider writes it.
         client_id: under which Benchgate is registered there.
         client_secret: of this client.
-        seconds: the deadline for an answer.
+        run: makes each call to the provider.
+        seconds: how long the provider may be silent during a call.
     """
 
     def __init__(
-        self, issuer: str, client_id: str, client_secret: str, seconds: float = _CALL_SECONDS
+        self, issuer: str, client_id: str, client_secret: str, run: Run, seconds: float = _SILENCE_SECONDS
     ) -> None:
-        self._calls = BoundedCalls("the identity provider", seconds, httpx.TransportError)
+        self._run = run
         self._seconds = seconds
         self._issuer = issuer
         self._client_id = client_id
@@ -53,7 +61,7 @@ class OidcProvider(IdentityProvider):
     @override
     def begin(self, callback: str) -> SignInAttempt:
         with self._translated():
-            app = self._app if self._is_current() else self._calls.run(self._current)
+            app = self._app if self._is_current() else self._ask(self._current)
             known = app.server_metadata.get("scopes_supported") or ()
             # Some providers give the groups only for this scope; others refuse a scope that they do not know.
             scope = " ".join(("openid", "email", "profile", *({"groups"} & set(known))))
@@ -75,7 +83,22 @@ class OidcProvider(IdentityProvider):
     @override
     def claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
         with self._translated():
-            return self._calls.run(lambda: self._claims(attempt, callback, code))
+            return self._ask(lambda: self._claims(attempt, callback, code))
+
+    def _ask(self, call: Callable[[], ResultT]) -> ResultT:
+        """Make a call; raises Transient in it if the provider does not answer, and not for what it answers.
+
+        An answer that is an error must not keep others from signing in: anybody can provoke one.
+        """
+
+        def reach() -> ResultT:
+            try:
+                return call()
+            except (httpx.TransportError, httpx.InvalidURL) as error:
+                reason = plain(str(error), 200)
+                raise Transient(f"the identity provider does not answer: {reason}") from error
+
+        return self._run(reach)
 
     def _claims(self, attempt: SignInAttempt, callback: str, code: str) -> Claims:
         app = self._current()
@@ -149,10 +172,8 @@ class OidcProvider(IdentityProvider):
             raise NotAllowed(f"the identity provider refused: {plain(str(error), 200)}") from error
         except httpx.HTTPStatusError as error:
             if error.response.status_code >= _SERVER_FAULT:
-                raise Transient("the identity provider failed; try again in a minute") from error
+                raise Transient("the identity provider failed") from error
             raise NotAllowed(f"the identity provider refused: {error.response.status_code}") from error
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Transient(f"the identity provider does not answer: {plain(str(error), 200)}") from error
         except (JoseError, LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             raise _invalid(f"{type(error).__name__} {error}") from error
 

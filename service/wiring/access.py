@@ -11,22 +11,26 @@ from service.steps.access.sign_in import ProviderSignIn
 
 if TYPE_CHECKING:
     from service.config import ControlSettings
+    from service.steps.access.bounded_calls import BoundedCalls
     from service.wiring.control import Control
 
 
-def build_provider_sign_in(settings: ControlSettings, plane: Control, callback: str) -> ProviderSignIn | None:
+def build_provider_sign_in(
+    settings: ControlSettings, plane: Control, callback: str, calls: BoundedCalls
+) -> ProviderSignIn | None:
     """Build the sign-in at the identity provider; None if the settings name none.
 
     Args:
         settings: of the control plane.
         plane: has the sessions and the audit log.
         callback: the address to which the provider sends people back.
+        calls: to the provider.
     """
     if not settings.oidc_issuer:
         return None
     secret = settings.oidc_client_secret.get_secret_value()
     return ProviderSignIn(
-        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret),
+        provider=OidcProvider(settings.oidc_issuer, settings.oidc_client_id, secret, calls.run),
         sessions=plane.sessions,
         role_groups={Role(name): groups for name, groups in settings.role_groups.items()},
         callback=callback,

@@ -25,7 +25,7 @@ NO_EMAIL: Final = (
     "the identity provider has not verified an e-mail address of yours, so Benchgate cannot find your "
     "account on the review server; write the command in a comment on the change"
 )
-SIGHT_UNKNOWN: Final = "Gerrit does not say now what you may see; try again in a minute"
+SIGHT_UNKNOWN: Final = "Gerrit does not answer, so Benchgate cannot tell what you may see"
 GROUPS_UNKNOWN: Final = (
     "Benchgate does not know yet who may use commands here; it does after the next run: write `recheck` in "
     "a comment on the change"
@@ -47,9 +47,7 @@ def not_in_group(permission: Permission, person: str, group: str) -> str:
 
 def not_asked(error: Exception) -> str:
     """The refusal while the review server cannot be asked for the groups of a person."""
-    return (
-        f"the review server cannot say which groups you are in ({plain(str(error))}); try again in a minute"
-    )
+    return f"the review server cannot say now which groups you are in ({plain(str(error))})"
 
 
 def not_offered(word: str) -> str:

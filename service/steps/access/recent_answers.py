@@ -1,33 +1,25 @@
-"""Recent answers of the review servers about accounts: few pages wait for one, and never many at once.
+"""Recent answers of the review servers about accounts, so that few pages wait for one.
 
-The web server has some 40 threads. Review servers that hang hold up AT_ONCE of them each, and at most
-MOST_WAITING more; all others go on without an answer.
+A thread that waits for the answer to another one's question counts like the one that asks.
 """
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from contextlib import contextmanager
-from threading import Condition, Lock, Semaphore
+from threading import Lock, Semaphore
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-import structlog
-
 from service.domain.errors import Permanent, Transient
+from service.steps.access.bounded_calls import MOST_WAITING, SILENT_SECONDS, BoundedCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from service.domain.gerrit.change import Account
     from service.ports.reviewing import Permissions
 
-_LOG = structlog.get_logger(__name__)
 KEPT_SECONDS: Final = 60.0  # a page and those that follow it; rights that are taken away end as soon
-SILENT_SECONDS: Final = 15.0  # a server that did not answer is asked again after them
-AT_ONCE: Final = 4  # threads that ask one server or wait for it; a tenth of those of the web server
-MOST_WAITING: Final = 12  # threads that wait for a place among them, at all servers together
-WAITING_SECONDS: Final = 5.0  # as long as a server may take for an answer; a failure ends the waiting
 _MOST: Final = 20_000  # answers of one kind in memory, about 5 MB
 QuestionT = TypeVar("QuestionT")
 AnswerT = TypeVar("AnswerT")
@@ -42,14 +34,19 @@ class RecentAnswers:
     Args:
         servers: the review servers by instance, with short timeouts.
         clock: monotonic seconds.
+        waiting: admits the threads that wait until they may ask a server; None: they share it with no others.
     """
 
     def __init__(
-        self, servers: Mapping[str, Permissions], clock: Callable[[], float] = time.monotonic
+        self,
+        servers: Mapping[str, Permissions],
+        clock: Callable[[], float] = time.monotonic,
+        waiting: Semaphore | None = None,
     ) -> None:
-        waiting = Semaphore(MOST_WAITING)
+        waiting = waiting or Semaphore(MOST_WAITING)
         self._servers = {
-            name: _Server(server, _Queue(name, clock, waiting), clock) for name, server in servers.items()
+            name: _Server(server, BoundedCalls(f"the review server {name}", waiting, clock=clock), clock)
+            for name, server in servers.items()
         }
 
     def account_of(self, instance: str, email: str) -> Account | None:
@@ -77,7 +74,7 @@ class RecentAnswers:
 
     def failure(self) -> str:
         """Return the reason why a server is not asked now; empty if each is."""
-        return next(filter(None, (server.queue.failure for server in self._servers.values())), "")
+        return next(filter(None, (server.calls.failure for server in self._servers.values())), "")
 
     def _server(self, instance: str) -> _Server:
         if instance not in self._servers:
@@ -88,7 +85,7 @@ class RecentAnswers:
 class _Server:
     """The answers of one review server."""
 
-    def __init__(self, server: Permissions, queue: _Queue, clock: Callable[[], float]) -> None:
+    def __init__(self, server: Permissions, calls: BoundedCalls, clock: Callable[[], float]) -> None:
         def accounts(emails: Collection[str]) -> Mapping[str, Account | None]:
             return {email: server.account_of(email) for email in emails}
 
@@ -100,93 +97,28 @@ class _Server:
             seen = server.visible(account, {number for _, number in questions})
             return {question: question[1] in seen for question in questions}
 
-        self.queue = queue
-        self.accounts = _Answers(queue, accounts, clock)
-        self.members = _Answers(queue, members, clock)
-        self.visible = _Answers(queue, visible, clock)
-
-
-class _Queue:
-    """The threads that ask one review server: a few, and a single one after it did not answer.
-
-    Args:
-        instance: of the server.
-        clock: monotonic seconds.
-        waiting: the threads that may wait for a place, at all servers together.
-    """
-
-    def __init__(self, instance: str, clock: Callable[[], float], waiting: Semaphore) -> None:
-        self._instance = instance
-        self._clock = clock
-        self._seats = waiting
-        self._changed = Condition()
-        self._waiting = 0
-        self._failure = ""
-        self._silent_until = 0.0
-
-    @property
-    def failure(self) -> str:
-        """The reason why the server is not asked now, or empty."""
-        with self._changed:
-            return self._failure if self._clock() < self._silent_until else ""
-
-    @contextmanager
-    def place(self) -> Iterator[str]:
-        """Take a place; the value is empty, or the reason why there is none."""
-        refusal = self._enter()
-        try:
-            yield refusal
-        finally:
-            if not refusal:
-                with self._changed:
-                    self._waiting -= 1
-                    self._changed.notify()
-
-    def record(self, failure: str) -> None:
-        """Record the end of a question: the reason why there was no answer, or empty."""
-        with self._changed:
-            self._failure = failure
-            self._silent_until = self._clock() + SILENT_SECONDS
-            self._changed.notify_all()
-        if failure:
-            _LOG.warning("review_server.no_answer", instance=self._instance, error=failure)
-
-    def _enter(self) -> str:
-        with self._changed:
-            self._wait_for_place()
-            if self._failure and (self._waiting or self._clock() < self._silent_until):
-                return self._failure
-            if self._waiting >= AT_ONCE:
-                return f"too many pages wait for the review server {self._instance}"
-            self._waiting += 1
-            return ""
-
-    def _wait_for_place(self) -> None:
-        """Wait while the server works and all places are taken, unless too many threads wait already."""
-        if self._failure or self._waiting < AT_ONCE or not self._seats.acquire(blocking=False):
-            return
-        try:
-            self._changed.wait_for(lambda: self._failure or self._waiting < AT_ONCE, WAITING_SECONDS)
-        finally:
-            self._seats.release()
+        self.calls = calls
+        self.accounts = _Answers(calls, accounts, clock)
+        self.members = _Answers(calls, members, clock)
+        self.visible = _Answers(calls, visible, clock)
 
 
 class _Answers(Generic[QuestionT, AnswerT]):
     """The answers to one kind of questions.
 
     Args:
-        queue: of the server.
+        calls: to the server.
         ask: asks the server several questions at once.
         clock: monotonic seconds.
     """
 
     def __init__(
         self,
-        queue: _Queue,
+        calls: BoundedCalls,
         ask: Callable[[Collection[QuestionT]], Mapping[QuestionT, AnswerT]],
         clock: Callable[[], float],
     ) -> None:
-        self._queue = queue
+        self._calls = calls
         self._ask = ask
         self._clock = clock
         self._lock = Lock()
@@ -200,12 +132,13 @@ class _Answers(Generic[QuestionT, AnswerT]):
         missing = frozenset(questions).difference(known)
         if not missing:
             return known
-        with self._queue.place() as refusal:
-            if refusal:
-                return {**known, **dict.fromkeys(missing, Transient(refusal))}
-            return {**known, **self._wait(missing)}
+        try:
+            return {**known, **self._calls.run(lambda: self._ask_once(missing))}
+        except Transient as error:
+            failure = Transient(str(error), error.retry_after or SILENT_SECONDS)
+            return {**known, **dict.fromkeys(missing, failure)}
 
-    def _wait(self, questions: frozenset[QuestionT]) -> Mapping[QuestionT, AnswerT | _Failure]:
+    def _ask_once(self, questions: frozenset[QuestionT]) -> Mapping[QuestionT, AnswerT | _Failure]:
         """Ask, or wait for the thread that asks the same."""
         with self._lock:
             known = self._find(questions)  # another thread may have asked meanwhile
@@ -224,19 +157,18 @@ class _Answers(Generic[QuestionT, AnswerT]):
         self, questions: frozenset[QuestionT], asked: Future[Mapping[QuestionT, AnswerT | _Failure]]
     ) -> None:
         answers: Mapping[QuestionT, AnswerT | _Failure] = {}
-        failure, seconds = "the question was not asked", KEPT_SECONDS
+        seconds = KEPT_SECONDS
         try:
-            answers, failure = self._ask(questions), ""
+            answers = self._ask(questions)
         except Permanent as error:
-            answers, failure, seconds = dict.fromkeys(questions, error), "", SILENT_SECONDS
-        except Transient as error:
-            failure = str(error)
-        finally:
-            self._queue.record(failure)
-            with self._lock:
-                self._keep(answers, seconds)
-                del self._asked[questions]
-            asked.set_result(answers or dict.fromkeys(questions, Transient(failure)))
+            answers, seconds = dict.fromkeys(questions, error), SILENT_SECONDS
+        except BaseException as error:  # noqa: BLE001 - the threads that wait get it
+            asked.set_exception(error)
+        with self._lock:
+            self._keep(answers, seconds)
+            del self._asked[questions]
+        if not asked.done():
+            asked.set_result(answers)
 
     def _find(self, questions: Collection[QuestionT]) -> dict[QuestionT, AnswerT | _Failure]:
         now = self._clock()
@@ -256,7 +188,7 @@ class _Answers(Generic[QuestionT, AnswerT]):
 def _value(answer: AnswerT | _Failure) -> AnswerT:
     """Return an answer, or raise a new error like the kept one, which several threads may have."""
     if isinstance(answer, Transient):
-        raise Transient(str(answer))
+        raise Transient(str(answer), answer.retry_after)
     if isinstance(answer, Permanent):
         raise Permanent(str(answer))
     return answer

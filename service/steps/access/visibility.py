@@ -17,6 +17,7 @@ from service.domain.errors import Permanent, Transient
 from service.domain.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.ports.reading import Viewer
+from service.steps.access.bounded_calls import SILENT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -53,7 +54,7 @@ class _AccountViewer(Viewer):
 
     answers: RecentAnswers
     email: str
-    unanswered: list[str] = field(default_factory=list)  # the reasons
+    unanswered: set[str] = field(default_factory=set)  # the review servers that did not say what it sees
 
     def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
         return frozenset(
@@ -64,7 +65,7 @@ class _AccountViewer(Viewer):
 
     def require_answers(self) -> None:
         if self.unanswered or self.answers.failure():
-            raise Transient(SIGHT_UNKNOWN)
+            raise Transient(SIGHT_UNKNOWN, SILENT_SECONDS)
 
     def _seen(self, instance: str, numbers: Collection[int]) -> frozenset[int]:
         try:
@@ -73,8 +74,8 @@ class _AccountViewer(Viewer):
         except (Transient, Permanent) as error:
             _LOG.info("visibility.not_asked", instance=instance, changes=len(numbers), error=str(error))
             if isinstance(error, Transient):
-                self.unanswered.append(str(error))
+                self.unanswered.add(instance)
             return frozenset()
         if None in sight.values():
-            self.unanswered.append(f"{instance} did not say what the account sees")
+            self.unanswered.add(instance)
         return frozenset(number for number, is_seen in sight.items() if is_seen)

@@ -106,7 +106,7 @@ class ActionOffers:
         try:
             account = self._answers.account_of(instance, email)
         except Transient as error:
-            raise Transient(refusals.not_asked(error)) from error
+            raise Transient(refusals.not_asked(error), error.retry_after) from error
         except Permanent as error:
             raise NotAllowed(replies.refused(error)) from error
         if account is None:
@@ -123,7 +123,7 @@ class ActionOffers:
         try:
             is_member = self._answers.is_member(page.change.instance, account.id, group)
         except Transient as error:
-            raise Transient(refusals.not_asked(error)) from error
+            raise Transient(refusals.not_asked(error), error.retry_after) from error
         except Permanent as error:  # also a group that Benchgate's account cannot see
             raise NotAllowed(replies.refused(error)) from error
         if not is_member:

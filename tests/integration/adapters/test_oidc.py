@@ -14,7 +14,7 @@ from service.adapters.console.review import ConsoleReview
 from service.adapters.oidc import OidcProvider
 from service.domain.access.caller import LOCAL_EMAIL
 from service.domain.errors import NotAllowed, Refused, Transient
-from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, make_call, running_provider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def identity(provider: Provider) -> OidcProvider:
-    return OidcProvider(provider.issuer, CLIENT_ID, CLIENT_SECRET)
+    return OidcProvider(provider.issuer, CLIENT_ID, CLIENT_SECRET, make_call)
 
 
 @pytest.fixture
@@ -178,13 +178,13 @@ def test_a_person_who_is_denied_reads_why(
 
 def test_a_provider_that_does_not_answer_is_a_passing_fault() -> None:
     with pytest.raises(Transient, match="the identity provider does not answer") as raised:
-        OidcProvider("http://127.0.0.1:1", CLIENT_ID, CLIENT_SECRET).begin(CALLBACK)
+        OidcProvider("http://127.0.0.1:1", CLIENT_ID, CLIENT_SECRET, make_call).begin(CALLBACK)
     assert not isinstance(raised.value, Refused)
 
 
 def test_an_issuer_of_another_name_is_refused_with_the_setting(provider: Provider) -> None:
     with pytest.raises(Refused, match="set BENCHGATE_OIDC_ISSUER to that"):
-        OidcProvider(f"{provider.issuer}/", CLIENT_ID, CLIENT_SECRET).begin(CALLBACK)
+        OidcProvider(f"{provider.issuer}/", CLIENT_ID, CLIENT_SECRET, make_call).begin(CALLBACK)
 
 
 def test_loading_the_adapter_loads_no_protocol_and_using_it_prints_no_warning() -> None:
@@ -192,7 +192,7 @@ def test_loading_the_adapter_loads_no_protocol_and_using_it_prints_no_warning() 
         "import sys\n"
         "from service.adapters.oidc import OidcProvider\n"
         "assert not any(name.startswith('authlib') for name in sys.modules)\n"
-        "OidcProvider('http://localhost:1', 'a', 'b')\n"
+        "OidcProvider('http://localhost:1', 'a', 'b', lambda call: call())\n"
         "assert 'authlib.integrations.httpx_client' in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

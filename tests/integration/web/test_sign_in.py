@@ -20,7 +20,7 @@ from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.application import assemble
 from tests.support.access.browser import Browser
 from tests.support.access.callers import BASE_URL, Callers, who_router
-from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from tests.support.access.provider import CLIENT_ID, CLIENT_SECRET, make_call, running_provider
 from tests.support.memory.tokens import MemoryTokens
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def identity(provider: Provider) -> OidcProvider:
-    return OidcProvider(provider.issuer, CLIENT_ID, CLIENT_SECRET)
+    return OidcProvider(provider.issuer, CLIENT_ID, CLIENT_SECRET, make_call)
 
 
 class Site:
@@ -300,7 +300,7 @@ def test_a_code_that_the_provider_refuses_is_recorded(site: Site) -> None:
 
 
 def test_the_page_says_that_the_provider_is_down(site: Site) -> None:
-    down = Site(OidcProvider("http://127.0.0.1:1", CLIENT_ID, CLIENT_SECRET), GROUPS)
+    down = Site(OidcProvider("http://127.0.0.1:1", CLIENT_ID, CLIENT_SECRET, make_call), GROUPS)
     answer = down.browser().get("/sign-in/begin")
     assert answer.status_code == 503
     assert "the identity provider does not answer" in answer.text

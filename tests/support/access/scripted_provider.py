@@ -13,6 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 from service.adapters.oidc import OidcProvider
+from tests.support.access.provider import make_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +64,7 @@ class ScriptedProvider:
 
     def sign_in(self, id_token: Callable[[str], str | None]) -> Claims:
         """Sign in with the ID token that is made for a nonce; None: the provider sends none."""
-        identity = OidcProvider(self.issuer, CLIENT, SECRET)
+        identity = OidcProvider(self.issuer, CLIENT, SECRET, make_call)
         attempt = identity.begin(CALLBACK)
         token = {"access_token": "a", "token_type": "Bearer", "expires_in": 300}
         text = id_token(attempt.nonce)

@@ -17,7 +17,8 @@ from service.adapters.gerrit.review import GerritReview
 from service.domain.access.caller import Role
 from service.domain.identity import ChangeKey
 from service.domain.wording.refusals import SIGHT_UNKNOWN
-from service.steps.access.recent_answers import AT_ONCE, MOST_WAITING, RecentAnswers
+from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING
+from service.steps.access.recent_answers import RecentAnswers
 from service.steps.access.visibility import Viewers
 from service.web.access.authenticate import known_caller
 from service.web.api import create_api

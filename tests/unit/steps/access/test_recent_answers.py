@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,13 +13,8 @@ import pytest
 
 from service.domain.errors import BenchgateError, Permanent, Transient
 from service.domain.gerrit.change import Account
-from service.steps.access.recent_answers import (
-    AT_ONCE,
-    KEPT_SECONDS,
-    MOST_WAITING,
-    SILENT_SECONDS,
-    RecentAnswers,
-)
+from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING, SILENT_SECONDS
+from service.steps.access.recent_answers import KEPT_SECONDS, RecentAnswers
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -176,7 +170,7 @@ def test_a_server_that_hangs_holds_up_a_few_threads(
         assert eventually(lambda: sum(each.done() for each in asked) == 40 - AT_ONCE - MOST_WAITING, LONG)
         assert len(server.asked) == asked_about
     refused = [str(error) for each in asked if (error := each.exception(LONG)) is not None]
-    assert refused == ["too many pages wait for the review server gerrit"] * (40 - AT_ONCE - MOST_WAITING)
+    assert refused == ["too many requests wait for the review server gerrit"] * (40 - AT_ONCE - MOST_WAITING)
     assert answers.failure() == ""
     assert answers.account_of("gerrit", "p41") == Account("P41", "p41")
 
@@ -187,8 +181,7 @@ def test_a_server_that_works_answers_more_threads_than_have_a_place(
     """The others wait for a place, also if the server takes a second for an answer."""
     emails = [f"p{number}" for number in range(AT_ONCE + MOST_WAITING)]
     with asking(server, [partial(answers.account_of, "gerrit", email) for email in emails]) as asked:
-        time.sleep(1.0)
-        assert not any(each.done() for each in asked)
+        assert not eventually(lambda: any(each.done() for each in asked), 1.0)
         server.answers.set()
         assert [each.result(LONG) for each in asked] == [Account(email.upper(), email) for email in emails]
 

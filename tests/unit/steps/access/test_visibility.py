@@ -8,7 +8,8 @@ from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
 from service.domain.errors import Permanent, Transient
 from service.domain.gerrit.change import Account
 from service.domain.identity import ChangeKey
-from service.steps.access.recent_answers import KEPT_SECONDS, SILENT_SECONDS, RecentAnswers
+from service.steps.access.bounded_calls import SILENT_SECONDS
+from service.steps.access.recent_answers import KEPT_SECONDS, RecentAnswers
 from service.steps.access.visibility import Viewers
 from tests.support.changes import change_at
 from tests.support.fakes import FakeReviewServer
@@ -170,10 +171,9 @@ def test_what_a_viewer_may_see_is_unknown_while_the_server_does_not_answer(
         patch.setattr(site.server, "visible", fail)
         alice.sees(BOTH)
     for viewer in (alice, bob):
-        with pytest.raises(
-            Transient, match="Gerrit does not say now what you may see; try again in a minute"
-        ):
+        with pytest.raises(Transient, match="Benchgate cannot tell what you may see") as unknown:
             viewer.require_answers()
+        assert unknown.value.retry_after == SILENT_SECONDS
     site.seconds += SILENT_SECONDS + 1
     bob.sees(BOTH)
     bob.require_answers()
