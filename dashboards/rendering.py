@@ -55,12 +55,12 @@ _ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     {
         401: "Go back and try again after you have signed in.",
         403: "Ask an operator of Benchgate if you need this.",
-        429: "Wait a minute and try again.",
         404: "Check the address, or look for the change in the list.",
         500: "Try again. If it fails again, give the operator the id of the request, which the log has too.",
-        503: "Try again in a minute. If it lasts, /readyz says what does not work.",
+        503: "If it lasts, /readyz says what does not work.",
     }
 )
+_GO_BACK: Final = "Go back and try again, or start from the list."
 # After a link for signing in.
 _INVITATIONS: Final[Mapping[int, str]] = MappingProxyType({401: "to go on", 404: "to see what is not public"})
 _ENUMS: Final = (Action, BuildState, ChangeStatus, Mark, Result, RowFilter, RunKind, RunState)
@@ -125,6 +125,7 @@ def problem_page(
     detail: str,
     account: AccountLink | None,
     request_id: str = "",
+    retry_after: int | None = None,
     choices: Sequence[str] = (),
 ) -> str:
     """Render a page about an error, with what the reader can do next; it needs no database.
@@ -134,9 +135,11 @@ def problem_page(
         detail: a sentence about the error.
         account: the link to the reader's account; None if nobody can sign in.
         request_id: of the request in the log.
+        retry_after: the seconds after which to try again; None: no such time is known.
         choices: the addresses of the changes that the reader may have meant.
     """
     title = _TITLES.get(status, HTTPStatus(status).phrase)
+    again = "" if retry_after is None else f"Try again in {formatting.counted(retry_after, 'second')}."
     reason = detail if detail and detail != HTTPStatus(status).phrase else _REASONS.get(status, title)
     return (
         _environment()
@@ -147,7 +150,7 @@ def problem_page(
             title=title,
             invitation=_INVITATIONS.get(status),
             reason=f"{reason[:1].upper()}{reason[1:].removesuffix('.')}.",
-            advice=_ADVICE.get(status, "Go back and try again, or start from the list."),
+            advice=f"{again} {_ADVICE.get(status, '' if again else _GO_BACK)}".strip(),
             request_id=request_id,
             choices=choices,
         )

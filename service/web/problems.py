@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from service.domain.access.account_link import AccountLink
 
-    # Of a status, a sentence, the header's link to the account and a request's id.
-    ProblemPage = Callable[[int, str, AccountLink | None, str], str]
+    # Of a status, a sentence, the header's link to the account, a request's id, and the seconds to wait.
+    ProblemPage = Callable[[int, str, AccountLink | None, str, int | None], str]
 
 MEDIA_TYPE = "application/problem+json"
 _MOST_ERRORS = 20
+_RETRY_SECONDS = 5.0  # a database that restarts
 _FAILED = "the service failed to handle this request"
 # In the OpenAPI document of every operation with parameters.
 RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -82,11 +83,24 @@ def unhandled(request: Request) -> Response:
     return answered(request, 500, _FAILED)
 
 
-def answered(request: Request, status: int, detail: str, **more: Any) -> Response:  # noqa: ANN401 - those of problem
-    """Answer a request with a page for a browser outside the API, with a problem for everybody else."""
+def answered(
+    request: Request,
+    status: int,
+    detail: str,
+    *,
+    retry_after: float | None = None,
+    **more: Any,  # noqa: ANN401 - those of problem
+) -> Response:
+    """Answer a request with a page for a browser outside the API, with a problem for everybody else.
+
+    Both ask to try again after ``retry_after`` seconds, by a header, and the page also by a sentence.
+    """
     page: ProblemPage | None = request.app.state.problem_page
+    seconds = None if retry_after is None else math.ceil(retry_after)
+    if seconds is not None:
+        more["headers"] = {**(more.get("headers") or {}), "Retry-After": str(seconds)}
     if page is not None and _is_browser(request):
-        text = page(status, plain(detail, 500), account_link(request), request_id_of(request))
+        text = page(status, plain(detail, 500), account_link(request), request_id_of(request), seconds)
         headers = {"Cache-Control": "no-store", "Vary": "Accept", **(more.get("headers") or {})}
         return HTMLResponse(text, status, headers)
     return problem(status, detail, path=request.url.path, request_id=request_id_of(request), **more)
@@ -117,11 +131,11 @@ async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, NotAllowed):
         return _forbidden(request, error)
     if isinstance(error, TooMany):
-        return answered(request, 429, str(error), headers={"Retry-After": str(math.ceil(error.retry_after))})
+        return answered(request, 429, str(error), retry_after=error.retry_after)
     if isinstance(error, BadInput):
         return answered(request, 400, str(error))
     if isinstance(error, Transient):
-        return answered(request, 503, str(error), headers={"Retry-After": "5"})
+        return answered(request, 503, str(error), retry_after=error.retry_after or _RETRY_SECONDS)
     return answered(request, 500, _FAILED)
 
 

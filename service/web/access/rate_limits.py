@@ -58,7 +58,7 @@ class RateLimits:
         if not self._limiter.hit(limit, kind, who):
             reset = self._limiter.get_window_stats(limit, kind, who).reset_time
             raise TooMany(
-                f"more than {limit.amount} requests in a minute; wait and try again",
+                f"more than {limit.amount} requests in a minute",
                 max(1.0, reset - time.time()),
             )
 

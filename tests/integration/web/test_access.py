@@ -80,7 +80,9 @@ class Site:
         return self.callers.as_person(role, subject)
 
 
-def _page(status: int, detail: str, account: AccountLink | None, request_id: str) -> str:
+def _page(
+    status: int, detail: str, account: AccountLink | None, request_id: str, retry_after: int | None
+) -> str:
     return f"<p>{status} {detail}</p>"
 
 

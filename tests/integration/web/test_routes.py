@@ -12,8 +12,9 @@ from typing_extensions import override
 from dashboards.pages import create_pages
 from service.domain.access.needs import Need
 from service.domain.decision.states import RunState
-from service.domain.errors import Transient
+from service.domain.errors import TooMany, Transient
 from service.domain.inference.verdict import Verdict
+from service.domain.wording.refusals import SIGHT_UNKNOWN
 from service.rights import RIGHTS
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.application import assemble
@@ -89,7 +90,7 @@ class Failing(FakeReading):
             Transient("the database <does> not answer"),
             503,
             "The database &lt;does&gt; not",
-            "Try again in a",
+            "Try again in 5 seconds. If it lasts, /readyz says",
         ),
         ("/", RuntimeError("secret"), 500, "The service failed to handle this request.", "give the operator"),
     ],
@@ -118,6 +119,28 @@ def test_an_error_is_a_page_for_browsers_and_a_problem_for_programs(
     assert "secret" not in page.text
     for answer in answers:
         assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("failure", "seconds", "sentence"),
+    [
+        (Transient("no database"), "5", "Try again in 5 seconds."),
+        (Transient(SIGHT_UNKNOWN, 14.2), "15", "Try again in 15 seconds."),
+        (Transient("no answer", 0.3), "1", "Try again in 1 second."),
+        (TooMany("too many requests", 40.0), "40", "Try again in 40 seconds."),
+    ],
+)
+def test_a_page_asks_once_to_try_again_after_the_time_that_its_header_names(
+    failure: Exception, seconds: str, sentence: str
+) -> None:
+    reading = Failing()
+    reading.failure = failure
+    app = build_app(reading)
+    page = call(app, "GET", "/", headers={"Accept": "text/html"})
+    problem = call(app, "GET", "/api/v1/changes")
+    assert [answer.headers["retry-after"] for answer in (page, problem)] == [seconds] * 2
+    assert (page.text.lower().count("try again"), sentence in page.text) == (1, True)
+    assert problem.json()["detail"] == str(failure)
 
 
 @pytest.mark.parametrize("path", ["/changes/4712", "/api/v1/changes"])
