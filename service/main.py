@@ -29,7 +29,7 @@ from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
 from service.web.access.address import Address
-from service.web.access.authenticate import Access, known_caller
+from service.web.access.authenticate import known_caller
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
@@ -68,20 +68,7 @@ def create_app() -> FastAPI:
     answers = RecentAnswers(servers, waiting=waiting)
     reading_of = _reading_by_caller(plane, answers)
     actions = PageActions(plane.store, ActionOffers(answers), reading_of)
-    address, limits = Address(settings.base_url), RateLimits()
-    ways_in = WaysIn(
-        sessions=plane.sessions,
-        tokens=plane.tokens,
-        address=address,
-        limits=limits,
-        provider=build_provider_sign_in(
-            settings,
-            plane,
-            f"{address.origin}{CALLBACK}",
-            BoundedCalls("the identity provider", waiting),
-        ),
-        local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
-    )
+    ways_in = _ways_in(settings, plane, waiting)
     routers = [
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
@@ -95,15 +82,7 @@ def create_app() -> FastAPI:
     ]
     app = assemble(
         routers,
-        access=Access(
-            rights=RIGHTS,
-            is_public=is_public,
-            address=address,
-            find_session=ways_in.find_session,
-            find_token=ways_in.find_token,
-            limits=limits,
-            has_way_in=ways_in.has_any,
-        ),
+        access=ways_in.access(RIGHTS, is_public=is_public),
         version=version("benchgate"),
         inline_style_paths=INLINE_STYLE_PATHS,
         problem_page=problem_page,
@@ -120,6 +99,19 @@ def _patience(settings: ControlSettings, plane: Control) -> Patience:
         settings.reconcile_seconds,
         listeners=[plane.part(LISTEN, name) for name in settings.event_streams],
         reconciled=[plane.part(RECONCILE, name) for name in plane.servers],
+    )
+
+
+def _ways_in(settings: ControlSettings, plane: Control, waiting: Semaphore) -> WaysIn:
+    address = Address(settings.base_url)
+    calls = BoundedCalls("the identity provider", waiting)
+    return WaysIn(
+        sessions=plane.sessions,
+        tokens=plane.tokens,
+        address=address,
+        limits=RateLimits(),
+        provider=build_provider_sign_in(settings, plane, f"{address.origin}{CALLBACK}", calls),
+        local=LocalIdentity(lambda: read_secret(settings.home)) if settings.has_local_identity else None,
     )
 
 

@@ -16,13 +16,14 @@ from service.domain.errors import NotAllowed, NotFound
 from service.steps.access.sign_in import LOCAL_SUBJECT, open_local_session
 from service.web.access.account_link import SIGN_IN, account_link
 from service.web.access.attempt_cookie import SECONDS, StoredAttempt, decode, encode, return_path
-from service.web.access.authenticate import person_of
+from service.web.access.authenticate import Access, person_of
 from service.web.access.forms import form_of
 from service.web.access.same_origin import require_same_origin
 
 if TYPE_CHECKING:
     from service.domain.access.account_link import AccountLink
     from service.domain.access.caller import Person, TokenHolder
+    from service.domain.access.needs import Need
     from service.ports.access import Sessions, Tokens
     from service.steps.access.sign_in import ProviderSignIn
     from service.web.access.address import Address
@@ -92,10 +93,17 @@ class WaysIn:
         holder = self.tokens.find(text)
         return None if holder is None or self._is_closed_to(holder.subject) else holder
 
-    @property
-    def has_any(self) -> bool:
-        """There is a way in."""
-        return self.provider is not None or self.local is not None
+    def access(self, rights: Mapping[tuple[str, str], Need], *, is_public: bool) -> Access:
+        """Return the rules for people who come in these ways; the arguments are those of :class:`Access`."""
+        return Access(
+            rights=rights,
+            is_public=is_public,
+            address=self.address,
+            find_session=self.find_session,
+            find_token=self.find_token,
+            limits=self.limits,
+            has_way_in=self.provider is not None or self.local is not None,
+        )
 
     @property
     def required_provider(self) -> ProviderSignIn:

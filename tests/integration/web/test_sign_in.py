@@ -14,6 +14,7 @@ from service.domain.access.needs import Need
 from service.ports.access import SignInAttempt
 from service.rights import RIGHTS
 from service.steps.access.sign_in import ProviderSignIn
+from service.web.access.address import Address
 from service.web.access.attempt_cookie import StoredAttempt, encode, return_path
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
@@ -51,11 +52,10 @@ class Site:
     def __init__(self, identity: OidcProvider, role_groups: Mapping[Role, list[str]]) -> None:
         self.callers = Callers()
         self.refusals: list[tuple[str, str, str]] = []
-        access = self.callers.access(is_public=False, rights={**RIGHTS, ("GET", "/who"): Need.READ})
         ways = WaysIn(
             sessions=self.callers.sessions,
             tokens=MemoryTokens(),
-            address=access.address,
+            address=Address(BASE_URL),
             limits=RateLimits(),
             provider=ProviderSignIn(
                 provider=identity,
@@ -66,6 +66,7 @@ class Site:
             ),
         )
         routers = [create_sign_in(ways, sign_in_page), who_router()]
+        access = ways.access({**RIGHTS, ("GET", "/who"): Need.READ}, is_public=False)
         self.app = assemble(routers, access=access, version="0.1.0")
 
     def browser(self) -> Browser:

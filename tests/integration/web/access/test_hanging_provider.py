@@ -17,9 +17,12 @@ from dashboards.rendering import sign_in_page
 from service.adapters.oidc import OidcProvider
 from service.domain.errors import Transient
 from service.ports.access import SignInAttempt
+from service.rights import RIGHTS
 from service.steps.access.bounded_calls import AT_ONCE, MOST_WAITING, SILENT_SECONDS, BoundedCalls
 from service.steps.access.sign_in import ProviderSignIn
+from service.web.access.address import Address
 from service.web.access.attempt_cookie import StoredAttempt, encode
+from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.application import assemble
 from service.web.health import create_health
@@ -45,12 +48,11 @@ def provider_at(issuer: str, seconds: float) -> OidcProvider:
 
 def app_with(provider: OidcProvider) -> FastAPI:
     callers = Callers()
-    access = callers.access()
     ways = WaysIn(
         sessions=callers.sessions,
         tokens=MemoryTokens(),
-        address=access.address,
-        limits=access.limits,
+        address=Address(BASE_URL),
+        limits=RateLimits(),
         provider=ProviderSignIn(
             provider=provider,
             sessions=callers.sessions,
@@ -60,7 +62,7 @@ def app_with(provider: OidcProvider) -> FastAPI:
         ),
     )
     routers = [create_sign_in(ways, sign_in_page), create_health(FakeReading(), CollectorRegistry())]
-    return assemble(routers, access=access, version="0.1.0")
+    return assemble(routers, access=ways.access(RIGHTS, is_public=True), version="0.1.0")
 
 
 def forged_cookie(state: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from service.domain.access.scopes import Scope, ScopeKind
 from service.ports.access import NewToken
 from service.rights import RIGHTS
 from service.steps.access.sign_in import LOCAL_SUBJECT
+from service.web.access.address import Address
 from service.web.access.local_identity import LocalIdentity
 from service.web.access.rate_limits import RateLimits
 from service.web.access.sign_in import WaysIn, create_sign_in
@@ -50,11 +50,10 @@ def app_of(
     tokens: MemoryTokens | None = None,
 ) -> FastAPI:
     callers, tokens = callers or Callers(), tokens or MemoryTokens()
-    access = callers.access(base_url=origin, rights={**RIGHTS, ("GET", "/who"): Need.READ})
     ways = WaysIn(
-        sessions=callers.sessions, tokens=tokens, address=access.address, limits=RateLimits(), local=local
+        sessions=callers.sessions, tokens=tokens, address=Address(origin), limits=RateLimits(), local=local
     )
-    access = replace(access, find_session=ways.find_session, find_token=ways.find_token)
+    access = ways.access({**RIGHTS, ("GET", "/who"): Need.READ}, is_public=True)
     return assemble([create_sign_in(ways, sign_in_page), who_router()], access=access, version="0.1.0")
 
 
