@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-power soak checks-plugin clean
+.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-power bench-signatures soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -74,6 +74,9 @@ bench-webhooks: .venv/dev.stamp ## measure the webhook's events per second, and 
 
 bench-pages: .venv/dev.stamp ## measure page loads without a session beside the same pages without access control
 	@$(BIN)/python -m bench.pages
+
+bench-signatures: .venv/dev.stamp ## measure precision and recall of failure signatures over the labelled texts
+	@$(BIN)/python -m bench.signatures
 
 soak: .venv/dev.stamp ## count the false alarms of sixty patch sets that change nothing (continues an interrupted soak)
 	@$(BIN)/python -m bench.verdicts.soak
