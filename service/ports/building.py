@@ -5,16 +5,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.built_files import BuiltFile
     from service.domain.building.sandbox_command import Command, Completed
+    from service.domain.linting.touched_lines import Lines
 
 
-class Source(Protocol):
+class Differences(Protocol):
+    """The differences between two revisions of a project. The errors are those of :class:`Source`."""
+
+    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
+        """List the paths that differ between two revisions; a rename is two paths.
+
+        Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
+
+        Raises:
+            BadInput: there are too many paths.
+        """
+
+    def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
+        """List the lines that a revision adds or changes in regular files whose names end so.
+
+        A renamed file is compared with its former self if that has such a name too. Without a base, all lines
+        are new. A path that is not UTF-8 has replaced bytes.
+
+        Raises:
+            BadInput: there are too many such files, or too many lines.
+        """
+
+
+class Source(Differences, Protocol):
     """Mirrors of the projects' repositories.
 
     A revision is a commit ID of 40 hexadecimal digits, or a fetched ref. All methods raise NotFound for an
@@ -41,15 +65,6 @@ class Source(Protocol):
 
         Raises:
             BadInput: the file is larger than 1 MiB, or not UTF-8.
-        """
-
-    def changed_paths(self, project: str, base: str, patch: str) -> Sequence[str]:
-        """List the paths that differ between two revisions; a rename is two paths.
-
-        Bytes that are not UTF-8 are replaced, because the paths are only matched and shown.
-
-        Raises:
-            BadInput: there are too many paths.
         """
 
     def checkout(self, project: str, revision: str) -> AbstractContextManager[Path]:

@@ -12,7 +12,7 @@ from tests.integration.adapters.git.git_repository import Repository
 from tests.support.build_host import MemorySource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from service.ports.building import Source
@@ -51,11 +51,12 @@ class GitSite:
         return commit
 
 
-class TestSource:
-    @pytest.fixture(params=["memory", pytest.param("git", marks=pytest.mark.integration)])
-    def site(self, request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
-        return MemorySite() if request.param == "memory" else GitSite(tmp_path)
+@pytest.fixture(params=["memory", pytest.param("git", marks=pytest.mark.integration)])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSite:
+    return MemorySite() if request.param == "memory" else GitSite(tmp_path)
 
+
+class TestSource:
     def test_a_branch_has_a_head(self, site: SourceSite) -> None:
         first = site.commit({"x": "1"})
         assert site.source.head(PROJECT, "master") == first
@@ -65,14 +66,14 @@ class TestSource:
             site.source.head(PROJECT, "gone")
 
     def test_an_unknown_revision_is_not_found(self, site: SourceSite) -> None:
-        commit = site.commit({"x": "1"})
+        site.commit({"x": "1"})
         source = site.source
-        for look in (
+        looks: tuple[Callable[[], object], ...] = (
             lambda: source.tree(PROJECT, UNKNOWN),
             lambda: source.parent(PROJECT, UNKNOWN),
             lambda: source.read(PROJECT, UNKNOWN, "x"),
-            lambda: source.changed_paths(PROJECT, UNKNOWN, commit),
-        ):
+        )
+        for look in looks:
             with pytest.raises(NotFound):
                 look()
 
@@ -104,14 +105,45 @@ class TestSource:
         assert texts == ["version: 1\n", "π\n"]
         assert site.source.read(PROJECT, old, "missing") is None
 
+    def test_a_checkout_has_the_files_and_is_removed_afterwards(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1", "y": "2"})
+        with site.source.checkout(PROJECT, commit) as directory:
+            assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
+        assert not directory.exists()
+
+
+class TestDifferences:
+    def test_an_unknown_revision_is_not_found(self, site: SourceSite) -> None:
+        commit = site.commit({"x": "1"})
+        source = site.source
+        for look in (
+            lambda: source.changed_paths(PROJECT, UNKNOWN, commit),
+            lambda: source.changed_lines(PROJECT, UNKNOWN, commit, ("x",)),
+            lambda: source.changed_lines(PROJECT, commit, UNKNOWN, ("x",)),
+        ):
+            with pytest.raises(NotFound):
+                look()
+
     def test_changed_paths_are_those_that_differ(self, site: SourceSite) -> None:
         base = site.commit({"same": "1", "changed": "1", "gone": "old"})
         patch = site.commit({"same": "1", "changed": "2", "new": "text"}, base)
         assert sorted(site.source.changed_paths(PROJECT, base, patch)) == ["changed", "gone", "new"]
         assert list(site.source.changed_paths(PROJECT, patch, patch)) == []
 
-    def test_a_checkout_has_the_files_and_is_removed_afterwards(self, site: SourceSite) -> None:
-        commit = site.commit({"x": "1", "y": "2"})
-        with site.source.checkout(PROJECT, commit) as directory:
-            assert {name: (directory / name).read_text() for name in ("x", "y")} == {"x": "1", "y": "2"}
-        assert not directory.exists()
+    def test_changed_lines_are_those_that_the_revision_adds_or_changes(self, site: SourceSite) -> None:
+        old = {"same.c": "1\n", "changed.c": "1\n2\n3\n4\n", "gone.c": "old\n", "new.txt": "1\n"}
+        new = {"same.c": "1\n", "changed.c": "one\n2\n4\n5\n6\n", "new.c": "a\nb\n", "new.txt": "2\n"}
+        base = site.commit(old)
+        patch = site.commit(new, base)
+        changed = site.source.changed_lines(PROJECT, base, patch, (".c", ".h"))
+        assert changed == {"changed.c": (range(1, 2), range(4, 6)), "new.c": (range(1, 3),)}
+
+    def test_a_moved_file_has_no_changed_lines(self, site: SourceSite) -> None:
+        text = "".join(f"line {number}\n" for number in range(20))
+        base = site.commit({"old.c": text})
+        patch = site.commit({"new.c": text}, base)
+        assert site.source.changed_lines(PROJECT, base, patch, (".c",)) == {}
+
+    def test_all_lines_of_the_first_commit_are_changed(self, site: SourceSite) -> None:
+        root = site.commit({"x.c": "1\n2\n", "empty.c": "", "x.txt": "1\n"})
+        assert site.source.changed_lines(PROJECT, None, root, (".c",)) == {"x.c": (range(1, 3),)}

@@ -10,6 +10,7 @@ import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,11 @@ from tests.support.memory.files import MemoryArtifacts, MemoryInspector, MemoryP
 from tests.unit.domain.gbench_files import row, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.sandbox_command import Command
+    from service.domain.linting.touched_lines import Lines
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
     from service.ports.building import ByteSink
@@ -95,6 +97,17 @@ class MemorySource:
         old, new = self._commit(base).files, self._commit(patch).files
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
 
+    def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
+        old = {} if base is None else self._commit(base).files
+        new = self._commit(patch).files
+        former = {text: path for path, text in old.items() if path not in new}
+        diffs = {
+            path: _added_lines(old.get(path, old.get(former.get(text, ""), "")), text)
+            for path, text in new.items()
+            if path.endswith(tuple(endings))
+        }
+        return {path: ranges for path, ranges in diffs.items() if ranges}
+
     @contextmanager
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as name:
@@ -107,6 +120,12 @@ class MemorySource:
         if commit not in self.commits:
             raise NotFound(f"no revision {revision}")
         return self.commits[commit]
+
+
+def _added_lines(old: str, new: str) -> tuple[range, ...]:
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    edits = (each[3:] for each in matcher.get_opcodes() if each[0] in {"insert", "replace"})
+    return tuple(range(begin + 1, end + 1) for begin, end in edits)
 
 
 @dataclass

@@ -17,10 +17,13 @@ from typing_extensions import override
 from service.adapters.git.command import LOCAL_SECONDS, Answer, run_git
 from service.adapters.removal import remove_tree
 from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.linting.touched_lines import lines_in
 from service.ports.building import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from service.domain.linting.touched_lines import Lines
 
 FETCH_SECONDS: Final = 1200.0  # the first fetch of a large project over a slow line
 TEXT_BYTES: Final = 1 << 20  # far more than any hand-written project file
@@ -33,6 +36,14 @@ _PART: Final = r"(?![-.])[^\x00-\x20\x7f~^:?*\[\\/]+(?<![.])(?<!\.lock)"
 _BRANCH: Final = re.compile(rf"(?=.{{1,250}}\Z)(?!.*\.\.)(?!.*@\{{)refs/heads/{_PART}(/{_PART})*")
 _PROJECT: Final = re.compile(
     r"(?=.{1,200}\Z)(?!.*(^|/)\.{1,2}(/|\Z))(?!-)[\w.+@~-]+(/(?!-)[\w.+@~-]+)*", re.ASCII
+)
+_DELETED: Final = b"000000"  # the mode of the missing side
+_NO_FILES: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # the empty tree, which git knows anywhere
+_PATHS_BYTES: Final = 1 << 20  # of paths that a command names; Linux allows twice that
+# With --text, a patch set cannot call its sources binary.
+_CHANGED_LINES: Final = (
+    *("-r", "--patch", "--unified=0", "--text", "--find-renames", "--no-color"),
+    *("--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"),
 )
 _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LOCKED: Final = re.compile(r"Unable to create '([^']+\.lock)': File exists")
@@ -130,6 +141,18 @@ class GitSource(Source):
         return [path.decode(errors="replace") for path in answer.output.split(b"\0") if path]
 
     @override
+    def changed_lines(self, project: str, base: str | None, patch: str, endings: Collection[str]) -> Lines:
+        old = _NO_FILES if base is None else self._resolve(project, base, "tree")
+        trees = ("--end-of-options", old, self._resolve(project, patch, "tree"))
+        listed = self._ask(project, "diff-tree", "-r", "-z", "--raw", "--no-renames", *trees).output
+        paths = [path for path in map(os.fsdecode, _regular_files(listed)) if path.endswith(tuple(endings))]
+        if sum(len(os.fsencode(path)) + 1 for path in paths) > _PATHS_BYTES:
+            raise BadInput(f"{len(paths)} such files differ, whose names are too long together")
+        if not paths:
+            return {}
+        return lines_in(self._ask(project, "diff-tree", *_CHANGED_LINES, *trees, "--", *paths).output)
+
+    @override
     @contextmanager
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
         commit = self._resolve(project, revision, "commit")
@@ -203,6 +226,15 @@ class GitSource(Source):
 def mirrors_by_instance(root: Path, remotes: Mapping[str, Callable[[str], str]]) -> Mapping[str, GitSource]:
     """Return the mirrors of each review server: two may have projects of one name, which are not the same."""
     return {name: GitSource(root / "instances" / name, remote) for name, remote in remotes.items()}
+
+
+def _regular_files(listed: bytes) -> Iterator[bytes]:
+    """Yield the paths of a raw diff that are regular files, or were one before they were deleted."""
+    fields = iter(listed.split(b"\0"))
+    for entry, path in zip(fields, fields, strict=False):
+        before, after = entry.split(b" ", 2)[:2]
+        if (before if after == _DELETED else after).removeprefix(b":").startswith(b"100"):
+            yield path
 
 
 def _checked(ref: str) -> str:

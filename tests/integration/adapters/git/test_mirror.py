@@ -162,6 +162,55 @@ def test_changed_paths_are_plain_names(source: GitSource, repository: Repository
     ]
 
 
+def test_changed_lines_of_files_with_unusual_names(source: GitSource, repository: Repository) -> None:
+    names = ["-x.c", "two words.c", 'ü\t".c', ":(glob)*.c", "*.c", "dir/new\nline.c"]
+    base = repository.commit({"kept.c": b"1\n"})
+    patch = repository.commit({"kept.c": b"1\n", **dict.fromkeys(names, b"1\n2")}, base)
+    source.fetch(PROJECT, patch)
+    lines = source.changed_lines(PROJECT, base, patch, (".c",))
+    assert lines == dict.fromkeys(names, (range(1, 3),))
+
+
+def test_changed_lines_include_files_that_the_patch_set_calls_binary(
+    source: GitSource, repository: Repository
+) -> None:
+    attributes = b"* binary\n*.c -diff -text\n"
+    base = repository.commit({"a.c": b"1\n", ".gitattributes": attributes})
+    patch = repository.commit({"a.c": b"1\n\0\xff\n", ".gitattributes": attributes}, base)
+    source.fetch(PROJECT, patch)
+    assert source.changed_lines(PROJECT, base, patch, (".c",)) == {"a.c": (range(2, 3),)}
+
+
+def test_a_link_has_no_changed_lines(source: GitSource, repository: Repository) -> None:
+    base = repository.commit({"was_file.c": b"1\n", "was_link.c": Path("x")})
+    patch = repository.commit({"was_file.c": Path("x"), "was_link.c": b"1\n", "new.c": Path("y")}, base)
+    source.fetch(PROJECT, patch)
+    assert source.changed_lines(PROJECT, base, patch, (".c",)) == {"was_link.c": (range(1, 2),)}
+
+
+def test_a_renamed_file_is_compared_with_its_former_self(source: GitSource, repository: Repository) -> None:
+    lines = [f"line {number}" for number in range(20)]
+    base = repository.commit({"old.c": "\n".join(lines).encode()})
+    lines[4] = "another"
+    patch = repository.commit({"new/name.cc": "\n".join(lines).encode()}, base)
+    source.fetch(PROJECT, patch)
+    assert source.changed_lines(PROJECT, base, patch, (".c", ".cc")) == {"new/name.cc": (range(5, 6),)}
+
+
+def test_too_many_changed_files_are_bad_input(source: GitSource, repository: Repository) -> None:
+    base = repository.commit({"x": b"1"})
+    names = [f"{'long/' * 40}{number}.c" for number in range(6000)]
+    blob = repository.git("hash-object", "-w", "--stdin", given=b"1\n").strip()
+    rows = "".join(f"100644 {blob}\t{name}\n" for name in names)
+    repository.git("update-index", "--index-info", given=rows.encode())
+    tree = repository.git("write-tree").strip()
+    patch = repository.git("commit-tree", tree, f"-p{base}", given=b"Text\n").strip()
+    repository.git("update-ref", "refs/heads/master", patch)
+    source.fetch(PROJECT, patch)
+    with pytest.raises(BadInput, match="6000 such files"):
+        source.changed_lines(PROJECT, base, patch, (".c",))
+
+
 @pytest.mark.parametrize("revision", [UNKNOWN, "refs/heads/none"])
 def test_an_unknown_revision_is_not_found(source: GitSource, repository: Repository, revision: str) -> None:
     commit = repository.commit({"x": b"x"})
