@@ -1,104 +1,124 @@
-"""The output of clang-format, read from recordings."""
+"""The differences that clang-format would make, read from recordings."""
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.building.findings import Finding
-from service.domain.linting.clang_format import TEXT, by_block, read_clang_format
-from service.domain.linting.diagnostics import Roots
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.linting.clang_format import (
+    HEADLINE,
+    TEXT,
+    Fault,
+    fault_in,
+    format_failure,
+    read_format_diff,
+)
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "linting"
-MARK = "error: code should be clang-formatted [-Wclang-format-violations]"
+TOUCHED = (range(2, 3), range(6, 7), range(9, 13), range(15, 18))
+LINES = st.lists(st.sampled_from(["", "a", "  b", "-- x", "++ y", "@@ -1 +1 @@", "\\ z"]), max_size=12)
+RUNS = st.sets(st.integers(1, 14), min_size=1).map(lambda all_: tuple(range(n, n + 1) for n in sorted(all_)))
 
 
-def read(sample: str) -> tuple[list[tuple[str, int]], tuple[str, ...]]:
-    output = read_clang_format((SAMPLES / f"{sample}.txt").read_bytes())
-    assert {finding.text for finding in output.findings} <= {TEXT}
-    return [(finding.path, finding.line) for finding in output.findings], output.faults
+def found(old: list[str], new: list[str], *touched: range) -> list[tuple[int, str]]:
+    diff = "\n".join(unified_diff(old, new, "a.cc", "b.cc", lineterm="", n=0))
+    findings = read_format_diff(f"{diff}\n".encode(), "a.cc", touched or (range(1, len(old) + 1),))
+    return [(finding.line, finding.text.removeprefix(TEXT)) for finding in findings]
 
 
-def test_several_changes_of_a_line_are_one_finding() -> None:
-    places, faults = read("clang_format_14")
+def test_each_difference_is_a_finding_on_its_first_touched_line() -> None:
+    diff = (SAMPLES / "clang_format_14.diff").read_bytes()
+    findings = read_format_diff(diff, "src/a.cc", TOUCHED)
 
-    assert places == [("a.cpp", 5), ("a.cpp", 6), ("a.cpp", 7), ("a.cpp", 10), ("b.cpp", 2)]
-    assert faults == ()
-
-
-def test_a_run_on_some_lines_names_these() -> None:
-    assert read("clang_format_14_lines") == ([("a.cpp", 6), ("a.cpp", 7)], ())
-
-
-def test_a_bad_configuration_is_a_fault() -> None:
-    places, faults = read("clang_format_14_bad_configuration")
-
-    assert places == []
-    assert faults == (
-        "/src/.clang-format:2:1: error: unknown key 'Foo'",
-        "Error reading /src/.clang-format: Invalid argument",
-    )
-
-
-def test_a_missing_file_is_a_fault() -> None:
-    assert read("clang_format_14_missing_file") == ([], ("No such file or directory",))
-
-
-def test_a_file_outside_the_sources_has_no_finding() -> None:
-    output = f"/usr/include/x.h:3:1: {MARK}\n../x.cc:3:1: {MARK}\n".encode()
-
-    assert read_clang_format(output).findings == ()
-
-
-def test_a_relative_path_begins_at_the_directory_of_the_run() -> None:
-    roots = Roots(sources="/home/work/tree/", directory="/home/work/tree/lib")
-    output = f"../x.cc:3:1: {MARK}\n/home/work/tree/y.cc:4:1: {MARK}\n".encode()
-
-    assert [finding.path for finding in read_clang_format(output, roots).findings] == ["x.cc", "y.cc"]
-
-
-def test_adjacent_lines_of_a_file_become_one_finding_that_names_the_last() -> None:
-    found = [
-        Finding("a.cc", 1, TEXT),
-        Finding("a.cc", 2, TEXT),
-        Finding("a.cc", 4, TEXT),
-        Finding("b.cc", 5, TEXT),
+    assert {finding.path for finding in findings} == {"src/a.cc"}
+    assert [(finding.line, finding.text.removeprefix(TEXT)) for finding in findings] == [
+        (2, " (lines 1 to 3)"),
+        (6, ": indent the line by 2 blanks"),
+        (9, " (lines 9 to 14)"),
+        (17, ""),
     ]
 
-    assert by_block(found) == (
-        Finding("a.cc", 1, f"{TEXT} (lines 1 to 2)"),
-        Finding("a.cc", 4, TEXT),
-        Finding("b.cc", 5, TEXT),
-    )
+
+def test_a_short_line_is_quoted_as_it_should_be() -> None:
+    assert found(["int f(){return 1;}"], ["int f() { return 1; }"]) == [
+        (1, ": write `int f() { return 1; }`")
+    ]
 
 
-@given(st.dictionaries(st.sampled_from(["a.cc", "b.cc", "c/d.h"]), st.sets(st.integers(1, 30)), max_size=3))
-def test_blocks_begin_where_no_finding_is_on_the_line_before(places: dict[str, set[int]]) -> None:
-    found = [Finding(path, line, TEXT) for path in sorted(places) for line in sorted(places[path])]
-    begun = [(path, line) for path, line in ((f.path, f.line) for f in found) if line - 1 not in places[path]]
-
-    assert [(block.path, block.line) for block in by_block(found)] == begun
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a.cc", "./a.cc", "/src/./b.cc"]), st.integers(1, 9), st.integers(1, 80))
-    )
+@pytest.mark.parametrize(
+    ("old", "new", "advice"),
+    [
+        ("x;  ", "x;", ": remove the blanks at the end of the line"),
+        ("x;", "    x;", ": indent the line by 4 blanks"),
+        ("x;", "\tx;", ""),
+        ("x;   // y", "x;  // y", ""),  # blanks in a quotation would not be seen
+        (f"f({'x' * 100});", f"f( {'x' * 100});", ""),
+    ],
 )
-def test_the_order_and_the_columns_of_diagnostics_do_not_matter(places: list[tuple[str, int, int]]) -> None:
-    lines = [f"{path}:{line}:{column}: {MARK}\n  int x;\n  ^\n" for path, line, column in places]
-    output = read_clang_format("".join(lines).encode())
+def test_the_advice_says_how_if_that_is_short(old: str, new: str, advice: str) -> None:
+    assert found([old], [new]) == [(1, advice)]
 
-    assert output == read_clang_format("".join(reversed(lines)).encode())
-    assert {(finding.path, finding.line) for finding in output.findings} == {
-        (path.rpartition("/")[2], line) for path, line, _ in places
-    }
+
+def test_a_line_that_should_not_be_there_is_named() -> None:
+    assert found(["a", "", "b"], ["a", "b"]) == [(2, ": remove the line")]
+
+
+def test_a_difference_on_other_lines_is_a_finding_on_the_nearest_touched_line() -> None:
+    before, after = ["a", "b", "c", "d", "e"], ["A", "b", "c", "d", "E"]
+
+    assert [line for line, _ in found(before, after, range(2, 3), range(4, 5))] == [2, 4]
+    assert [line for line, _ in found(before, after, range(3, 4))] == [3]
+    assert [line for line, _ in found(["a", "b"], ["a", "x", "b"], range(2, 3))] == [2]
+
+
+def test_an_incomplete_difference_at_the_end_is_ignored() -> None:
+    diff = b"@@ -1 +1 @@\n-a\n+b\n@@ -5,3 +5,3 @@\n-c\n-d\n"
+
+    assert [finding.line for finding in read_format_diff(diff, "a.cc", (range(1, 9),))] == [1]
+
+
+def test_the_failures_of_a_file_have_one_headline() -> None:
+    (finding,) = read_format_diff(b"@@ -7 +7 @@\n-a;b\n+a; b\n", "src/a.cc", (range(7, 8),))
+
+    assert format_failure(finding) == Failure(
+        FailureKind.FORMAT,
+        "src/a.cc",
+        HEADLINE,
+        "src/a.cc:7: code should be clang-formatted: write `a; b`",
+        "src/a.cc:7",
+    )
+
+
+def test_a_fault_names_the_place_of_an_error_in_the_configuration() -> None:
+    errors = (SAMPLES / "clang_format_14_bad_configuration.txt").read_bytes()
+
+    assert fault_in(errors) == Fault(".clang-format", ".clang-format:2: unknown key 'Foo'")
+
+
+def test_a_fault_without_a_place_is_the_first_line() -> None:
+    errors = (SAMPLES / "clang_format_14_missing_file.txt").read_bytes()
+
+    assert fault_in(errors) == Fault("", "No such file or directory")
+    assert fault_in(b"") == Fault("", "")
+
+
+@given(LINES, LINES, RUNS)
+def test_a_difference_is_found_if_and_only_if_there_is_one(
+    old: list[str], new: list[str], touched: tuple[range, ...]
+) -> None:
+    places = [line for line, _ in found(old, new, *touched)]
+
+    assert bool(places) == (old != new)
+    assert set(places) <= {run.start for run in touched}
 
 
 @given(st.binary(max_size=300))
-@pytest.mark.parametrize("before", [b"", b"a.cc:1:1: error: "])
+@pytest.mark.parametrize("before", [b"", b"@@ -1,2 +1 @@\n", b"a.cc:1:1: error: "])
 def test_any_output_is_read(before: bytes, output: bytes) -> None:
-    read_clang_format(before + output)
+    read_format_diff(before + output, "a.cc", (range(1, 2),))
+    fault_in(before + output)
