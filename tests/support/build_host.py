@@ -112,6 +112,7 @@ class MemorySource:
     def checkout(self, project: str, revision: str) -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as name:
             for path, text in self._commit(revision).files.items():
+                (Path(name) / path).parent.mkdir(parents=True, exist_ok=True)
                 (Path(name) / path).write_text(text)
             yield Path(name)
 

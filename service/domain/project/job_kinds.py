@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
 KINDS: Final = {
     "benchmark": "service.kinds.benchmark",
+    "clang-format": "service.kinds.clang_format",
     "ctest": "service.kinds.ctest",
     "external": "service.kinds.external",
 }

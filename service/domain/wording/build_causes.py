@@ -26,6 +26,10 @@ USED_UP_BY_PATCH: Final = (
 OUT_OF_MACHINE_TIME: Final = "the machine time is used up"
 SEVERAL_THREADS: Final = "the benchmark runs several threads"
 OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
+NO_STYLE: Final = (
+    "the changed files have no .clang-format above them: add one at the top of the sources "
+    "(`clang-format --style=Google --dump-config > .clang-format`)"
+)
 _MAX_CAUSE: Final = 500
 
 
@@ -169,3 +173,19 @@ def relinks_short(benchmarks: list[str]) -> str:
     """The obstacle that benchmarks gave too few results on relinked programs."""
     more = f" and {len(benchmarks) - 1} more" if len(benchmarks) > 1 else ""
     return f"{benchmarks[0]}{more} gave a result in too few pairs of a relink"
+
+
+def format_advice(*, has_parent: bool) -> str:
+    """The command that formats the touched lines."""
+    return f"run `{'git clang-format HEAD~1' if has_parent else 'clang-format -i FILE'}`"
+
+
+def too_much_changed(error: Exception) -> str:
+    """The cause of a build whose patch set has more touched lines than are checked."""
+    text = shortened(str(error), _MAX_CAUSE)
+    return f"the patch set changes too much to be checked ({text}): split it, or override the failure"
+
+
+def not_checked(tool: str, fault: str) -> str:
+    """The cause of a build in which a tool failed before it checked everything."""
+    return f"{tool} did not check everything: {shortened(fault, _MAX_CAUSE)}"
