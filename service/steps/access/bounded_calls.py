@@ -30,7 +30,8 @@ ResultT = TypeVar("ResultT")
 class BoundedCalls:
     """The calls of one process to a server. Safe to use from several threads.
 
-    A call fails if it raises Transient or misses its deadline. It then still counts until it ends.
+    A call fails if it raises Transient or misses its deadline. It then still counts until it ends. The error
+    names the seconds after which the server is called again.
 
     Args:
         server: its name in messages.
@@ -75,8 +76,12 @@ class BoundedCalls:
         def work() -> None:
             try:
                 value = call()
+            except Transient as error:
+                error.retry_after = error.retry_after or SILENT_SECONDS
+                self._end(str(error))
+                result.set_exception(error)
             except BaseException as error:  # noqa: BLE001 - the caller gets it
-                self._end(str(error) if isinstance(error, Transient) else "")
+                self._end("")
                 result.set_exception(error)
             else:
                 self._end("")
@@ -101,7 +106,7 @@ class BoundedCalls:
             if self._failure and now < self._silent_until:
                 raise Transient(self._failure, self._silent_until - now)
             if self._running >= AT_ONCE:
-                raise Transient(f"too many requests wait for {self._server}")
+                raise Transient(f"too many requests wait for {self._server}", WAITING_SECONDS)
             self._running += 1
             if self._failure:  # this call alone shows whether the server answers again
                 self._silent_until = now + SILENT_SECONDS

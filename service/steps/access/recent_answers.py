@@ -135,7 +135,7 @@ class _Answers(Generic[QuestionT, AnswerT]):
         try:
             return {**known, **self._calls.run(lambda: self._ask_once(missing))}
         except Transient as error:
-            failure = Transient(str(error), error.retry_after or SILENT_SECONDS)
+            failure = Transient(str(error), error.retry_after)
             return {**known, **dict.fromkeys(missing, failure)}
 
     def _ask_once(self, questions: frozenset[QuestionT]) -> Mapping[QuestionT, AnswerT | _Failure]:

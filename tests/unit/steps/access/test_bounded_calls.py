@@ -93,8 +93,9 @@ def test_a_machine_without_a_thread_does_not_end_the_silence(calls: BoundedCalls
 
 def test_after_a_failure_no_call_is_made_for_a_while(calls: BoundedCalls, clock: Clock) -> None:
     made: list[int] = []
-    with pytest.raises(Transient, match="connection refused"):
+    with pytest.raises(Transient, match="connection refused") as failed:
         calls.run(lambda: fail(Transient("connection refused")))
+    assert failed.value.retry_after == SILENT_SECONDS
     clock.now += SILENT_SECONDS - 0.5
     with pytest.raises(Transient, match="connection refused") as refused:
         calls.run(lambda: made.append(1))
