@@ -12,7 +12,8 @@ from fastapi.routing import APIRoute
 
 from dashboards import comparison_table, patch_set_table
 from dashboards.assets import create_assets
-from dashboards.logs import JobName, Number, add_logs, tail_of
+from dashboards.logs.log_text import tail_of
+from dashboards.logs.routes import JobName, Number, add_logs
 from dashboards.next_steps import steps_after
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.sentences import verdict_sentence
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from dashboards.comparison_table import ComparisonTable
-    from dashboards.logs import StreamLog
     from dashboards.next_steps import ActionsOf
     from dashboards.patch_set_table import PatchSetTable
+    from service.domain.logs.stored_log import Stream
     from service.ports.reading import BuildReading, ChangeReading, Reading
     from service.ports.views import Build, BuildOfRun, Run
     from service.steps.upkeep.check_health import HealthCheck
@@ -60,7 +61,7 @@ def create_pages(
     reading_of: ReadingOf,
     *,
     health: HealthCheck,
-    stream_log: StreamLog,
+    stream_log: Stream,
     review_urls: Mapping[str, str] = NO_URLS,
     actions_of: ActionsOf = lambda *_: None,
 ) -> APIRouter:
@@ -161,7 +162,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
         )
 
 
-def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_log: StreamLog) -> None:
+def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_log: Stream) -> None:
     @router.get("/runs/{run_id}")
     def run(request: Request, run_id: Id, q: Search = "", show: Show = "") -> HTMLResponse:
         reading = reading_of(request)
@@ -190,14 +191,15 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
         request: Request, job: JobName, number: Number, q: Search = "", show: Show = ""
     ) -> HTMLResponse:
         reading = reading_of(request)
-        detail = reading.build(job, number)
+        detail, stored_log = reading.build(job, number), reading.log(job, number)
         is_open = any(_is_commented_on(reading, run) for run in detail.runs[:1])
         return pages.render(
             request,
             "build.html",
             instance=next((run.instance for run in detail.runs), ""),
             detail=detail,
-            tail=tail_of(stream_log, detail.log, _TAIL_LINES),
+            log=stored_log,
+            tail=tail_of(stream_log, stored_log, _TAIL_LINES),
             **_tables(reading, [(detail.build, "")], q, show, is_open=is_open),
         )
 

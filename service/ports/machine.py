@@ -9,6 +9,7 @@ from service.ports.building import Binaries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from service.domain.measuring.pair_record import PairRecord
 
@@ -21,6 +22,29 @@ class Lease(Protocol):
 
     def enter(self, phase: str) -> None:
         """Report the phase of the work, which the pages show."""
+
+
+class BuildOutput(Protocol):
+    """The output of a build so far.
+
+    A place in it is the number of bytes written before, including those that were left out since. Its
+    beginning is kept, and the newest bytes until others need their room.
+    """
+
+    def mark(self) -> int:
+        """Return the place of the next byte."""
+
+    def stable_end(self) -> int:
+        """Return the place before which every byte is kept to the end."""
+
+    def read(self, place: int, at_most: int) -> tuple[int, bytes]:
+        """Return the first bytes that are kept from a place on, without a gap, and their place."""
+
+    def lines_before(self, place: int) -> int:
+        """Return the number of line ends before a place after which all bytes are kept."""
+
+    def kept(self) -> bytes:
+        """Return the beginning and the end, with a line about the number of bytes between them if any."""
 
 
 class PairLog(Protocol):
@@ -86,7 +110,13 @@ class Claimed(Lease, PairLog, Binaries, Protocol):
     def seed(self) -> str:
         """The seed of every random choice of the measuring."""
 
-    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
+    def publish(self, log: BuildOutput) -> AbstractContextManager[None]:
+        """Make a log the build's, and readable while it grows; it is read until the end of the block only.
+
+        A build has one log; complete and release store all of it, if they are called in the block.
+        """
+
+    def complete(self, execution: Mapping[str, Any]) -> None:
         """Report the end of the machine's work; the lease ends with it."""
 
     def release(self, delay: float = 0.0) -> None:

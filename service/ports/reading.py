@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from service.domain.health import Condition
     from service.domain.identity import ChangeAddress, ChangeKey
+    from service.domain.logs.stored_log import StoredLog
     from service.domain.search import Words
     from service.ports.cursor import Cursor
     from service.ports.views import (
@@ -67,6 +68,9 @@ class BuildReading(Protocol):
 
     def build(self, job: str, number: int) -> BuildDetail:
         """Return a build with its environment and its newest runs."""
+
+    def log(self, job: str, number: int) -> StoredLog:
+        """Return the log of the newest attempt of a build, so far; without parts if nothing is stored."""
 
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
         """Return the comparisons of a build in their order; ``measured_at`` is when it was created."""

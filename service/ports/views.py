@@ -228,11 +228,10 @@ class RunWithBuilds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildDetail:
-    """A build with the environment it ran in. ``log`` is the artifact that holds its log."""
+    """A build with the environment it ran in."""
 
     build: Build
     runs: tuple[Run, ...]
-    log: str | None = field(metadata=_PAGES_ONLY)
     environment_id: int | None = field(metadata=_PAGES_ONLY)
     fingerprint: str
     environment: Mapping[str, Any]

@@ -81,7 +81,7 @@ class TestLease:
         "fix_listing": lambda build: build.fix_listing(LISTING),
         "pairs": lambda build: build.pairs(),
         "record": lambda build: build.record(PairRecord(0, b"raw"), LAUNCHES),
-        "complete": lambda build: build.complete({}, b"log"),
+        "complete": lambda build: build.complete({}),
         "release": lambda build: build.release(),
     }
 
@@ -110,4 +110,4 @@ class TestLease:
     def test_a_build_goes_on_under_its_lease(self, build: Claimed) -> None:
         build.watch()
         build.enter("measure")
-        build.complete({}, b"log")
+        build.complete({})

@@ -17,6 +17,7 @@ from service.domain.identity import BuildName, ChangeAddress, ChangeKey, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.policy import Policy
 from service.domain.inference.verdict import Verdict
+from service.domain.logs.stored_log import LogPart, StoredLog
 from service.ports.views import (
     BuildDetail,
     Machine,
@@ -106,7 +107,6 @@ class FakeSite:
         detail = BuildDetail(
             build=build,
             runs=(its_run.run,),
-            log=None,
             environment_id=None,
             fingerprint="",
             environment={},
@@ -165,6 +165,17 @@ class FakeSite:
         )
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
+
+    def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
+        parts: list[LogPart] = []
+        line = 0
+        for number, (start, data) in enumerate(chunks):
+            parts.append(LogPart(start, line, len(data), f"artifact {number}"))
+            line += data.count(b"\n")
+        rest = end[1][parts[-1].end - end[0] :]
+        parts.append(LogPart(parts[-1].end, line, len(rest), data=rest))
+        detail = self.reading.build(build.job, build.number)
+        self.reading.logs[detail.build.id] = StoredLog("1", tuple(parts))
 
     def share(self, build: BuildName, run: int) -> None:
         its_run = self.reading.run(run).run

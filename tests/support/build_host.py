@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from service.domain.measuring.pair_record import PairRecord
     from service.domain.project.job import Job
     from service.ports.building import ByteSink
+    from service.ports.machine import BuildOutput
 
 CODE = "bench.json"
 PROGRAM = "build/bench"
@@ -292,6 +293,7 @@ class MemoryClaimed:
     binaries: dict[str, str] = field(default_factory=dict)
     phases: list[str] = field(default_factory=list)
     executions: list[Mapping[str, Any]] = field(default_factory=list)
+    output: BuildOutput | None = None
     log: bytes = b""
     releases: list[float] = field(default_factory=list)
 
@@ -329,11 +331,16 @@ class MemoryClaimed:
         self._hold()
         self.binaries.setdefault(key.digest, artifact)
 
-    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
+    @contextmanager
+    def publish(self, log: BuildOutput) -> Iterator[None]:
+        self.output = log
+        yield
+
+    def complete(self, execution: Mapping[str, Any]) -> None:
         self.is_lost |= self.is_lost_at_last
         self._hold()
         self.executions.append(json.loads(json.dumps(execution)))
-        self.log = log
+        self.log = b"" if self.output is None else self.output.kept()
 
     def release(self, delay: float = 0.0) -> None:
         self.is_lost |= self.is_lost_at_last

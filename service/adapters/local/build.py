@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -10,12 +11,13 @@ from service.domain.decision.states import MAX_ATTEMPTS
 from service.ports.machine import Claimed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.domain.building.binary_key import BinaryKey
     from service.domain.building.spec import BuildSpec
     from service.domain.measuring.pair_record import PairRecord
+    from service.ports.machine import BuildOutput
 
 
 class LocalBuild(Claimed):
@@ -34,6 +36,7 @@ class LocalBuild(Claimed):
         self._pairs: list[PairRecord] = []
         self.phase = ""
         self.listing: Sequence[Mapping[str, Any]] = ()
+        self._output: BuildOutput | None = None
         self.log = b""
 
     @property
@@ -90,8 +93,14 @@ class LocalBuild(Claimed):
         self._pairs.append(pair)
 
     @override
-    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
-        self.log = log
+    @contextmanager
+    def publish(self, log: BuildOutput) -> Iterator[None]:
+        self._output = log
+        yield
+
+    @override
+    def complete(self, execution: Mapping[str, Any]) -> None:
+        self.log = b"" if self._output is None else self._output.kept()
 
     @override
     def release(self, delay: float = 0.0) -> None:

@@ -6,6 +6,10 @@ import threading
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
+from service.ports.machine import BuildOutput
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
@@ -15,11 +19,12 @@ SINCE_BYTES: Final = 8 << 20  # parsed in about a second
 # The first error is in the beginning; the end has the summary of the tests, and the last words of a crash.
 _HEADS: Final = 4  # the beginning is one part in this many
 
+_BLOCK_BYTES: Final = 1 << 20
 
-class BuildLog:
+
+class BuildLog(BuildOutput):
     """A log that accepts any number of bytes, and keeps the first and the newest of them.
 
-    A place in the log is the number of bytes written before it, including those that were left out since.
     Several threads may call the methods.
 
     Args:
@@ -32,6 +37,7 @@ class BuildLog:
         self._head = limit // _HEADS
         self._tail = limit - self._head
         self._size = 0
+        self._lines = 0
         self._lock = threading.Lock()
 
     def write(self, data: bytes, /) -> int:
@@ -47,11 +53,32 @@ class BuildLog:
                     self._spool.seek(self._position(piece.start))
                     _write_all(self._spool, data[piece.start - begin : piece.stop - begin])
             self._size = end
+            self._lines += data.count(b"\n")
         return len(data)
 
+    @override
     def mark(self) -> int:
-        """Return the place of the next byte."""
         return self._size
+
+    @override
+    def stable_end(self) -> int:
+        return min(self._head, self._size)
+
+    @override
+    def read(self, place: int, at_most: int) -> tuple[int, bytes]:
+        with self._lock:
+            head, tail = self.stable_end(), self._first_of_tail()
+            begin = place if place < head else max(place, tail)
+            end = head if begin < head < tail else self._size
+            return begin, self._read(begin, min(end, begin + at_most))
+
+    @override
+    def lines_before(self, place: int) -> int:
+        with self._lock:
+            # The tail is at most a second's work to read, and its beginning is asked for once.
+            return self._lines - sum(
+                self._read(each.start, each.stop).count(b"\n") for each in self._blocks(place)
+            )
 
     def since(self, mark: int, at_most: int = SINCE_BYTES) -> bytes:
         """Return the bytes written since a mark, for a parser of lines.
@@ -60,7 +87,7 @@ class BuildLog:
         then whole lines of their end: fewer bytes than ``mark() - mark``.
         """
         with self._lock:
-            size, head, tail = self._size, min(self._head, self._size), self._first_of_tail()
+            size, head, tail = self._size, self.stable_end(), self._first_of_tail()
             is_cut = mark < tail and head < tail
             if not is_cut and size - mark <= at_most:
                 return self._read(mark, size)
@@ -69,16 +96,21 @@ class BuildLog:
             last = self._read(max(mark, tail, size - half), size)
         return first[: first.rfind(b"\n") + 1] + last[last.find(b"\n") + 1 :]
 
+    @override
     def kept(self) -> bytes:
-        """Return the beginning and the end, with a line about the number of bytes between them if any."""
         with self._lock:
-            head, tail = min(self._head, self._size), self._first_of_tail()
+            head, tail = self.stable_end(), self._first_of_tail()
             gap = f"\n== {tail - head} bytes of the log are left out here\n".encode() if head < tail else b""
             return self._read(0, head) + gap + self._read(tail, self._size)
 
     def _first_of_tail(self) -> int:
         """Return the place from which on everything is kept, after the beginning."""
-        return max(min(self._head, self._size), self._size - self._tail)
+        return max(self.stable_end(), self._size - self._tail)
+
+    def _blocks(self, place: int) -> Iterator[range]:
+        """Yield the places from one to the end, in blocks that fit into memory."""
+        for begin in range(place, self._size, _BLOCK_BYTES):
+            yield range(begin, min(begin + _BLOCK_BYTES, self._size))
 
     def _read(self, begin: int, end: int) -> bytes:
         found = []

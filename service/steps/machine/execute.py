@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -17,7 +18,7 @@ from service.steps.machine.build_log import BuildLog
 from service.steps.machine.session import BuildSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from service.ports.building import Progress
     from service.ports.machine import Claimed
@@ -37,9 +38,10 @@ def execute_build(
     an error of Benchgate itself, at once.
     ``is_draining`` says that this worker must stop: the build is then handed back.
     """
-    log = BuildLog()
 
-    def run() -> MachineReport:
+    def run(stack: ExitStack) -> MachineReport:
+        log = stack.enter_context(_spooled_log(host))
+        stack.enter_context(claimed.publish(log))
         spec = BuildSpec.from_mapping(claimed.spec)
         if spec.job.problem:
             return MachineReport(Outcome.MISCONFIGURED, (spec.job.problem,))
@@ -48,12 +50,19 @@ def execute_build(
         return report
 
     try:
-        report = _end(claimed, run)
-        if report is not None:
-            claimed.complete(report.to_mapping(), log.kept())
+        with ExitStack() as stack:  # the log is read to the end
+            report = _end(claimed, lambda: run(stack))
+            if report is not None:
+                claimed.complete(report.to_mapping())
     except LeaseLost:
         return None
     return report
+
+
+@contextmanager
+def _spooled_log(host: BuildHost) -> Iterator[BuildLog]:
+    with host.scratch.directory() as spool, (spool / "log").open("w+b", buffering=0) as file:
+        yield BuildLog(file, host.log_bytes)
 
 
 def _end(  # noqa: PLR0911 - one for each way in which work can end

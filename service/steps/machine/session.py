@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from service.domain.errors import Drained
-from service.steps.machine.build_log import BuildLog
+from service.steps.machine.build_log import LOG_BYTES, BuildLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +40,7 @@ class BuildHost:
     host_cpus: tuple[int, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
+    log_bytes: int = LOG_BYTES  # of the log of a build are kept
     clock: Callable[[], float] = monotonic  # seconds from any start; the machine-time budget runs on it
 
 

@@ -48,8 +48,30 @@ class BuildReadingContract:
         name = site.add_build(run, result=None)
         found = site.reading.build(name.job, name.number)
         assert [(each.id, each.change, each.patch_set) for each in found.runs] == [(run, CHANGE, 1)]
-        assert (found.build.state, found.build.result, found.log) == (BuildState.QUEUED, None, None)
+        assert (found.build.state, found.build.result) == (BuildState.QUEUED, None)
         assert found.build.kind.may_compare
+
+    def test_a_build_has_no_log_before_a_machine_writes_one(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = site.add_build(site.add_run(state=RunState.RUNNING), result=None)
+        log = site.reading.log(name.job, name.number)
+        assert (log.parts, log.size, log.is_growing) == ((), 0, True)
+        with pytest.raises(NotFound):
+            site.reading.log(name.job, 999)
+
+    def test_a_log_has_its_chunks_and_the_rest_of_its_end(self, site: ReadingSite) -> None:
+        site.add_change()
+        name = site.add_build(site.add_run(), result=Result.SUCCESS)
+        site.add_log(name, [(0, b"one\n"), (4, b"two\n"), (100, b"tail\n")], (102, b"il\nnew\nend"))
+        log = site.reading.log(name.job, name.number)
+        assert [(part.start, part.line, part.size, part.data) for part in log.parts] == [
+            (0, 0, 4, b""),
+            (4, 1, 4, b""),
+            (100, 2, 5, b""),
+            (105, 3, 7, b"new\nend"),
+        ]
+        assert all(part.artifact for part in log.parts[:3])
+        assert not log.is_growing
 
     def test_comparisons_keep_their_order(self, site: ReadingSite) -> None:
         site.add_change()

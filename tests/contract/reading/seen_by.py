@@ -84,6 +84,7 @@ REVEALS: Final[Mapping[str, Callable[[Reading, Secret], bool]]] = {
     "measured_patch_sets": lambda reading, _: is_there(lambda: reading.measured_patch_sets(ADDRESS, 9)),
     "run": lambda reading, secret: is_there(lambda: reading.run(secret.run)),
     "build": lambda reading, secret: is_there(lambda: reading.build(secret.name.job, secret.name.number)),
+    "log": lambda reading, secret: is_there(lambda: reading.log(secret.name.job, secret.name.number)),
     "comparisons": lambda reading, secret: bool(
         reading.comparisons(secret.build.id, secret.build.created_at)
     ),

@@ -52,6 +52,9 @@ class ReadingSite(Protocol):
     ) -> BuildName:
         """Add a build whose benchmarks have that verdict; without a result it is queued in pool ``perf``."""
 
+    def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
+        """Give a build a log: the places of its chunks, which are stored, and their bytes; its newest end."""
+
     def fail_to_plan(self, run: int, attempts: int) -> None:
         """Let the planning of a run fail so often with the error ``no route``; the next try is at noon."""
 

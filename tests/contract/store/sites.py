@@ -148,7 +148,7 @@ class PostgresSite:
         return build_id
 
     def complete(self, build_id: int) -> None:
-        self._claimed[build_id].complete({}, b"log")
+        self._claimed[build_id].complete({})
 
     def record_pair(self, build_id: int, pair: StoredPair, *, is_disturbed: bool = False) -> None:
         for side in ("base", "patch"):

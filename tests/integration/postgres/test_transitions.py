@@ -122,9 +122,7 @@ DRIVERS: Final[Mapping[BuildEvent, Callable[[Plane, BuildState], None]]] = {
     BuildEvent.CLAIMED: claim,
     BuildEvent.RELEASED: lambda plane, state: end_work(plane, state, lambda build: build.release()),
     BuildEvent.LEASE_EXPIRED: lose_lease,
-    BuildEvent.EXECUTED: lambda plane, state: end_work(
-        plane, state, lambda build: build.complete(EXECUTION, b"log")
-    ),
+    BuildEvent.EXECUTED: lambda plane, state: end_work(plane, state, lambda build: build.complete(EXECUTION)),
     BuildEvent.GIVEN_UP: lambda plane, state: decide(
         plane, state, lambda build_id: give_up(plane.store, build_id, "its deadline passed")
     ),

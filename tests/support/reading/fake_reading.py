@@ -13,6 +13,7 @@ from service.domain.errors import Ambiguous, NotFound, Transient
 from service.domain.health import PoolQueue
 from service.domain.identity import ChangeAddress, ChangeKey, RunKind
 from service.domain.inference.verdict import Verdict
+from service.domain.logs.stored_log import StoredLog
 from service.domain.wording.health import failure_sentences
 from service.ports.reading import Reading
 from service.ports.views import (
@@ -71,6 +72,7 @@ class FakeReading(Reading):
     machine_rows: list[Machine] = field(default_factory=list)
     voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)
     failing: list[FailingStep] = field(default_factory=list)
+    logs: dict[int, StoredLog] = field(default_factory=dict)
     state: Condition | None = None
     is_away: bool = False
     hidden: set[ChangeKey] = field(default_factory=set)  # changes that are not public
@@ -224,6 +226,13 @@ class FakeReading(Reading):
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 
     @override
+    def log(self, job: str, number: int) -> StoredLog:
+        build = self.build(job, number).build
+        is_finished = build.state is BuildState.FINISHED
+        whole = "log" if is_finished else ""
+        return self.logs.get(build.id, StoredLog("", (), is_growing=not is_finished, whole=whole))
+
+    @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
         return self.rows.get(build_id, [])
 
@@ -336,7 +345,6 @@ def add_patch_set(
         stored = BuildDetail(
             build=build,
             runs=(run,),
-            log="log" if build.state is BuildState.FINISHED else None,
             environment_id=1,
             fingerprint="a1b2c3",
             environment=ENVIRONMENT,

@@ -19,7 +19,6 @@ FACTS = {
 DETAIL = BuildDetail(
     build=build_view(1, 1),
     runs=(),
-    log=None,
     environment_id=1,
     fingerprint="",
     environment=FACTS,

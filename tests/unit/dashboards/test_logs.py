@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboards.logs import as_text, harmless, tail_of
+from dashboards.logs.log_text import as_text, harmless, tail_of
+from service.domain.logs.stored_log import StoredLog
+from tests.unit.domain.logs.stored import StoredBytes
 
 HOSTILE = "grün\r\n\x1b[31mred\x07\u061c\u202e\U000e0041 \x9b".encode() + b"\xff\xc3"
 
@@ -25,6 +27,7 @@ def test_a_page_shows_a_link_of_a_terminal_as_its_text() -> None:
 
 def test_the_tail_of_a_log_is_its_last_lines() -> None:
     log = b"".join(b"line %d\n" % number for number in range(100_000))
-    chunks = [log[start : start + 4096] for start in range(0, len(log), 4096)]
-    assert tail_of(lambda _: (len(log), iter(chunks)), "key", 2) == "line 99998\nline 99999"
-    assert tail_of(lambda _: (0, iter(())), None, 2) == ""
+    stored = StoredBytes({"whole": log})
+    assert tail_of(stored.stream, StoredLog("", (), whole="whole"), 2) == "line 99998\nline 99999"
+    assert tail_of(stored.stream, stored.log(b"one\n", b"two\n", end=b"thr"), 2) == "two\nthr"
+    assert tail_of(stored.stream, StoredLog("", ()), 2) == ""

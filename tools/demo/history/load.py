@@ -10,6 +10,7 @@ from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
 from service.domain.errors import BadInput
 from service.domain.measuring.pair_record import PairRecord
+from service.steps.machine.build_log import BuildLog
 from tools.demo.events import change_merged
 from tools.demo.history.backdate import backdate_change, backdate_machine
 from tools.demo.history.commits import HISTORY
@@ -95,4 +96,7 @@ def report_recorded(recorded: Mapping[str, RecordedBuild], claimed: Claimed) -> 
     claimed.fix_listing(build.listing)
     for pair in build.pairs:
         claimed.record(PairRecord(pair.pair, pair.raw.encode(), pair.variant), pair.launches)
-    claimed.complete(build.execution, build.log.encode())
+    log = BuildLog()
+    log.write(build.log.encode())
+    with claimed.publish(log):
+        claimed.complete(build.execution)

@@ -52,6 +52,10 @@ _FUNCTIONS: Final = {
     "record_pair": _function(
         "record_pair", **_LEASE, variant=None, pair=None, artifact=CleanText, launches=CleanJson
     ),
+    "add_log_chunk": _function(
+        "add_log_chunk", **_LEASE, number=None, start=None, line=None, size=None, artifact=CleanText
+    ),
+    "show_log_end": _function("show_log_end", **_LEASE, start=None, line=None, data=None),
     "execute": _function("execute", **_LEASE, execution=CleanJson, log=CleanText),
     "release": _function("release", **_LEASE, delay=None),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,17 +11,19 @@ from typing_extensions import override
 
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.lease_renewal import RETRY_SECONDS, Renewal
+from service.adapters.postgres.machine.log_shipping import LogChunks, LogShipping
 from service.domain.errors import Transient
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.machine import Claimed, Upcoming, Worklist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Engine, Row
 
     from service.domain.building.binary_key import BinaryKey
     from service.ports.building import Artifacts
+    from service.ports.machine import BuildOutput
 
 # A dead machine is noticed within this time; a restart of the database does not end a lease.
 LEASE_SECONDS: Final = 15.0
@@ -119,6 +122,7 @@ class ClaimedBuild(Claimed):
         self._artifacts = artifacts
         self._row = row
         self._renewal = renewal
+        self._shipping: LogShipping | None = None
 
     @property
     @override
@@ -177,18 +181,34 @@ class ClaimedBuild(Claimed):
         self._call("record_pair", variant=pair.variant, pair=pair.pair, artifact=artifact, launches=launches)
 
     @override
-    def complete(self, execution: Mapping[str, Any], log: bytes) -> None:
-        self._call("execute", execution=execution, log=self._artifacts.put(log))
+    @contextmanager
+    def publish(self, log: BuildOutput) -> Iterator[None]:
+        lease = self._row.build_id, self._row.token
+        self._shipping = LogShipping(self._engine, lease, LogChunks(log, self._artifacts))
+        try:
+            yield
+        finally:
+            self._shipping.close()
+            self._shipping = None
+
+    @override
+    def complete(self, execution: Mapping[str, Any]) -> None:
+        if self._shipping is not None:
+            self._shipping.finish(self._call)
+        self._call("execute", execution=execution, log=None)
 
     @override
     def release(self, delay: float = 0.0) -> None:
+        if self._shipping is not None:
+            with suppress(Transient):  # perhaps the reason for the release
+                self._shipping.finish(self._call)
         self._call("release", delay=delay)
 
     @override
     def close(self) -> None:
         self._renewal.close()
 
-    def _call(self, function: str, **values: object) -> Sequence[Row[Any]]:
+    def _call(self, function: str, /, **values: object) -> Sequence[Row[Any]]:
         """Call a function with the fencing token, again while the lease lasts: a repetition does no harm.
 
         Raises:

@@ -21,15 +21,18 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
+from service.domain.decision.states import BuildState
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
+from service.domain.logs.stored_log import LogPart, StoredLog
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.domain.wording.overrides import override_sentence
 from service.ports.reading import BuildReading
 from service.ports.views import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, RowMapping
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from service.domain.decision.overrides import Override
     from service.ports.views import Comparison, Samples
 
+_GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.notes,
     b.is_voting, b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
@@ -69,13 +73,23 @@ FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
 _BUILD: Final = text(f"""
-SELECT false AS is_reused, b.log, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
+SELECT false AS is_reused, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
        coalesce(e.fingerprint, '') AS fingerprint,
        coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
        coalesce(b.execution -> 'seconds', '{{}}') AS seconds, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
 """)  # noqa: S608 - put together from constants
+
+_LOG: Final = text(f"""
+SELECT b.id, b.log, b.state, b.kind, e.token, e.start, e.line, e.data
+FROM build AS b LEFT JOIN log_end AS e ON e.build_id = b.id
+WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
+""")  # noqa: S608 - put together from constants
+_CHUNKS: Final = text("""
+SELECT start, line, size, artifact FROM log_chunk
+WHERE build_id = :id AND token = :token ORDER BY number
+""")
 
 
 class PostgresBuilds(Sighted, BuildReading):
@@ -106,6 +120,22 @@ class PostgresBuilds(Sighted, BuildReading):
             runs = connection.execute(_RUNS_OF_BUILD, {"build_id": row["id"], **sight}).mappings()
             build = from_row(Build, row, floor=_floor(row))
             return from_row(BuildDetail, row, build=build, runs=tuple(from_row(Run, run) for run in runs))
+
+    @override
+    def log(self, job: str, number: int) -> StoredLog:
+        keys = {"job": text_key(job), "number": number_key(number)}
+        sight = self._sight(OF_NAMED_BUILD, **keys)
+        with self._begin() as connection:
+            row = connection.execute(_LOG, {**keys, **sight}).mappings().first()
+            if row is None:
+                raise NotFound(f"there is no build {job}/{number}")
+            is_growing = row["state"] in _GROWING and not JobKind(row["kind"]).is_external
+            if row["token"] is None:
+                return StoredLog("", (), is_growing, row["log"] or "")
+            # After the end: what became a chunk in between is in both, never in neither.
+            chunks = connection.execute(_CHUNKS, {"id": row["id"], "token": row["token"]}).mappings()
+            parts = [LogPart(**chunk) for chunk in chunks]
+            return StoredLog(str(row["token"]), (*parts, *_end_after(parts, row)), is_growing)
 
     @override
     def comparisons(self, build_id: int, measured_at: datetime) -> Sequence[Comparison]:
@@ -148,6 +178,14 @@ def policy_of(job: str, configuration: Mapping[str, Any] | None) -> Policy:
         return parse_job(job, dict(configuration)).policy if configuration else Policy()
     except BadProjectFile:  # written for another version of the service: show it all the same
         return Policy()
+
+
+def _end_after(parts: Sequence[LogPart], row: RowMapping) -> Iterator[LogPart]:
+    """Yield the end of a log that is in no part of it."""
+    start = max(row["start"], parts[-1].end if parts else 0)
+    shared, data = row["data"][: start - row["start"]], row["data"][start - row["start"] :]
+    if data:
+        yield LogPart(start, row["line"] + shared.count(b"\n"), len(data), data=data)
 
 
 def _floor(row: RowMapping) -> float:

@@ -62,7 +62,7 @@ class TestExclusion:
         with claimed(machines["host/linux"]) as unit:
             assert machines["host"].peek() is Upcoming.WAIT
             assert machines["host"].claim() is None
-            unit.complete({}, b"")
+            unit.complete({})
         assert machines["host"].peek() is Upcoming.EXCLUSIVE
         with claimed(machines["host"]) as bench:
             assert bench.name == "bench/1"
@@ -86,7 +86,7 @@ class TestExclusion:
         queue(store, ordinary("a"), ordinary("b"), ordinary("c", "lint"))
         with claimed(machines["host/linux"]), claimed(machines["host/linux/2"]) as second:
             assert machines["host/lint"].claim() is None
-            second.complete({}, b"")
+            second.complete({})
             with claimed(machines["host/lint"]) as third:
                 assert third.name == "c/1"
 
@@ -119,10 +119,10 @@ class TestExclusion:
         machines = host(database)
         queue(store, exclusive("bench"), ordinary("unit"), exclusive("next"))
         with claimed(machines["host"]) as bench:
-            bench.complete({}, b"")
+            bench.complete({})
         assert machines["host"].claim() is None
         with claimed(machines["host/linux"]) as unit:
-            unit.complete({}, b"")
+            unit.complete({})
         with claimed(machines["host"]) as bench:
             assert bench.name == "next/1"
 
@@ -162,7 +162,7 @@ class TestExclusion:
         with claimed(machines["host"]) as build:
             assert build.name == "bench/1"
             with pytest.raises(LeaseLost):
-                killed.complete({}, b"")
+                killed.complete({})
             assert upkeep.requeue_lost_builds(3) == []
             assert machines["host/linux"].claim() is None
             assert database.value("SELECT state FROM build WHERE id <> :bench", bench=bench) == "queued"

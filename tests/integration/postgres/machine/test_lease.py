@@ -51,18 +51,22 @@ def is_stopped_by(build: ClaimedBuild, error: type[Exception]) -> bool:
     return False
 
 
+CHUNK = {"number": 0, "start": 0, "line": 0, "size": 5, "artifact": "0" * 64}
 WRITES: dict[str, Callable[[ClaimedBuild], object]] = {
     "find": lambda build: build.find(KEY),
     "keep": lambda build: build.keep(KEY, "artifact", {}),
     "fix_listing": lambda build: build.fix_listing([{"suite": "stale"}]),
     "pairs": lambda build: build.pairs(),
     "record": lambda build: build.record(PairRecord(0, b"stale"), LAUNCHES),
-    "execute": lambda build: build.complete({"outcome": "passed"}, b"stale"),
+    "execute": lambda build: build.complete({"outcome": "passed"}),
+    "add_log_chunk": lambda build: build._call("add_log_chunk", **CHUNK),  # noqa: SLF001 - of a thread
+    "show_log_end": lambda build: build._call("show_log_end", start=0, line=0, data=b"stale"),  # noqa: SLF001
     "release": lambda build: build.release(),
 }
 STATE = """
 SELECT (SELECT count(*) FROM launch), (SELECT count(*) FROM kept_binary), (SELECT listing FROM sequence),
-       state, attempt, machine, execution, log, (SELECT machine FROM lease), (SELECT count(*) FROM outbox)
+       state, attempt, machine, execution, log, (SELECT machine FROM lease), (SELECT count(*) FROM outbox),
+       (SELECT count(*) FROM log_chunk), (SELECT data FROM log_end)
 FROM build
 """
 
@@ -129,7 +133,7 @@ def test_a_build_that_is_no_longer_wanted_is_cancelled_and_may_still_report(
             tx.cancel_runs(tx.upsert_change(change()).change_id, keep_patch_set=None)
         upkeep.drop_unwanted_builds()
         until(lambda: is_stopped_by(build, Cancelled))
-        build.complete({"outcome": Outcome.CANCELLED}, b"")
+        build.complete({"outcome": Outcome.CANCELLED})
     with store.transaction() as tx:
         assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
@@ -144,7 +148,7 @@ def test_a_build_past_its_deadline_is_overdue_and_may_still_report(
             "UPDATE build SET deadline_at = now(), cancel_requested = :is", **{"is": is_cancelled}
         )
         until(lambda: is_stopped_by(build, Overdue))
-        build.complete({"outcome": Outcome.INFRASTRUCTURE}, b"")
+        build.complete({"outcome": Outcome.INFRASTRUCTURE})
     with store.transaction() as tx:
         assert tx.lock_build(build_id).state is BuildState.EXECUTED
 
@@ -185,7 +189,7 @@ def test_a_restart_of_the_database_costs_no_build(store: PostgresStore, database
         end_sessions(database)
         build.enter("analyse")
         until(lambda: database.value("SELECT phase FROM build") == "analyse")
-        build.complete({}, b"")
+        build.complete({})
 
 
 def end_sessions(database: Database, first: str = "SELECT") -> None:

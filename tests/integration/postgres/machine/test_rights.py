@@ -32,6 +32,8 @@ CALLABLE = {
     "machine.read_pairs(bigint,bigint)",
     "machine.record_pair(bigint,bigint,integer,text,jsonb)",
     "machine.record_pair(bigint,bigint,integer,integer,text,jsonb)",
+    "machine.add_log_chunk(bigint,bigint,integer,bigint,bigint,integer,text)",
+    "machine.show_log_end(bigint,bigint,bigint,bigint,bytea)",
     "machine.execute(bigint,bigint,jsonb,text)",
     "machine.release(bigint,bigint,double precision)",
 }

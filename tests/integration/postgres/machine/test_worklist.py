@@ -17,6 +17,7 @@ from service.domain.building.binary_key import BinaryKey
 from service.domain.decision.states import BuildState
 from service.domain.measuring.pair_record import PairRecord
 from service.ports.records import StoredPair
+from service.steps.machine.build_log import BuildLog
 from tests.integration.postgres.samples import CLEANED, NASTY, claimed, worklist
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import BUILD, named, queue
@@ -252,12 +253,15 @@ def test_an_executed_build_waits_for_its_analysis(store: PostgresStore, database
     artifacts = MemoryArtifacts()
     database.change("DELETE FROM outbox")
     with claimed(worklist(database, artifacts=artifacts)) as build:
-        build.complete({"outcome": None, "note": NASTY}, b"the log")
+        log = BuildLog()
+        log.write(b"the log")
+        with build.publish(log):
+            build.complete({"outcome": None, "note": NASTY})
     with store.transaction() as tx:
         record = tx.lock_build(build_id)
     assert (record.state, record.machine) == (BuildState.EXECUTED, "perf-01")
     assert record.execution == {"outcome": None, "note": CLEANED}
-    assert artifacts.get(database.value("SELECT log FROM build")) == b"the log"
+    assert artifacts.get(database.value("SELECT artifact FROM log_chunk")) == b"the log"
     assert database.value("SELECT count(*) FROM lease") == 0
     assert database.value("SELECT payload FROM outbox") == {
         "task": "analyse",

@@ -179,6 +179,34 @@ class PostgresSite:
         )
         return series
 
+    def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
+        of_build = "SELECT id, 5, {} FROM build WHERE job = :job AND number = :name"
+        name = {"job": build.job, "name": build.number}
+        whole = b"".join(data for _, data in chunks)
+        for number, (start, data) in enumerate(chunks):
+            self.database.change(
+                "INSERT INTO log_chunk (build_id, token, number, start, line, size, artifact)"
+                + of_build.format(":number, :start, :line, :size, 'artifact'"),
+                number=number,
+                start=start,
+                line=b"".join(data for _, data in chunks[:number]).count(b"\n"),
+                size=len(data),
+                **name,
+            )
+        # An earlier attempt of the build wrote a log too.
+        self.database.change(
+            "INSERT INTO log_chunk SELECT build_id, 4, number, start, line, size, artifact FROM log_chunk"
+        )
+        shared = chunks[-1][0] + len(chunks[-1][1]) - end[0]
+        self.database.change(
+            "INSERT INTO log_end (build_id, token, start, line, data)"
+            + of_build.format(":start, :line, :data"),
+            start=end[0],
+            line=whole.count(b"\n") - end[1][:shared].count(b"\n"),
+            data=end[1],
+            **name,
+        )
+
     def share(self, build: BuildName, run: int) -> None:
         self.database.change(
             """INSERT INTO run_build (run_id, job, build_id, position)

@@ -1,0 +1,1 @@
+"""The logs of builds: their page, and their text."""

@@ -1,0 +1,43 @@
+// Adds the new lines of a log that still grows, and follows its end if the reader is there.
+
+const SECONDS = 2;
+const MOST_LINES = 20000;
+
+async function loadNewLines() {
+  const log = document.querySelector("pre[data-growing][data-last]");
+  if (!log) return;
+  let isBehind = false;
+  try {
+    const address = `${location.pathname}?start=${log.dataset.next}`;
+    const answer = await fetch(address, { headers: { Accept: "text/html" } });
+    if (answer.ok) isBehind = add(log, new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    // The service is restarting: the next attempt will succeed.
+  }
+  setTimeout(loadNewLines, isBehind ? 0 : 1000 * SECONDS);
+}
+
+// Returns whether there are more lines already.
+function add(log, page) {
+  const fresh = page.querySelector("pre[data-next]");
+  // Another attempt has a log of its own.
+  if (!fresh || fresh.dataset.name !== log.dataset.name) {
+    location.replace(location.pathname);
+    return false;
+  }
+  const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
+  log.querySelector(".unfinished")?.remove();
+  log.append(...fresh.childNodes);
+  while (log.childElementCount > MOST_LINES) log.firstElementChild.remove();
+  log.dataset.next = fresh.dataset.next;
+  document.querySelector(".title .facts")?.replaceWith(page.querySelector(".title .facts"));
+  const isBehind = !("last" in fresh.dataset);
+  if (!isBehind && !("growing" in fresh.dataset)) {
+    delete log.dataset.growing;
+    document.querySelector("p.newest")?.remove();
+  }
+  if (isAtEnd) scrollTo(scrollX, document.documentElement.scrollHeight);
+  return isBehind;
+}
+
+setTimeout(loadNewLines, 1000 * SECONDS);

@@ -1,0 +1,62 @@
+"""The pages of a log: whole lines, as many as a browser shows at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.logs.characters import whole_characters
+from service.domain.logs.stored_log import LogPiece, read
+
+if TYPE_CHECKING:
+    from service.domain.logs.stored_log import StoredLog, Stream
+
+PAGE_BYTES: Final = 256 << 10
+PAGE_LINES: Final = 5000  # each is an element of the page
+_CONTINUES: Final = range(0x80, 0xC0)  # the bytes of a character after its first
+
+
+def page_from(log: StoredLog, place: int, stream: Stream) -> LogPiece:
+    """Return the page that begins with the first line at or after a place; raises as ``read``."""
+    place = next((gap.end for gap in log.gaps if gap.start <= place < gap.end), place)
+    before = max(place - 1, 0)
+    found = _from_line_start(read(log, before, PAGE_BYTES, stream), place)
+    data = found.data
+    if found.end < log.size and all(found.end != gap.start for gap in log.gaps):
+        data = data[: data.rfind(b"\n") + 1] or whole_characters(data)
+    return LogPiece(found.start, found.line, _first_lines(data))
+
+
+def page_before(log: StoredLog, end: int, stream: Stream, at_most: int | None = None) -> LogPiece:
+    """Return the page that ends at a place, which is the end of a line or of the log; raises as ``read``."""
+    end = min(end, log.size)
+    end = next((gap.start for gap in log.gaps if gap.start < end <= gap.end), end)
+    first = log.run_before(end)
+    start = max(first, end - (at_most or PAGE_BYTES))
+    if start == first:
+        found = read(log, start, end - start, stream)
+    else:
+        found = _from_line_start(read(log, start - 1, end - start + 1, stream), start)
+    data = _last_lines(found.data)
+    return LogPiece(found.end - len(data), found.line + found.data[: -len(data) or None].count(b"\n"), data)
+
+
+def _from_line_start(piece: LogPiece, place: int) -> LogPiece:
+    """Cut off what is before the first line that begins at or after a place; one byte before it is there."""
+    if piece.start >= place:
+        return piece  # the beginning of the log, or of what follows a gap
+    cut = piece.data.find(b"\n") + 1
+    if not cut:
+        # A line that is longer than a page: from the next character on.
+        cut = next((i for i in range(1, len(piece.data)) if piece.data[i] not in _CONTINUES), len(piece.data))
+    return LogPiece(piece.start + cut, piece.line + piece.data.count(b"\n", 0, cut), piece.data[cut:])
+
+
+def _first_lines(data: bytes) -> bytes:
+    lines = data.split(b"\n", PAGE_LINES)
+    return data if len(lines) <= PAGE_LINES else data[: len(data) - len(lines[-1])]
+
+
+def _last_lines(data: bytes) -> bytes:
+    is_ended = data.endswith(b"\n")
+    lines = data.rsplit(b"\n", PAGE_LINES + is_ended)
+    return data if len(lines) <= PAGE_LINES + is_ended else data[len(lines[0]) + 1 :]
