@@ -291,6 +291,12 @@ class MachineSettings(_Settings):
         15.0, gt=0.5, description="seconds without a heartbeat after which another machine may take the build"
     )
     cpus: list[int] = Field(default_factory=list, description="CPUs for measured programs; empty: all")
+    log_bytes: int = Field(
+        64 << 20,
+        ge=1 << 20,
+        le=1 << 30,
+        description="bytes of a build's log that are kept: the first quarter, and the newest of the rest",
+    )
     waits_for_quiet: bool = Field(
         default=True, description="take no build while other processes use the CPUs"
     )

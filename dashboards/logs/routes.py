@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, Response  # noqa: TC002 - FastAPI reads the annotations
@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, Response  # noqa: TC002 - FastAPI re
 from dashboards.logs.log_lines import lines_of
 from dashboards.logs.log_text import text_response
 from service.domain.errors import NotFound
-from service.domain.logs.pages import page_before, page_from
+from service.domain.logs.pages import page_around, page_before, page_from
 from service.domain.logs.search import find
 from service.domain.logs.stored_log import Gap, opened
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 JobName = Annotated[str, Path(max_length=100)]
 Number = Annotated[int, Path(ge=1, le=(1 << 31) - 1)]
 Place = Annotated[int | None, Query(ge=0, le=1 << 40)]
-_CONTEXT_BYTES: Final = 2048  # about twenty lines before a match
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,7 @@ def add_logs(
         number: Number,
         start: Place = None,
         end: Place = None,
+        around: Place = None,
         q: Annotated[str, Query(max_length=200)] = "",
         exact: Annotated[bool, Query()] = False,  # noqa: FBT002 - a parameter of the address
     ) -> HTMLResponse:
@@ -90,13 +90,15 @@ def add_logs(
         if q:
             found = find(log, q, start or 0, stream, is_exact=exact)
             piece = page_before(log, 0, stream)
+        elif around is not None:
+            piece = page_around(log, around, stream)
         elif start is not None:
             piece = page_from(log, start, stream)
         else:
             piece = page_before(log, log.size if end is None else end, stream)
         return pages.render(
             request, "log.html", job=job, number=number, log=log, shown=ShownPart(log, piece),
-            lines=lines_of(piece), q=q, exact=exact, found=found, context=_CONTEXT_BYTES,
+            lines=lines_of(piece), q=q, exact=exact, found=found,
         )  # fmt: skip
 
     @router.get("/job/{job}/{number}/log.txt")

@@ -22,6 +22,7 @@ from service.adapters.scratch import DirectoryScratch
 from service.adapters.toolchain import toolchain_fingerprint
 from service.config import require
 from service.domain.errors import Transient
+from service.steps.machine.build_log import LOG_BYTES
 from service.steps.machine.preflight import obstacle_to_measuring
 from service.steps.machine.session import BuildHost
 
@@ -80,6 +81,7 @@ def build_machine(settings: MachineSettings) -> Machine:
         tuple(settings.cpus),
         is_sandboxed=settings.sandbox != "none",
         artifacts=artifacts,
+        log_bytes=settings.log_bytes,
     )
 
     def register() -> None:
@@ -110,6 +112,7 @@ def make_build_host(
     *,
     is_sandboxed: bool,
     artifacts: Artifacts | None = None,
+    log_bytes: int = LOG_BYTES,
 ) -> BuildHost:
     """Build the tools with which a worker or `benchgate gate` builds and measures; its files are in ``home``.
 
@@ -133,5 +136,6 @@ def make_build_host(
         cpus=cpus or there,
         host_cpus=there,
         scratch=DirectoryScratch(scratch),
+        log_bytes=log_bytes,
         read_load=read_load,
     )

@@ -12,18 +12,26 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 256 << 10
 PAGE_LINES: Final = 5000  # each is an element of the page
+_CONTEXT_BYTES: Final = 2048  # about twenty lines
 _CONTINUES: Final = range(0x80, 0xC0)  # the bytes of a character after its first
 
 
 def page_from(log: StoredLog, place: int, stream: Stream) -> LogPiece:
-    """Return the page that begins with the first line at or after a place; raises as ``read``."""
+    """Return the page that begins at a place, which is the start of a line or the end of a page.
+
+    Raises what ``read`` raises.
+    """
     place = next((gap.end for gap in log.gaps if gap.start <= place < gap.end), place)
-    before = max(place - 1, 0)
-    found = _from_line_start(read(log, before, PAGE_BYTES, stream), place)
+    found = read(log, place, PAGE_BYTES, stream)
     data = found.data
     if found.end < log.size and all(found.end != gap.start for gap in log.gaps):
         data = data[: data.rfind(b"\n") + 1] or whole_characters(data)
     return LogPiece(found.start, found.line, _first_lines(data))
+
+
+def page_around(log: StoredLog, place: int, stream: Stream) -> LogPiece:
+    """Return a page with the line that begins at a place, and some lines before it; raises as ``read``."""
+    return page_from(log, page_before(log, place, stream, _CONTEXT_BYTES).start, stream)
 
 
 def page_before(log: StoredLog, end: int, stream: Stream, at_most: int | None = None) -> LogPiece:
@@ -35,18 +43,15 @@ def page_before(log: StoredLog, end: int, stream: Stream, at_most: int | None = 
     if start == first:
         found = read(log, start, end - start, stream)
     else:
-        found = _from_line_start(read(log, start - 1, end - start + 1, stream), start)
+        found = _from_line_start(read(log, start - 1, end - start + 1, stream))
     data = _last_lines(found.data)
     return LogPiece(found.end - len(data), found.line + found.data[: -len(data) or None].count(b"\n"), data)
 
 
-def _from_line_start(piece: LogPiece, place: int) -> LogPiece:
-    """Cut off what is before the first line that begins at or after a place; one byte before it is there."""
-    if piece.start >= place:
-        return piece  # the beginning of the log, or of what follows a gap
+def _from_line_start(piece: LogPiece) -> LogPiece:
+    """Cut off the first byte and the rest of its line; without a further line, the rest of its character."""
     cut = piece.data.find(b"\n") + 1
-    if not cut:
-        # A line that is longer than a page: from the next character on.
+    if cut in (0, len(piece.data)):
         cut = next((i for i in range(1, len(piece.data)) if piece.data[i] not in _CONTINUES), len(piece.data))
     return LogPiece(piece.start + cut, piece.line + piece.data.count(b"\n", 0, cut), piece.data[cut:])
 

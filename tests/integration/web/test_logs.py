@@ -120,8 +120,8 @@ def test_the_search_links_each_line_with_the_text() -> None:
     app = app_with(b"one\nan Error: <b>\n", b"no\nerror 2\n")
     text = call(app, "GET", f"{LOG}?q=error").text
     assert re.findall(r'<li><a href="([^"]*)">(\d+)</a> <code>(.*?)</code>', text) == [
-        (f"{LOG}?start=0#L2", "2", "an Error: &lt;b&gt;"),
-        (f"{LOG}?start=0#L4", "4", "error 2"),
+        (f"{LOG}?around=4#L2", "2", "an Error: &lt;b&gt;"),
+        (f"{LOG}?around=21#L4", "4", "error 2"),
     ]
     exact = call(app, "GET", f"{LOG}?q=Error&exact=true").text
     assert re.findall(r'<li><a href="[^"]*">(\d+)</a>', exact) == ["2"]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.logs import pages
-from service.domain.logs.pages import page_before, page_from
+from service.domain.logs.pages import page_around, page_before, page_from
 from service.domain.logs.stored_log import Gap, LogPart, StoredLog, opened, read
 from tests.unit.domain.logs.stored import StoredBytes
 
-LINES = st.lists(st.text("ab ü\n", max_size=30).map(str.encode), max_size=12)
+LINES = st.lists(st.text("ab ü\n", max_size=60).map(str.encode), max_size=12)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_a_log_of_a_previous_version_is_one_part() -> None:
     stored = StoredBytes({"whole": numbered(1000)})
     log = opened(StoredLog("", (), whole="whole"), stored.stream)
     assert log.parts == (LogPart(0, 0, len(numbered(1000)), "whole"),)
-    assert page_from(log, 7000, stored.stream).data.startswith(b"line ")
+    assert page_from(log, 8885, stored.stream).data == b"ne 1000\n"
 
 
 def test_the_last_page_ends_with_the_last_line() -> None:
@@ -99,6 +99,15 @@ def test_pages_forwards_have_every_byte_once(chunks: list[bytes]) -> None:
         found += page.data
         place = page.end
     assert found == b"".join(chunks)
+
+
+def test_a_page_around_a_line_has_lines_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_CONTEXT_BYTES", 15)
+    stored = StoredBytes()
+    log = stored.log(numbered(9))
+    found = page_around(log, 35, stored.stream)
+    assert (found.line, found.data) == (3, b"line 4\nline 5\nline 6\nline 7\n")
+    assert page_around(log, 0, stored.stream).data.startswith(b"line 1\n")
 
 
 @given(chunks=LINES)
