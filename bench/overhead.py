@@ -106,7 +106,7 @@ def main(events: int) -> None:
 def _run(directory: Path, events: int) -> Sequence[Passage]:
     project = TinyProject(directory / "tiny")
     settings = {"BENCHGATE_GIT_URL": str(project.path), "BENCHGATE_INSTANCE": INSTANCE}
-    with running_site(directory / "var", 0, "perf", lambda _: None, settings) as (site, supervisor):
+    with running_site(directory / "var", 0, ("perf",), lambda _: None, settings) as (site, supervisor):
         control = ControlSettings(
             home=site.home,
             database_url=site.database_url,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 from functools import partial
@@ -287,6 +288,12 @@ class MachineSettings(_Settings):
     machine_database_url: str = Field("", description="URL with the role benchgate_machine")
     pool: str = Field("perf", description="the pool: machines whose results may be compared with each other")
     machine_name: str = Field(default_factory=socket.gethostname)
+    host: str = Field("", description="the host that several machines share; empty: the machine's name")
+    builds_beside: int = Field(
+        default_factory=lambda: max(1, len(os.sched_getaffinity(0)) // 2),
+        ge=1,
+        description="builds without benchmarks that may run on the host at once; by default half the CPUs",
+    )
     lease_seconds: float = Field(
         15.0, gt=0.5, description="seconds without a heartbeat after which another machine may take the build"
     )
@@ -301,6 +308,11 @@ class MachineSettings(_Settings):
         default=True, description="take no build while other processes use the CPUs"
     )
     sandbox: Literal["bubblewrap", "none"] = "bubblewrap"
+
+    @property
+    def host_name(self) -> str:
+        """The name of the host."""
+        return self.host or self.machine_name
 
 
 def require(value: str, name: str, otherwise: str = "`benchgate up` starts a server and sets it") -> None:

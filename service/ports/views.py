@@ -368,11 +368,15 @@ class SeriesWithPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A machine and the build that it holds now; ``obstacle`` is why it takes no work, empty if it does."""
+    """A machine and the build that it holds now.
+
+    Machines of one ``host`` share its CPUs. ``obstacle`` is why it takes no work, empty if it does.
+    """
 
     name: str
     machine_class: str
     pool: str
+    host: str
     first_seen_at: datetime
     last_seen_at: datetime
     environment_id: int | None

@@ -72,9 +72,16 @@ def build_machine(settings: MachineSettings) -> Machine:
     require(settings.machine_database_url, "BENCHGATE_MACHINE_DATABASE_URL")
     engine = make_engine(settings.machine_database_url)
     artifacts = DirectoryArtifacts(settings.artifacts_path)
-    identity = MachineIdentity(settings.machine_name, settings.pool, settings.pool)
+    identity = MachineIdentity(
+        name=settings.machine_name,
+        machine_class=settings.pool,
+        pool=settings.pool,
+        host=settings.host_name,
+        builds_beside=settings.builds_beside,
+    )
     worklist = MachineWorklist(engine, identity, artifacts, settings.lease_seconds)
-    home = settings.home / "machines" / settings.machine_name
+    # All machines of a host share the mirrors of repositories.
+    home = settings.home / "machines" / settings.host_name
     host = make_build_host(
         home,
         _no_remote if settings.git_urls else settings.remote,
@@ -83,6 +90,7 @@ def build_machine(settings: MachineSettings) -> Machine:
         artifacts=artifacts,
         log_bytes=settings.log_bytes,
     )
+    host = replace(host, builds_beside=settings.builds_beside)
 
     def register() -> None:
         environment = read_environment()

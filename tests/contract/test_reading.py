@@ -195,6 +195,7 @@ class FakeSite:
             name=name,
             machine_class="epyc",
             pool=pool,
+            host=name,
             first_seen_at=NOW,
             last_seen_at=NOW,
             environment_id=None,

@@ -119,7 +119,10 @@ def start_settings(project: TinyProject) -> dict[str, str]:
 @contextmanager
 def started(root: Path, project: TinyProject) -> Iterator[RunningSite]:
     """One Benchgate with its data below ``root``."""
-    with running_site(root / "var", 0, "perf", lambda _: None, start_settings(project)) as (site, supervisor):
+    with running_site(root / "var", 0, ("perf",), lambda _: None, start_settings(project)) as (
+        site,
+        supervisor,
+    ):
         found = RunningSite(site, supervisor, project)
         yield found
         found.plane.close()

@@ -91,7 +91,7 @@ def site(gerrit: GerritServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     root = tmp_path_factory.mktemp("votes")
     project = TinyProject(root / "tiny")  # equal to the server's seed; Benchgate fetches from Gerrit
     settings = {**start_settings(project), **settings_for(gerrit)}
-    with running_site(root / "var", 0, "perf", lambda _: None, settings) as (running, supervisor):
+    with running_site(root / "var", 0, ("perf",), lambda _: None, settings) as (running, supervisor):
         site = GerritSite(running, supervisor, project)
         site.gerrit = gerrit
         site.wait(lambda: site.value("SELECT count(*) FROM server") == 1, "the first contact")

@@ -70,7 +70,7 @@ def site(
         "BENCHGATE_OIDC_CLIENT_SECRET": CLIENT_SECRET,
         "BENCHGATE_ROLE_GROUPS": json.dumps(ROLES),
     }
-    with running_site(root / "var", 0, "perf", lambda _: None, settings) as (running, supervisor):
+    with running_site(root / "var", 0, ("perf",), lambda _: None, settings) as (running, supervisor):
         found = GerritSite(running, supervisor, project)
         found.gerrit = gerrit
         found.wait(lambda: found.value("SELECT count(*) FROM server") == 1, "the first contact")

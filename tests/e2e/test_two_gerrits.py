@@ -163,7 +163,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGerrits]:
             "LEASE_SECONDS": "2",
         }
         variables = {f"BENCHGATE_{name}": value for name, value in settings.items()}
-        running = running_site(root / "var", 0, "perf", lambda _: None, variables)
+        running = running_site(root / "var", 0, ("perf",), lambda _: None, variables)
         site, supervisor = stack.enter_context(running)
         for gerrit in gerrits.values():
             address = f"{site.base_url}/webhooks/gerrit/{gerrit.webhook_secret}"

@@ -16,6 +16,7 @@ from service.domain.decision.states import RunState
 from service.domain.errors import BadInput
 from service.domain.identity import ChangeAddress, RunKind
 from service.domain.inference.verdict import Verdict
+from service.domain.machine.slots import Slot
 from service.domain.search import parse_words
 from service.wiring.control import Control, build_control
 from tests.support.postgres import running_server
@@ -47,7 +48,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control]:
             gerrit_url="",
             git_url=str(home / "repository"),
         )
-        site = Site(home, 0, "perf", "", database.owner_url, database.machine_url, {})
+        site = Site(home, 0, (Slot("host", "perf"),), "", database.owner_url, database.machine_url, {})
         with closing(build_control(settings)) as plane:
             merged = [(commit, moment) for commit, (_, moment) in zip(commits, history, strict=True)]
             load_history(plane, site, merged, read_recording())

@@ -88,7 +88,7 @@ def command(
         running_site(
             home,
             port,
-            "perf",
+            ("perf",),
             lines,
             {**common, **backend.settings},
             lambda site: _load_history(site, backend, lines.say),

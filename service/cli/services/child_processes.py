@@ -12,10 +12,12 @@ from service.adapters.embedded.process import Child
 from service.config import ControlSettings, MachineSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic.fields import FieldInfo
+
+    from service.domain.machine.slots import Slot
 
 # Programs need these variables of the user's environment. Others may be secrets and are not passed on.
 _PASSED_ON: Final = (
@@ -30,13 +32,14 @@ _WORKER_STOP_SECONDS: Final = 15.0
 class Site:
     """The addresses and settings of one Benchgate.
 
-    ``settings`` are BENCHGATE_ variables, of which each plane gets those that it reads. Only the control
-    plane gets ``database_url``, and only the machine plane ``machine_database_url``.
+    ``slots`` are the machines of this host. ``settings`` are BENCHGATE_ variables, of which each plane gets
+    those that it reads. Only the control plane gets ``database_url``, and only the machine plane
+    ``machine_database_url``.
     """
 
     home: Path
     port: int
-    pool: str
+    slots: tuple[Slot, ...]
     redis_url: str
     database_url: str
     machine_database_url: str
@@ -59,14 +62,7 @@ def parts_of(site: Site) -> tuple[Child, ...]:
     def child(
         name: str, *words: str, env: Mapping[str, str], ready: Callable[[], bool] | None = None
     ) -> Child:
-        return Child(
-            name=name,
-            argv=(sys.executable, "-m", "service.cli", *words),
-            log_path=site.home / "log" / f"{name}.log",
-            env=env,
-            ready=ready,
-            stop_seconds=_WORKER_STOP_SECONDS,
-        )
+        return _command(site.home, name, *words, env=env, ready=ready)
 
     names = site.event_streams
     listeners = [child(f"listen-{name}", "listen", "--instance", name, env=control) for name in names]
@@ -75,9 +71,47 @@ def parts_of(site: Site) -> tuple[Child, ...]:
     return (
         child("web", "serve", "--port", str(site.port), env=control, ready=lambda: _answers(site.port)),
         child("control", "worker", "--pool", "control", env=control),
-        child("machine", "worker", "--pool", site.pool, env=machine),
+        *machines_of(site.home, site.slots, machine),
         child("schedule", "schedule", env=control),
         *listeners,
+    )
+
+
+def machines_of(home: Path, slots: Sequence[Slot], env: Mapping[str, str]) -> tuple[Child, ...]:
+    """List the workers of a host's machines, of which the first one has the host's name.
+
+    ``env`` is the environment of a worker, without the names of host and machine.
+    """
+    host = slots[0].machine
+    return tuple(
+        _command(
+            home,
+            "machine" + slot.machine.removeprefix(host).replace("/", "-"),
+            *("worker", "--pool", slot.pool),
+            env={
+                **env,
+                "BENCHGATE_MACHINE_NAME": slot.machine,
+                "BENCHGATE_HOST": env.get("BENCHGATE_HOST") or host,
+            },
+        )
+        for slot in slots
+    )
+
+
+def _command(
+    home: Path,
+    name: str,
+    *words: str,
+    env: Mapping[str, str],
+    ready: Callable[[], bool] | None = None,
+) -> Child:
+    return Child(
+        name=name,
+        argv=(sys.executable, "-m", "service.cli", *words),
+        log_path=home / "log" / f"{name}.log",
+        env=env,
+        ready=ready,
+        stop_seconds=_WORKER_STOP_SECONDS,
     )
 
 

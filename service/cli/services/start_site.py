@@ -16,6 +16,7 @@ from service.cli.services.home_instance import instance_of, keep_instance
 from service.cli.services.preconditions import check_host, make_home
 from service.config import ControlSettings, MachineSettings
 from service.domain.errors import BadInput
+from service.domain.machine.slots import slots_of
 from service.wiring.control import failure_patterns
 from service.wiring.instances import require_instances
 
@@ -33,13 +34,14 @@ _OF_PARTS: Final = frozenset(
 def running_site(
     home: Path,
     port: int,
-    pool: str,
+    pools: tuple[str, ...],
     report: Callable[[Status], None],
     settings: Mapping[str, str] | None = None,
     before_parts: Callable[[Site], None] = lambda _: None,
 ) -> Iterator[tuple[Site, Supervisor]]:
     """Start every part, wait until all are ready, and stop all of them at the end.
 
+    ``pools`` are those of which this host takes builds, the one with the benchmarks first.
     The parts use the servers in BENCHGATE_DATABASE_URL and BENCHGATE_REDIS_URL if these are set; otherwise
     this function starts servers below ``home``. Port 0 means any free port. ``settings`` are further
     BENCHGATE_ variables for all parts and, until the end, for this process. The instance is part of ``home``:
@@ -55,6 +57,8 @@ def running_site(
     check_host(port, settings or {})
     with ExitStack() as stack:
         stack.enter_context(_environment_with(settings or {}))
+        machine = MachineSettings()
+        slots = slots_of(machine.machine_name, pools, machine.builds_beside)
         stack.callback(os.umask, os.umask(0o077))
         make_home(home)
         control = ControlSettings()
@@ -76,7 +80,7 @@ def running_site(
         site = Site(
             home=home,
             port=port or _free_port(),
-            pool=pool,
+            slots=slots,
             redis_url=control.redis_url or valkey.broker_url,
             database_url=database,
             machine_database_url=machine_database,

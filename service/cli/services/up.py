@@ -25,8 +25,15 @@ if TYPE_CHECKING:
 @click.option(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free port."
 )
-@click.option("--pool", default="perf", show_default=True, help="The pool of this machine.")
-def command(home: Path, port: int, pool: str) -> None:
+@click.option(
+    "--pool",
+    "pools",
+    multiple=True,
+    default=("perf",),
+    show_default=True,
+    help="A pool of this host; repeatable. The pool with the benchmarks comes first.",
+)
+def command(home: Path, port: int, pools: tuple[str, ...]) -> None:
     """Start database, queue, web, workers and schedule on this machine, and stop all of them on Ctrl-C.
 
     Benchgate writes only below --home. If BENCHGATE_DATABASE_URL or BENCHGATE_REDIS_URL is set, it uses that
@@ -36,7 +43,7 @@ def command(home: Path, port: int, pool: str) -> None:
     with (
         stop_on_signals() as stop,
         StatusLines() as lines,
-        running_site(home, port, pool, lines) as (site, supervisor),
+        running_site(home, port, pools, lines) as (site, supervisor),
         announced(site, lines.say),
     ):
         if not (ControlSettings().git_url or ControlSettings().git_urls):

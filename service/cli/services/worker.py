@@ -8,17 +8,29 @@ from contextlib import closing
 
 import click
 
+from service.adapters.embedded.children import Supervisor
 from service.adapters.linux_machine import keep_off
 from service.adapters.queue import CONTROL_QUEUE, pool_queue
+from service.cli.operating.status_lines import StatusLines
+from service.cli.services.child_processes import machines_of
 from service.cli.services.described_settings import record_start
+from service.cli.services.up import stop_on_signals
 from service.config import ControlSettings, MachineSettings, require
+from service.domain.errors import BadInput
+from service.domain.machine.slots import slots_of
 from service.logs import log_as_json
 from service.wiring.control import build_control
 from service.wiring.machine import build_machine
 
 
 @click.command()
-@click.option("--pool", required=True, help="`control`, or the name of a pool of machines.")
+@click.option(
+    "--pool",
+    "pools",
+    required=True,
+    multiple=True,
+    help="`control`, or a pool of machines; repeatable. The pool with the benchmarks comes first.",
+)
 @click.option(
     "--concurrency",
     default=2,
@@ -26,12 +38,19 @@ from service.wiring.machine import build_machine
     type=click.IntRange(min=2),
     help="Processes of a control worker. A machine worker runs one build at a time.",
 )
-def command(pool: str, concurrency: int) -> None:
-    """Run one worker until SIGTERM.
+def command(pools: tuple[str, ...], concurrency: int) -> None:
+    """Run one worker until SIGTERM, or several for the pools of one host.
 
     A control worker plans, analyses and votes; it needs BENCHGATE_DATABASE_URL. A machine worker builds and
     measures; it needs BENCHGATE_MACHINE_DATABASE_URL and no other credential. Both need BENCHGATE_REDIS_URL.
+
+    With several pools, a benchmark has the host to itself, and up to BENCHGATE_BUILDS_BESIDE other builds run
+    beside each other. The log of each worker is below `log` in BENCHGATE_HOME.
     """
+    if len(pools) > 1:
+        _run_machines(pools)
+        return
+    [pool] = pools
     if pool == "control":
         settings = ControlSettings()
         with closing(build_control(settings)) as plane:
@@ -42,6 +61,17 @@ def command(pool: str, concurrency: int) -> None:
         _register_machine()
     argv = celery_argv(pool, concurrency)
     os.execv(argv[0], argv)  # noqa: S606 - becomes Celery's worker, no shell
+
+
+def _run_machines(pools: tuple[str, ...]) -> None:
+    """Run a worker for each machine of this host until SIGTERM; restart one that dies."""
+    if "control" in pools:
+        raise BadInput("the control worker has a process of its own", "--pool control")
+    settings = MachineSettings()
+    slots = slots_of(settings.machine_name, pools, settings.builds_beside)
+    with stop_on_signals() as stop, StatusLines() as lines, Supervisor(lines) as supervisor:
+        supervisor.start(*machines_of(settings.home.absolute(), slots, os.environ))
+        supervisor.run(stop.is_set)
 
 
 def celery_argv(pool: str, concurrency: int) -> list[str]:
@@ -61,6 +91,8 @@ def _register_machine() -> None:
     """Register this machine before it gets work; on an unfit host the command ends here."""
     settings = MachineSettings()
     require(settings.redis_url, "BENCHGATE_REDIS_URL", "set it to the same server as on the control plane")
+    # By default half of the CPUs, of which this process gives up some below.
+    os.environ["BENCHGATE_BUILDS_BESIDE"] = str(settings.builds_beside)
     # Celery's worker inherits this CPU set. The launcher pins measured programs to the measured CPUs.
     keep_off(settings.cpus)
     build_machine(settings).register()

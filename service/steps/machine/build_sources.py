@@ -12,6 +12,7 @@ from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.errors import CommandFailed, ProgramMissing
 from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
 from service.domain.failures.patterns import failures_in
+from service.domain.machine.slots import share_of_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,12 +119,19 @@ def must_succeed(session: BuildSession, tree: Path, command: Command, failed: st
 def run_in_sources(session: BuildSession, tree: Path, command: Command) -> Completed:
     """Run a command with the sources as ``/src``, where it starts, and their build directory as ``/build``.
 
-    Both are writable. What the command writes goes to the build's log.
+    Both are writable. What the command writes goes to the build's log. A build that compares nothing may run
+    beside others, so its commands start no more processes than its share of the CPUs.
     """
     host = session.host
     sources = (Mount(tree, "/src", writable=True), Mount(build_directory(tree), "/build", writable=True))
+    is_whole = session.spec.job.compares or not host.host_cpus
+    shares = {} if is_whole else share_of_cpus(len(host.host_cpus), host.builds_beside)
     placed = replace(
-        command, mounts=(*sources, *command.mounts), cwd="/src", cpus=command.cpus or host.host_cpus or None
+        command,
+        mounts=(*sources, *command.mounts),
+        cwd="/src",
+        env={**shares, **command.env},
+        cpus=command.cpus or host.host_cpus or None,
     )
     return host.sandbox.run(placed, log=session.log, watch=session.watch)
 

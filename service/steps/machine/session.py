@@ -38,6 +38,7 @@ class BuildHost:
     scratch: Scratch
     read_load: Callable[[], Load]
     host_cpus: tuple[int, ...] = ()
+    builds_beside: int = 1  # how many builds that compare nothing share the CPUs
     tools: Mapping[str, str] = field(default_factory=dict)  # the versions of the compilers and of the system
     linkers: Path | None = None  # programs that shuffle what they link; None: nothing is linked again
     log_bytes: int = LOG_BYTES  # of the log of a build are kept

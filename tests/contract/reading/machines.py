@@ -26,6 +26,7 @@ class MachineReadingContract:
             ("perf", "perf-02", None),
         ]
         assert {(machine.machine_class, machine.obstacle) for machine in machines} == {("epyc", "")}
+        assert [machine.host for machine in machines] == ["quick", "perf-01", "perf-02"]
 
     def test_an_empty_store_has_no_machines_and_no_voting_statuses(self, site: ReadingSite) -> None:
         assert list(site.reading.machines()) == []

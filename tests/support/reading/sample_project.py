@@ -64,11 +64,13 @@ def sample_project() -> FakeReading:
     _add_trends(reading)
     reading.machine_rows = [
         Machine(
-            name="perf-01", machine_class="epyc-9354p", pool="perf", first_seen_at=NOW - timedelta(days=80),
+            name="perf-01", machine_class="epyc-9354p", pool="perf", host="perf-01",
+            first_seen_at=NOW - timedelta(days=80),
             last_seen_at=NOW, environment_id=1, environment=ENVIRONMENT, build=None, obstacle="",
         ),
         Machine(
-            name="perf-02", machine_class="epyc-9354p", pool="perf", first_seen_at=NOW - timedelta(days=80),
+            name="perf-02", machine_class="epyc-9354p", pool="perf", host="perf-02",
+            first_seen_at=NOW - timedelta(days=80),
             last_seen_at=NOW - timedelta(seconds=4), environment_id=1, environment=ENVIRONMENT,
             build=BuildName("kv-engine-cv-perf", 5907), obstacle="",
         ),

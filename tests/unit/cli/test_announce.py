@@ -9,6 +9,7 @@ import pytest
 from service.adapters.sign_in_secret import read_secret
 from service.cli.services.announce import announced
 from service.cli.services.child_processes import Site
+from service.domain.machine.slots import Slot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def site_of(home: Path, settings: dict[str, str]) -> Site:
     return Site(
         home=home,
         port=8080,
-        pool="perf",
+        slots=(Slot("host", "perf"),),
         redis_url="",
         database_url="",
         machine_database_url="",

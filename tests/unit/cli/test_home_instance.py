@@ -67,7 +67,7 @@ def test_nothing_starts_in_a_home_of_another_instance(
         settings["BENCHGATE_INSTANCE"] = "console"
     with (
         pytest.raises(BadInput, match=REFUSED),
-        running_site(home, 0, "perf", lambda _: None, settings),
+        running_site(home, 0, ("perf",), lambda _: None, settings),
     ):
         pytest.fail("it was started")
     assert not (home / "postgres").exists()
@@ -81,7 +81,7 @@ def test_given_settings_replace_those_of_the_user_until_the_end(
     monkeypatch.setenv("BENCHGATE_GERRITS", theirs)
     given = {"BENCHGATE_SANDBOX": "none", "BENCHGATE_GERRITS": "{}", "BENCHGATE_INSTANCE": "console"}
     # With the user's Gerrits, the message would be that the instance is set beside them.
-    with pytest.raises(BadInput, match=REFUSED), running_site(home, 0, "perf", lambda _: None, given):
+    with pytest.raises(BadInput, match=REFUSED), running_site(home, 0, ("perf",), lambda _: None, given):
         pytest.fail("it was started")
     assert os.environ["BENCHGATE_GERRITS"] == theirs
     assert "BENCHGATE_INSTANCE" not in os.environ

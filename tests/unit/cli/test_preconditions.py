@@ -41,7 +41,7 @@ def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_starts_on_a_host_without_a_sandbox(tmp_path: Path) -> None:
     with (
         pytest.raises(Unfit, match="no user namespaces"),
-        running_site(tmp_path / "var", 0, "perf", lambda _: None),
+        running_site(tmp_path / "var", 0, ("perf",), lambda _: None),
     ):
         pytest.fail("it was started")
     assert not (tmp_path / "var").exists()
@@ -75,7 +75,7 @@ def test_a_machine_worker_exits_on_a_host_without_a_sandbox(
 def test_a_port_in_use_is_refused_before_anything_starts(taken_port: int, tmp_path: Path) -> None:
     with (
         pytest.raises(Unfit, match=f"port {taken_port} is in use; choose another port with --port"),
-        running_site(tmp_path / "var", taken_port, "perf", lambda _: None, UNSANDBOXED),
+        running_site(tmp_path / "var", taken_port, ("perf",), lambda _: None, UNSANDBOXED),
     ):
         pytest.fail("it was started")
     assert not (tmp_path / "var").exists()
@@ -104,7 +104,7 @@ def test_a_home_that_cannot_be_written_is_named(home: str) -> None:
     before = os.umask(0o022)
     with (
         pytest.raises(Unfit, match=f"cannot store data in {home}: .*--home"),
-        running_site(Path(home), 0, "perf", lambda _: None, UNSANDBOXED),
+        running_site(Path(home), 0, ("perf",), lambda _: None, UNSANDBOXED),
     ):
         pytest.fail("it was started")
     assert os.umask(before) == 0o022

@@ -11,6 +11,7 @@ from service import cli
 from service.cli.services.child_processes import Site, parts_of
 from service.config import ControlSettings, GerritSettings, MachineSettings
 from service.domain.errors import BadInput
+from service.domain.machine.slots import Slot
 from service.wiring.control import failure_patterns
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def test_machines_get_no_secret_of_the_identity_provider(tmp_path: Path) -> None
     site = Site(
         home=tmp_path,
         port=8080,
-        pool="perf",
+        slots=(Slot("host", "perf"),),
         redis_url="r",
         database_url="d",
         machine_database_url="m",

@@ -61,7 +61,8 @@ def load_history(
     """
     engine = make_engine(site.machine_database_url)
     try:
-        worklist = MachineWorklist(engine, MachineIdentity(MACHINE, site.pool, site.pool), plane.artifacts)
+        pool = site.slots[0].pool
+        worklist = MachineWorklist(engine, MachineIdentity(MACHINE, pool, pool), plane.artifacts)
         worklist.register(recording.fingerprint, recording.facts)
         builds = {(build.change, build.job): build for build in recording.builds}
         for commit, moment in commits:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from service.domain.inference.policy import Policy
 
 _MACHINES: Final = text(f"""
-SELECT m.name, m.class AS machine_class, m.pool, m.first_seen_at, m.last_seen_at, m.environment_id,
+SELECT m.name, m.class AS machine_class, m.pool, m.host, m.first_seen_at, m.last_seen_at, m.environment_id,
        m.obstacle, coalesce(e.facts, '{{}}') AS environment, b.job, b.number
 FROM machine AS m
 LEFT JOIN environment AS e ON e.id = m.environment_id

@@ -70,6 +70,7 @@ def store() -> FakeReading:
         name="perf-01",
         machine_class="epyc",
         pool="perf",
+        host="perf-01",
         first_seen_at=NOW,
         last_seen_at=NOW,
         environment_id=None,
