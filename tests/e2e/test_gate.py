@@ -297,3 +297,26 @@ def test_files_without_benchmarks_exit_with_2(tmp_path: Path) -> None:
     done = benchgate("compare", "--base", str(empty), "--patch", str(empty))
     assert done.returncode == 2
     assert "no benchmark that could be compared" in done.stderr
+
+
+TESTS = """\
+version: 1
+jobs:
+  tests: {kind: ctest, build: {configure: cmake -S . -B build}}
+  elsewhere: {kind: external}
+"""
+CMAKE = """\
+cmake_minimum_required(VERSION 3.21)
+project(tiny NONE)
+enable_testing()
+add_test(NAME note COMMAND grep good ${CMAKE_SOURCE_DIR}/note.txt)
+"""
+
+
+@pytest.mark.parametrize(("note", "code", "outcome"), [("good", 0, "passed"), ("bad", 1, "failed")])
+def test_a_commit_is_tested_too(project: TinyProject, note: str, code: int, outcome: str) -> None:
+    parent = {"benchgate.yaml": TESTS, "CMakeLists.txt": CMAKE, "note.txt": "good"}
+    done = gate_patch(project, parent, {"note.txt": note + "\n", "README": "new"})
+    assert done.returncode == code, done.stderr
+    assert done.stdout.startswith(f"tests: {outcome}\n")
+    assert ("Test #1: note" in done.stdout) == (note == "bad")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--base", default="HEAD^", show_default=True, help="The commit to compare with.")
 @click.option("--patch", default="HEAD", show_default=True, help="The commit to judge.")
-@click.option("--job", "job_name", help="One benchmark job of benchgate.yaml; by default all of them.")
+@click.option("--job", "job_name", help="One job of benchgate.yaml; by default all of them.")
 @click.option(
     "--project-file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
@@ -60,10 +60,11 @@ def command(
 ) -> None:
     """Judge a commit before you push it.
 
-    Builds two commits of a repository as the base's benchgate.yaml says, or the patch's if the base has none,
-    measures their benchmarks in interleaved pairs, and prints the verdicts. Uncommitted files are ignored. No
-    server is needed. Built programs are cached, so a second call only measures. Jobs of a kind that this
-    version does not run are named and left out.
+    Runs the jobs of the base's benchgate.yaml, or of the patch's if the base has none: builds the patch,
+    tests and checks it, measures the benchmarks of base and patch in interleaved pairs, and prints the
+    verdicts. Uncommitted files are ignored. No server is needed. Measured programs are cached, so a second
+    call only measures. Jobs of another CI are left out; those of a kind that this version does not run are
+    named.
 
     Exit code 0: nothing would vote -1; 1: something would; 2: wrong usage, or no job that this version
     runs; 3: no verdict, because nothing could be measured or the vote would be withheld.
@@ -83,10 +84,11 @@ def command(
     if not jobs:
         click.echo("correct the file; `--project-file FILE` tries it before you commit it", err=True)
         ctx.exit(EXIT_USAGE)
+    comparing = sum(job.compares for job in jobs)
     verdicts: list[LocalVerdict] = []
     logs: list[Path] = []
     for job in jobs:
-        spec = local_spec(host.source, project, base_commit, patch_commit, job, len(jobs))
+        spec = local_spec(host.source, project, base_commit, patch_commit, job, comparing)
         build = LocalBuild(spec, seed, home / "binaries")
         with own_turn(home, _say_wait), TerminalProgress() as progress:
             verdict = gate(spec, build, host, progress)

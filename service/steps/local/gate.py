@@ -72,24 +72,24 @@ def find_project_file(source: Source, project: str, revisions: Mapping[str, str]
 
 
 def choose_jobs(text: str, name: str | None, where: str) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
-    """Choose the benchmark jobs and the misconfigured jobs of a project file, or the one named.
+    """Choose the jobs to run and the misconfigured jobs of a project file, or the one named.
 
     Raises:
         BadInput: an error in the file, or no such job; ``where`` is the file's name.
     """
     project_file = parse_project_file(text, where=where)
     chosen = project_file.jobs if name is None else (project_file.job(name),)
-    jobs = tuple(job for job in chosen if job.compares)
+    jobs = tuple(job for job in chosen if not (job.problem or job.kind.is_external))
     misconfigured = tuple(job for job in chosen if job.problem)
     if jobs or misconfigured:
         return jobs, misconfigured
     if name is not None:
-        raise BadProjectFile(f"job {name} is of kind {chosen[0].kind}; gate runs benchmark jobs", where)
-    raise BadProjectFile("there is no job of kind benchmark", where)
+        raise BadProjectFile(f"job {name} is of kind {chosen[0].kind}; only another CI runs it", where)
+    raise BadProjectFile("there is no job to run; another CI runs the jobs of kind external", where)
 
 
 def local_spec(source: Source, project: str, base: str, patch: str, job: Job, jobs: int = 1) -> BuildSpec:
-    """The build of one of ``jobs`` jobs that compare two commits of a local repository."""
+    """The build of a job on two commits of a local repository; ``jobs`` jobs compare them."""
     sides = [Revision(commit, source.tree(project, commit), commit, TRUST) for commit in (base, patch)]
     return BuildSpec(RunKind.CHECK, LOCAL, project, "", sides[0], sides[1], job, jobs)
 
