@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-power bench-signatures soak checks-plugin clean
+.PHONY: install help demo gate-native test unit check lint types native native-test escapes lock bench-store bench-overhead bench-reader bench-analysis bench-native bench-verdicts bench-webhooks bench-pages bench-power bench-signatures soak checks-plugin clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 18
@@ -17,6 +17,10 @@ install: .venv/run.stamp ## install the command as .venv/bin/benchgate
 demo: .venv/run.stamp ## build, measure and vote on real changes, then show the dashboard (ONCE=1: exit after the votes; ONLY=executor: one scenario; GERRIT=1: on a real Gerrit)
 	$(if $(GERRIT),@tools/need gerrit)
 	@$(BIN)/python -m tools.demo $(if $(GERRIT),--gerrit) $(if $(ONCE),--once) $(foreach scenario,$(ONLY),--only $(scenario))
+
+gate-native: .venv/run.stamp ## gate a change of native/ by eight jobs of three pools on this machine, and print a table of them
+	@tools/need gate-native
+	@$(BIN)/python -m tools.gate_native
 
 test: .venv/dev.stamp ## run all tests: unit, integration, end-to-end and browser tests; the C++ tests, also under ThreadSanitizer
 	@tools/need test

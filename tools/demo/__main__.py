@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,17 +12,15 @@ import click
 from service.cli import EXIT_CANNOT, EXIT_OK, run
 from service.cli.operating.status_lines import StatusLines
 from service.cli.services.announce import announced
-from service.cli.services.preconditions import check_host, make_home
+from service.cli.services.preconditions import check_host
 from service.cli.services.start_site import running_site
 from service.cli.services.up import stop_on_signals
-from service.config import ControlSettings
-from service.domain.errors import BadInput
-from service.wiring.control import Control, build_control
 from tools.demo.console import on_console
 from tools.demo.gerrit import on_gerrit
-from tools.demo.gerrit_server import fetch_gerrit, stop_gerrit
+from tools.demo.gerrit_server import fetch_gerrit
 from tools.demo.history.commits import HISTORY
 from tools.demo.history.load import MACHINE
+from tools.demo.place import empty, plane_of
 from tools.demo.runner import Runner
 from tools.demo.scenario import SCENARIOS
 
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
     from tools.demo.backend import Backend
 
 _NATIVE: Final = Path(__file__).resolve().parents[2] / "native"
-_MARKER: Final = ".benchgate-demo"
 _INSTANCE: Final = "demo"
 
 
@@ -75,7 +71,7 @@ def command(
     if is_on_gerrit:
         click.echo("starting Gerrit; the first time, the download takes minutes", err=True)
         fetch_gerrit()
-    _empty(home)
+    empty(home)
     common = {
         "BENCHGATE_INSTANCE": _INSTANCE,
         # The demo must also end on a busy machine.
@@ -93,7 +89,7 @@ def command(
             {**common, **backend.settings},
             lambda site: _load_history(site, backend, lines.say),
         ) as (site, supervisor),
-        closing(_plane_of(site)) as plane,
+        closing(plane_of(site)) as plane,
         announced(site, lines.say),
     ):
         review_site = backend.connect(plane)
@@ -111,23 +107,11 @@ def command(
     ctx.exit(EXIT_OK if [vote for _, vote in voted] == [upload.vote for upload in uploads] else EXIT_CANNOT)
 
 
-def _empty(home: Path) -> None:
-    """Delete an earlier demo; refuse to delete anything else."""
-    marker = home / _MARKER
-    if home.exists() and any(home.iterdir()) and not marker.exists():
-        raise BadInput("is not empty and has no earlier demo; choose another directory", f"--home {home}")
-    if (home / "gerrit").exists():  # it may still run if the demo was killed
-        stop_gerrit(home.absolute() / "gerrit")
-    shutil.rmtree(home, ignore_errors=True)
-    make_home(home)
-    marker.touch()
-
-
 def _load_history(site: Site, backend: Backend, report: Callable[[str], None]) -> None:
     if backend.load is None:
         return
     report(f"loading the recorded measurements of {len(HISTORY)} merged commits")
-    with closing(_plane_of(site)) as plane:
+    with closing(plane_of(site)) as plane:
         recording = backend.load(plane, site)
     report(
         f"the machine {MACHINE!r} measured them on {recording.facts['recorded']}; the dates on the pages are "
@@ -141,18 +125,6 @@ def reopening(home: Path, settings: Mapping[str, str]) -> str:
     if settings["BENCHGATE_GERRIT_URL"]:  # it has ended by then
         return start
     return f"BENCHGATE_GIT_URL={shlex.quote(settings['BENCHGATE_GIT_URL'])} {start}"
-
-
-def _plane_of(site: Site) -> Control:
-    """Build a control plane with the settings of the running site."""
-    return build_control(
-        ControlSettings(
-            home=site.home,
-            database_url=site.database_url,
-            redis_url=site.redis_url,
-            base_url=site.base_url,
-        )
-    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from tools.demo.news import News
 from tools.demo.repository import DemoRepository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from service.cli.services.child_processes import Site
@@ -41,15 +41,19 @@ def on_console(home: Path, native: Path) -> Iterator[Backend]:
         repository.end_history()
         return recording
 
-    settings = {
-        "BENCHGATE_GIT_URL": str(path),
+    yield Backend(console_settings(path), lambda plane: ConsoleSite(repository, plane), load)
+
+
+def console_settings(repository: Path) -> Mapping[str, str]:
+    """Return the variables for the console review server with one repository."""
+    return {
+        "BENCHGATE_GIT_URL": str(repository),
         "BENCHGATE_GIT_URLS": "{}",
-        # The user may have configured Gerrits of their own; the demo must not post there.
+        # The user may have configured Gerrits of their own; a demo must not post there.
         "BENCHGATE_GERRITS": "{}",
         "BENCHGATE_GERRIT_URL": "",
         "BENCHGATE_GERRIT_SSH_HOST": "",
     }
-    yield Backend(settings, lambda plane: ConsoleSite(repository, plane), load)
 
 
 class ConsoleSite:
