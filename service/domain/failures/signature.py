@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,83 +16,40 @@ from service.domain.failures.log_lines import LINE_BYTES, cleaned
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from service.domain.failures.failure import Failure
 
 RULES: Final = 1
 """The version of the rules. Another version gives other digests, which known failures no longer match."""
 
 _MAX_TEXT: Final = 300  # characters
+_REST: Final = 8  # digits for the end of a longer text
 _QUOTES: Final = str.maketrans(dict.fromkeys("‘’“”`'", '"') | {"\\": "/", "µ": "u", "μ": "u"})
 _FILES: Final = "c|cc|cpp|cxx|c\\+\\+|h|hh|hpp|hxx|ipp|inl|inc|cu|m|mm|py|cmake|txt|sh|pl|rs|go|java|js"
 _WINDOWS_STATUS: Final = Pattern(r"^0x(?:[cC]0000[0-9a-fA-F]{3}|80[0-9a-fA-F]{6})$")
 _WORDS_OF_MEMORY: Final = Pattern(r"(?i)out of memory|bad_alloc|memory exhausted|oom-kill|out of heap")
-_KEPT_NUMBER: Final = (
-    r"((?:exit code|exit status|signal|errno|HTTP(?:/\d(?:\.\d)?)?|status|code|SQLSTATE)[:= (]{1,3})"
-)
+# The digits that a signature keeps are control characters while the rules run.
+_KEPT: Final = bytes(range(0x0E, 0x18))
+_KEEP: Final = bytes.maketrans(b"0123456789", _KEPT)
+_SHOW: Final = bytes.maketrans(_KEPT, b"0123456789")
+# Their messages quote the sources, whose numbers are equal in each build.
+_OF_SOURCES: Final = frozenset({FailureKind.COMPILE, FailureKind.LINK, FailureKind.LINT, FailureKind.FORMAT})
+
+_Rule = Callable[[bytes], bytes]
 
 
-def _steps() -> tuple[Callable[[bytes], bytes], ...]:
-    """Return the rules in the order in which they run."""
+def _replace(pattern: str, by: bytes) -> _Rule:
+    compiled = Pattern(pattern)
+    return lambda text: compiled.replaced(text, by)
 
-    def replace(pattern: str, by: bytes) -> Callable[[bytes], bytes]:
-        compiled = Pattern(pattern)
-        return lambda text: compiled.replaced(text, by)
 
-    def rewrite(pattern: str, change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-        compiled = Pattern(pattern)
-        return lambda text: compiled.rewritten(text, change)
+def _rewrite(pattern: str, change: _Rule) -> _Rule:
+    compiled = Pattern(pattern)
+    return lambda text: compiled.rewritten(text, change)
 
-    month = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-    clock = r"\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?"
-    number = r"\d+(?:\.\d+)*(?:[eE][+-]?\d+)?"
-    return (
-        # 1: marks of terminals and of other programs
-        replace(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\[NON-XML-CHAR-0x[0-9A-F]+\](?:\[[0-9;]*m)?", b""),
-        replace(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?", b""),
-        replace(r"^\d{1,7}: ", b""),
-        replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
-        # 9: values of GoogleTest; expressions and matchers stay
-        replace(r"(?:^|; | )(?:Which is|Actual): [^;]*", b""),
-        replace(r", actual: .*$", b""),
-        replace(r" evaluates to [^;]*", b""),
-        # 3: paths
-        rewrite(r"(?:^|[\s\"(=,<\[{])(?:[A-Za-z]:)?/[^\s\"'()<>,;|\[\]{}:*?]+", _path),
-        replace(r"(^|[\s\"(=,<\[])(?:\.{1,2}/)+", rb"\1"),
-        replace(rf"\b((?:\w|[-+.])+\.(?:{_FILES})) ?(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))", rb"\1:N"),
-        # 4: dates, times and durations
-        replace(rf"\b\d{{4}}[-/]\d\d[-/]\d\d(?:[T ,]+{clock})?(?: ?Z| ?[+-]\d\d:?\d\d)?", b"T"),
-        replace(rf"\b(?:\w{{3}},? )?{month} +\d\d?(?:,? \d{{4}})?(?: {clock})?(?: \d{{4}})?\b", b"T"),
-        replace(rf"\b\d\d?[-/ ](?:{month}|\d\d?)[-/ ]\d{{4}}(?:[ ,]+{clock})?\b", b"T"),
-        replace(r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", b"T"),
-        replace(
-            rf"\b{number} ?(?:[num]?s|m?secs?|(?:milli|micro|nano)?seconds?|mins?|minutes?|h|hours?)\b",
-            b"D",
-        ),
-        # 5: identifiers
-        replace(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", b"H"),
-        # 8, first half: numbers that are names; an underscore protects them
-        replace(rf"(?i)\b{_KEPT_NUMBER}(-?)(0x[0-9a-f]+|\d+)", rb"\1\2_\3"),
-        rewrite(r"\b0x[0-9a-fA-F]+\b", _address),
-        rewrite(r"\b[0-9a-fA-F]{8,}\b", _hex),
-        # 6: addresses
-        replace(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?\b", b"A"),
-        replace(
-            r"\[[0-9a-fA-F]*:[0-9a-fA-F:.]*\](?::\d+)?|\b(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}\b", b"A"
-        ),
-        replace(r"(^|\s)::1(?::\d+)?\b", rb"\1A"),
-        replace(r"\b(?:localhost|[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+):\d+\b", b"A"),
-        replace(r"(?i)\b(port[:= ]+)\d+\b", rb"\1A"),
-        # 7: processes and threads
-        replace(r"==\d+==", b"==N=="),
-        replace(r"(?i)\b(thread T|mutex M)\d+\b", rb"\1N"),
-        # 8, second half
-        replace(rf"-?\b{number}\b", b"N"),
-        replace(rf"(?i)\b{_KEPT_NUMBER}(-?)_(0x[0-9a-f]+|\d+)", rb"\1\2\3"),
-        replace(r"([a-z])\"(t|s|re|ve|ll)\b", rb"\1'\2"),  # an apostrophe is no quote
-        replace(r"\s+", b" "),
-    )
+
+def _keep(pattern: str) -> _Rule:
+    """Keep the numbers in each match."""
+    return _rewrite(pattern, lambda text: text.translate(_KEEP))
 
 
 def _path(text: bytes) -> bytes:
@@ -103,15 +61,103 @@ def _path(text: bytes) -> bytes:
 
 def _address(text: bytes) -> bytes:
     """Rewrite a number with 0x, except a status of Windows."""
-    return text.lower() if _WINDOWS_STATUS.search(text) else b"H"
+    return text.lower() if _WINDOWS_STATUS.search(text) else b"N"
 
 
 def _hex(text: bytes) -> bytes:
+    """Rewrite an identifier like a number, since some have no letter; one without a digit may be a word."""
     is_mixed = any(letter in b"0123456789" for letter in text) and not text.isdigit()
-    return b"H" if is_mixed else text
+    return b"N" if is_mixed else text
 
 
-_STEPS: Final = _steps()
+_MONTH: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_CLOCK: Final = r"\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?"
+_NUMBER: Final = r"\d+(?:\.\d+)*(?:[eE][+-]?\d+)?"
+_WEEKDAY: Final = "(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
+_MARKS: Final = (  # of terminals and of other programs
+    _replace(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\[NON-XML-CHAR-0x[0-9A-F]+\](?:\[[0-9;]*m)?", b""),
+    _replace(r"[\x0e-\x17]", b""),
+    _replace(r"^\[?\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:?\d\d)\]? ?", b""),
+    _replace(r"^\d{1,7}: ", b""),
+    _replace(r"^ *\d+/\d+ Test +#\d+: ", b""),
+)
+_ASSERTIONS: Final = (  # the values go; expressions, which are code, stay, and so do matchers
+    _replace(r"(?:^|; | )(?:Which is|Actual): [^;]*", b""),
+    _replace(r", actual: .*$", b""),
+    _replace(r" evaluates to [^;]*", b""),
+    _replace(r"^(Check failed: .*?) \(.* vs\. [^)]*\)", rb"\1"),
+    _keep(
+        r"^Expected equality of these values: [^;]*(?:; [^;]*)?|^Expected: \(.*\)|^Value of: [^;]*|"
+        r"^The difference between .*? and .*? is |^Expected: .* throw|Assertion .* failed in |"
+        r"\b(?:REQUIRE|CHECK|ASSERT|EXPECT)[A-Z_]* ?\(.*\)|\bassert ?\(.*\)"
+    ),
+    _keep(r"^Check failed: (?:.*(?:[=!<>]=|[<>%&|^*/+]) ?-?\d+|[^ ]*)|\[\d+\] in [^ ]+$"),
+    _keep(r'\btype "[^"]*"'),
+)
+_PATHS: Final = (
+    _rewrite(r"(?:^|[\s\"(=,<\[{])(?:[A-Za-z]:)?/[^\s\"'()<>,;|\[\]{}:*?]+", _path),
+    _replace(r"(^|[\s\"(=,<\[])(?:\.{1,2}/)+", rb"\1"),
+    _replace(rf"\b((?:\w|[-+.])+\.(?:{_FILES})) ?(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))", rb"\1:N"),
+    _replace(r"\b(line )\d+\b", rb"\1N"),
+    _replace(r"<lambda_[0-9a-f]{32}>", b"<lambda>"),
+)
+_ADDRESSES: Final = (_rewrite(r"\b0x[0-9a-fA-F]+\b", _address),)
+_TIMES: Final = (
+    _replace(rf"\b\d{{4}}[-/]\d\d[-/]\d\d(?:[T ,]+{_CLOCK})?(?: ?Z| ?[+-]\d\d:?\d\d)?", b"T"),
+    _replace(r"\b\d{8}T\d{6}Z?\b", b"T"),
+    _replace(
+        rf"\b{_WEEKDAY}{_MONTH} +\d\d?(?:,? \d{{4}})?(?: {_CLOCK})?(?: [A-Z]{{3,4}})?(?: \d{{4}})?\b", b"T"
+    ),
+    _replace(rf"\b{_WEEKDAY}\d\d?[-/ ](?:{_MONTH}|\d\d?)[-/ ]\d{{4}}(?:[ ,]+{_CLOCK})?(?: GMT)?\b", b"T"),
+    _replace(r"\b[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\b", b"T"),
+    _replace(r"\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b", b"T"),
+    _replace(
+        rf"\b{_NUMBER} ?(?:[num]?s|m?secs?|(?:milli|micro|nano)?seconds?|mins?|minutes?|h|hours?)\b",
+        b"D",
+    ),
+)
+_NAMES: Final = (  # numbers that name an end or a version
+    _keep(
+        r"(?i)\b(?:exit(?:ed)?(?:[ -]?(?:code|status|value))?|exited with(?: code| status)?|"
+        r"(?:return(?:ed)?|result|error|status|response)[ -]?(?:code|status|value|number)|"
+        r"(?:terminated|failed|ended) with(?: code| status)?|"
+        r"rc|ret|retcode|signal|errno|[a-z]*error|status|statusCode|code|SQLSTATE|GetLastError(?:\(\))?|"
+        r"curl|HTTP(?:/\d(?:\.\d)?)?|HTTP response)[:= (]{1,3}-?(?:0x[0-9a-f]+|\d+)\b"
+    ),
+    _keep(r"(?i)\b(?:returned|failed|response)[:= (]{1,3}-?\d+\)?$"),
+    _keep(r"\b(?:system|generic|iostream|future|asio\.\w+|boost\.\w+|addrinfo|netdb):\d+\b"),
+    _keep(r"\.so(?:\.\d+)+\b|\b[A-Za-z]+\d+\.\d{1,2}\b"),
+)
+_VALUES: Final = (
+    _replace(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", b"N"),
+    *_ADDRESSES,
+    _rewrite(r"\b[0-9a-fA-F]{8,}\b", _hex),
+    # addresses of hosts
+    _replace(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?\b", b"A"),
+    _replace(
+        r"\[[0-9a-fA-F]*:[0-9a-fA-F:.]*\](?::\d+)?|\b(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}\b", b"A"
+    ),
+    _replace(r"(^|\s)::1(?::\d+)?\b", rb"\1A"),
+    _replace(r"\b(?:localhost|[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+):\d+\b", b"A"),
+    _replace(r"(?i)\b(port[:= ]+)\d+\b", rb"\1A"),
+    # processes and threads
+    _replace(r"==\d+==", b"==N=="),
+    _replace(r"(?i)\b(thread T|mutex M)\d+\b", rb"\1N"),
+    # all other numbers, except those within names
+    _replace(r"\b\d+\.\d+([KMGT]i?B)\b", rb"N\1"),
+    _replace(r"\b\d{1,3}(?:,\d{3})+\b", b"N"),
+)
+_NUMBERS: Final = _replace(rf"-?\b{_NUMBER}\b", b"N")
+_CODE: Final = (  # of the sources, which compilers quote
+    _rewrite(r'"[^"]*"', lambda text: text if text[1:-1].isdigit() else text.translate(_KEEP)),
+    _keep(r"static[_ ]assert.*$"),
+)
+_BLANKS: Final = (
+    _replace(r"([a-z])\"(t|s|re|ve|ll)\b", rb"\1'\2"),  # an apostrophe is no quote
+    _replace(r"\s+", b" "),
+)
+_RULES: Final = (*_MARKS, *_ASSERTIONS, *_PATHS, *_NAMES, *_TIMES, *_VALUES, _NUMBERS, *_BLANKS)
+_RULES_OF_SOURCES: Final = (*_MARKS, *_PATHS, *_CODE, *_ADDRESSES, _NUMBERS, *_BLANKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +182,8 @@ def signature_of(failure: Failure) -> Signature:
     """Remove from a failure's headline what differs between two builds.
 
     Those are paths of a machine, times, addresses, identifiers and numbers, except numbers within names
-    (``C2440``, ``int64_t``) and exit codes, signals and states.
+    (``C2440``, ``int64_t``), in the code of an assertion, and exit codes, signals and states. In the message
+    of a compiler or linker, those in quoted code stay too.
     """
     return Signature(failure.kind, failure.subject, _text(failure))
 
@@ -153,12 +200,16 @@ def _text(failure: Failure) -> str:
         return "timeout"
     if kind is FailureKind.CRASH and (word := signal_word(headline)) in SIGNAL_WORDS.values():
         return word
-    return normalised(headline)
+    return normalised(headline, kind)
 
 
-def normalised(text: str) -> str:
-    """Apply the rules to a text of one line."""
+def normalised(text: str, kind: FailureKind = FailureKind.TEST) -> str:
+    """Apply the rules of a kind to a text of one line."""
     data = text[:LINE_BYTES].translate(_QUOTES).encode(errors="replace")[:LINE_BYTES]
-    for step in _STEPS:
-        data = step(data)
-    return data.decode(errors="replace").strip()[:_MAX_TEXT]
+    for rule in _RULES_OF_SOURCES if kind in _OF_SOURCES else _RULES:
+        data = rule(data)
+    shown = data.translate(_SHOW).decode(errors="replace").strip()
+    if len(shown) <= _MAX_TEXT:
+        return shown
+    rest = hashlib.sha256(shown.encode(errors="replace")).hexdigest()[:_REST]
+    return f"{shown[: _MAX_TEXT - _REST - 2]}… {rest}"

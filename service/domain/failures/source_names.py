@@ -19,6 +19,9 @@ _ABSOLUTE: Final = Pattern(r"^(?:[A-Za-z]:)?/")
 _TEMPORARY: Final = Pattern(r"^(?:/private)?/(?:var/)?tmp/[^/]+$")
 _RANDOM_END: Final = Pattern(r"^(.*[._-]|tmp)[A-Za-z0-9_]{6,}$")  # of mkdtemp and its relatives
 
+# Temporary files of GCC (`ccAbC123.o`) and Clang (`main-1a2b3c.o`).
+_OF_COMPILER: Final = Pattern(r"^(?:(cc)[A-Za-z0-9]{6}|(.+-)[0-9a-f]{6})(\.[a-z].*)$")
+
 
 def source_name(path: str, roots: Iterable[str] = SANDBOX) -> str:
     """Return the path of a file below the sources.
@@ -37,9 +40,16 @@ def source_name(path: str, roots: Iterable[str] = SANDBOX) -> str:
         return _relative(data[checkout[1] :].decode(errors="replace"))
     if _ABSOLUTE.search(data):
         name = posixpath.basename(text.rstrip("/"))
-        random = _RANDOM_END.groups(name.encode(errors="replace")) if _TEMPORARY.search(data) else None
-        return f"{random[0]}N" if random else name
+        return _without_random_part(name) if _TEMPORARY.search(data) else name
     return _relative(text)
+
+
+def _without_random_part(name: str) -> str:
+    data = name.encode(errors="replace")
+    if parts := _OF_COMPILER.groups(data):
+        return f"{parts[0] or parts[1]}N{parts[2]}"
+    random = _RANDOM_END.groups(data)
+    return f"{random[0]}N" if random else name
 
 
 def _relative(path: str) -> str:

@@ -38,6 +38,15 @@ SAME = [
     ("Value of: f(); Actual: { 1, 2 }; Expected: is empty",
      "Value of: f(); Actual: { 7 }; Expected: is empty"),
     ("array<char, 3>", "array<char, 4>"),
+    ("at 20261123T040000Z no", "at 20261124T050001Z no"),
+    ("Mon, 23 Nov 2026 04:00:00 GMT no", "Tue, 1 Dec 2026 05:00:00 GMT no"),
+    ("1,234,567 items", "12 items"),
+    ("used 12.3MB", "used 17.9MB"),
+    ("W1123 04:00:00.123456 88 a.cc:12] x", "W1124 05:00:00.4 7 a.cc:14] x"),
+    ("ld: /tmp/ccAbC123.o: not recognized", "ld: /tmp/ccqq77Zz.o: not recognized"),
+    ("cannot write /tmp/main-1a2b3c.o", "cannot write /tmp/main-9f8e7d.o"),
+    ("Check failed: x == 3 (4 vs. 3) in a.cc", "Check failed: x == 3 (7 vs. 3) in a.cc"),
+    ("Expected: (a) < (3), actual: 4 vs 3", "Expected: (a) < (3), actual: 17 vs 3"),
     ("bad  allocation\tof", "bad allocation of"),
 ]  # fmt: skip
 DIFFERENT = [
@@ -60,7 +69,30 @@ DIFFERENT = [
     ("Expected equality of these values: x; 4", "Expected equality of these values: y; 4"),
     ("Expected: is empty", "Expected: is not empty"),
     ("lib/a.cc:1: no", "test/a.cc:1: no"),
-]
+    ("Expected equality of these values: x; 4", "Expected equality of these values: x; 5"),
+    ("Expected equality of these values: v[0]; 4", "Expected equality of these values: v[1]; 4"),
+    ("Expected: (a) < (3), actual: 4 vs 3", "Expected: (a) < (4), actual: 4 vs 4"),
+    ("Value of: f(3); Actual: false; Expected: true", "Value of: f(4); Actual: false; Expected: true"),
+    ("Assertion `n < 10' failed in a.cc", "Assertion `n < 100' failed in a.cc"),
+    ("Check failed: x == 3 (4 vs. 3) in a.cc", "Check failed: x == 4 (3 vs. 4) in a.cc"),
+    ("REQUIRE( x == 3 )", "REQUIRE( x == 4 )"),
+    ("./run exited with 3", "./run exited with 4"),
+    ("exit value 1", "exit value 2"),
+    ("rc=3", "rc=4"),
+    ("step failed (2)", "step failed (5)"),
+    ("No such file (os error 2)", "No space (os error 28)"),
+    ("[WinError 5] no", "[WinError 6] no"),
+    ("GetLastError() = 5", "GetLastError() = 6"),
+    ("curl: (6) no", "curl: (7) no"),
+    ("system:111", "system:104"),
+    ("HTTP/2 404", "HTTP/2 503"),
+    ("statusCode=404", "statusCode=500"),
+    ("libz.so.1: not found", "libz.so.2: not found"),
+    ("python3.11: not found", "python3.12: not found"),
+    ("runtime error: index N out of bounds for type 'int [3]'",
+     "runtime error: index N out of bounds for type 'int [4]'"),
+    ("x" * 400 + "a", "x" * 400 + "b"),
+]  # fmt: skip
 
 
 def of(headline: str, kind: FailureKind = FailureKind.TEST, subject: str = "A.b") -> bytes:
@@ -77,6 +109,92 @@ def test_two_texts_of_one_failure_have_one_signature(one: str, other: str) -> No
 def test_texts_of_two_failures_have_two_signatures(one: str, other: str) -> None:
     assert normalised(one) != normalised(other)
     assert of(one) != of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("error: 'std::array<int, 3>' has no x", "error: 'std::array<int, 4>' has no x"),
+        ("error: cannot convert 'S<1>' to 'S<2>'", "error: cannot convert 'S<1>' to 'S<3>'"),
+        ("error: static assertion failed: sizeof(x) == 8", "error: static assertion failed: sizeof(x) == 16"),
+        ("error: 'feedf00d1' was not declared", "error: 'cafebabe1' was not declared"),
+    ],
+)
+def test_the_code_that_a_compiler_quotes_is_kept(one: str, other: str) -> None:
+    assert of(one, FailureKind.COMPILE) != of(other, FailureKind.COMPILE)
+
+
+NAMES = st.from_regex(r"\A[g-z][a-z]{0,5}_?[0-9]{0,4}\Z")  # others may look hexadecimal
+EXPRESSIONS = st.tuples(
+    NAMES, st.sampled_from(["==", "!=", "<", "<=", ">"]), NAMES | st.integers().map(str)
+).map(" ".join)
+RUNS = st.tuples(
+    st.integers(1, 10**6),
+    st.integers(1024, 65535),
+    st.text("0123456789abcdef", min_size=12, max_size=12),
+    st.text("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789", min_size=6, max_size=6),
+    st.floats(0.001, 1e4).map("{:.3f}".format),
+    st.datetimes().map(lambda at: at.isoformat(sep=" ")),
+)
+WAYS = (
+    "{{}} with pid {0} on 127.0.0.1:{1}",
+    "{2} {{}} after {4} s",
+    "{5} {{}} in /tmp/test.{3}/db",
+    "{{}} (thread 0x{2}, port {1}, took {4}ms)",
+    "{{}}: /home/u/workspace/w{0}/src/a.cc:{0}: at 0x{2}",
+)
+
+
+@given(st.sampled_from(WAYS), RUNS, RUNS, st.sampled_from(["lost the lock", "vb_7 is dead", "T1 hangs"]))
+def test_a_failure_does_not_fall_apart_over_its_reruns(
+    way: str, first: tuple[object, ...], again: tuple[object, ...], what: str
+) -> None:
+    assert of(way.format(*first).format(what)) == of(way.format(*again).format(what))
+
+
+@given(
+    st.sampled_from(
+        [
+            (FailureKind.CRASH, "Assertion `{}' failed in a.cc"),
+            (FailureKind.CRASH, "Check failed: {} in a.cc"),
+            (FailureKind.TEST, "Value of: {}; Actual: false; Expected: true"),
+            (FailureKind.TEST, "Expected equality of these values: {}; Which is: 7; 4"),
+            (FailureKind.TEST, "REQUIRE( {} )"),
+        ]
+    ),
+    EXPRESSIONS,
+    EXPRESSIONS,
+)
+def test_two_expressions_never_fall_together(way: tuple[FailureKind, str], one: str, other: str) -> None:
+    kind, text = way
+    assert (of(text.format(one), kind) == of(text.format(other), kind)) == (one == other)
+
+
+@given(
+    st.sampled_from(
+        ["exit code {}", "exited with {}", "signal {}", "errno {}", "errno={}", "(os error {})", "rc={}",
+         "error {}", "HTTP {}", "status: {}", "[WinError {}] x", "returned {}", "exit status {}",
+         "return code: {}"]
+    ),
+    st.integers(-255, 70000),
+    st.integers(-255, 70000),
+)  # fmt: skip
+def test_two_exit_codes_never_fall_together(way: str, one: int, other: int) -> None:
+    assert (of(way.format(one)) == of(way.format(other))) == (one == other)
+
+
+@given(NAMES, NAMES, st.sampled_from(list(FailureKind)))
+def test_two_subjects_never_fall_together(one: str, other: str, kind: FailureKind) -> None:
+    assert (of("no", kind, one) == of("no", kind, other)) == (one == other)
+
+
+@given(
+    NAMES,
+    NAMES,
+    st.sampled_from(["undefined symbol {}", "no member named '{}'", "data race: {} (a.cc)", "{}.cc:1: x"]),
+)
+def test_two_names_never_fall_together(one: str, other: str, way: str) -> None:
+    assert (of(way.format(one)) == of(way.format(other))) == (one == other)
 
 
 def test_a_text_reads_well() -> None:
