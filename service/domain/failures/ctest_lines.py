@@ -12,7 +12,7 @@ OPENING: Final = "Failure of a CTest test "
 """The words before a line of CTest in a message."""
 
 _STATUS: Final = Pattern(
-    r"^(Failure of a CTest test )?(?:\[[0-9TZ:.+-]+\] )? *(?:\d+/\d+ )?Test +#(\d+): (.+?) ?\.\.+ *"
+    r"^(Failure of a CTest test )?(?:\[[0-9TZ:.+-]+\] )? *(?:\d+/(\d+) )?Test +#(\d+): (.+?) ?\.\.+ *"
     r"((?:[A-Za-z]+ )?[a-z]*\*\*\*.*|Passed.*|Exit code 0x[0-9a-fA-F]+.*|)(?: *\( http.*)?$"
 )
 _DURATION: Final = Pattern(r" +[0-9.]+ sec.*$")
@@ -27,12 +27,14 @@ class CtestLine(NamedTuple):
         number: of the test; 0 in the list of failed tests.
         end: CTest's words for the end; empty if the line ends before them.
         is_quoted: the line is quoted in a message, which shows failures only and leaves their end out.
+        total: the number of tests in this run of CTest; 0 if the line has none.
     """
 
     name: str
     end: str
     number: int = 0
     is_quoted: bool = False
+    total: int = 0
 
     @property
     def has_passed(self) -> bool:
@@ -64,9 +66,9 @@ def status_in(text: bytes) -> CtestLine | None:
     """Parse a line that ends a test; None if it is none."""
     if b"Test" not in text or not (found := _STATUS.groups(text)):
         return None
-    opening, number, name, end = found
+    opening, total, number, name, end = found
     words = _DURATION.replaced(end.encode(), b"").decode(errors="replace").replace("***", " ")
-    return CtestLine(name, " ".join(words.split()), int(number[:9]), bool(opening))
+    return CtestLine(name, " ".join(words.split()), int(number[:9]), bool(opening), int(total[:9] or 0))
 
 
 def listed_in(text: bytes) -> CtestLine | None:

@@ -107,6 +107,8 @@ class _Reading:
         self._found = _Found()
         self._weak: Failure | None = None
         self._is_list = False  # the list of failed tests at the end
+        self._runs = 0  # of CTest that ended
+        self._failed: dict[str, tuple[int, int]] = {}  # by test: the number of the run, and of its tests
 
     @property
     def is_full(self) -> bool:
@@ -130,7 +132,7 @@ class _Reading:
                 self._started.add(int(start[0]))
         elif b"tests passed" in text and _TOTAL.search(text):
             self._end_of_ctest()
-            self._is_list = True
+            self._is_list, self._runs = True, self._runs + 1
         elif self._ctest:
             self._ctest.inner.add(self._ctest.output.read(text))
         else:
@@ -167,10 +169,12 @@ class _Reading:
     def _begin_ctest(self, status: CtestLine, text: bytes) -> None:
         output, inner = self._numbered.pop(status.number, (None, _Found()))
         self._started.discard(status.number)
-        if status.has_passed:
+        if status.has_passed and self._is_retry(status):
             self._found.drop(status.name)
         if not status.has_failed:
             return
+        if len(self._failed) < _MOST_TESTS:
+            self._failed[status.name] = (self._runs, status.total)
         kind, headline = status.failure()
         shown = decoded(text).strip()
         line = shown if status.is_quoted else f"{OPENING}{shown}"
@@ -179,6 +183,14 @@ class _Reading:
         self._ctest = _Ctest(
             failure_of(kind, status.name, headline, line), output or self._new_output(), inner
         )
+
+    def _is_retry(self, status: CtestLine) -> bool:
+        """Return whether this is another try of a test that failed.
+
+        Otherwise it is a test of the same name in another run of all tests, such as one under a sanitizer.
+        """
+        run, total = self._failed.get(status.name, (0, 0))
+        return run == self._runs or status.total < total
 
     def _end_of_ctest(self) -> None:
         if not self._ctest:
@@ -189,7 +201,7 @@ class _Reading:
         for failure in inner:
             subject = failure.subject or ("" if failure.kind is FailureKind.SANITIZER else outer.subject)
             self._found.add([replace(failure, subject=subject, line=outer.line)], outer.subject)
-        if not output.explains(outer.kind, tuple(inner)):
+        if not output.explains(outer, tuple(inner)):
             self._found.add([outer], outer.subject)
 
     def _listed(self, status: CtestLine) -> None:

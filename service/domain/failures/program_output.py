@@ -16,7 +16,7 @@ from service.domain.failures.source_names import source_name
 from service.domain.testing.gtest import NO_END
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*)")
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
@@ -29,9 +29,21 @@ _THROWN: Final = Pattern(
     r"ing (?:with|due to) uncaught exception of type) ['\"]?(.+?)['\"]?(?:: (.+))?$"
 )
 _WHAT: Final = Pattern(r"^ *what\(\): *(.*)$")
+# Lines of the report itself: frames, bytes at an address, and those of the runtime that ends the program.
+_OF_REPORT: Final = Pattern(
+    r"^\s*#\d+ |Sanitizer|: runtime error: |^=+$|^==\d+==|: note: |^\s*[0-9a-f]{2}(?: [0-9a-f]{2})+\b|^ *\^"
+)
+_LIKE_A_FAILURE: Final = Pattern(
+    r"(?i)\b(?:not ok|fail(?:s|ed|ures?|ing)?|errors?|wrong|assert\w*|mismatch\w*|expect(?:ed|s)?|"
+    r"panic\w*|fatal)\b"
+)
 _REPORT_LINES: Final = 100  # from the middle of a report of ASan to the signal that ends the program: 60
 _FEW_LINES: Final = 10  # from a message of the C or C++ library to the signal
-_FATAL: Final = ("AddressSanitizer: ", "HWAddressSanitizer: ", "MemorySanitizer: ")
+_FATAL: Final = Pattern(
+    "^(?:(?:HW)?AddressSanitizer|MemorySanitizer): |"
+    r"^\w+Sanitizer: (?:SEGV|BUS|FPE|ILL|ABRT|TRAP|stack-overflow|DEADLYSIGNAL)"
+)
+_WORDS: Final = frozenset(SIGNAL_WORDS.values())
 _ENDINGS: Final = frozenset({FailureKind.CRASH, FailureKind.MEMORY})
 
 
@@ -55,11 +67,19 @@ class ProgramOutput:
         self._crash: Failure | None = None  # the last failure that may end the program
         self._lines_since = 0  # that failure
         self._has_crashed = False  # in the running test
+        self._ends_in_report = False  # of a sanitizer
+        self._is_like_a_failure = False  # some line outside of such reports
+        self._has_ended = False  # GoogleTest, which names all failed tests
 
     def read(self, text: bytes) -> Iterator[Failure]:
         """Read a line; yield the failures that end with it."""
         self._lines_since += 1
+        was_open = self._reports.is_open
         yield from self._noted(self._reports.read(text))
+        is_outside = not was_open and not self._reports.is_open
+        if is_outside and text.strip() and not _OF_REPORT.search(text):
+            self._ends_in_report = False
+            self._is_like_a_failure |= _LIKE_A_FAILURE.search(text) is not None
         if text[:1] == b"[" and (mark := _MARK.groups(text)):
             yield from self._marked(mark[0], mark[1], text)
         elif self._message is not None and belongs(decoded(text), self._message):
@@ -81,30 +101,42 @@ class ProgramOutput:
         self._end_of_message()
         yield from self._noted(self._reports.end())
         yield from self._noted(self._end_of_exception())
-        if self._test and (self._assertion or not self._has_crashed):
-            yield self._assertion or self._of_test(kind, self._test, headline)
+        if self._test and self._assertion:
+            yield self._assertion
+        if self._test and not self._has_crashed:
+            yield self._of_test(kind, self._test, headline)
         self._test, self._assertion = "", None
 
-    def explains(self, kind: FailureKind, inner: Iterable[Failure]) -> bool:
+    def explains(self, outer: Failure, inner: Sequence[Failure]) -> bool:
         """Return whether the failures in the output are the reason for the end of its test.
 
-        Reports of UBSan, which do not end a program by themselves, are it only near the end.
+        If they may not be, the end counts beside them: a known failure in the output must not hide another
+        one. Only some sanitizers end a program by their report; the others add an exit code to its own.
         """
         kinds = {failure.kind for failure in inner}
-        if kind is FailureKind.TIMEOUT:
-            return kind in kinds
-        is_near = self._lines_since <= _REPORT_LINES and FailureKind.SANITIZER in kinds
-        if kind is FailureKind.CRASH:
-            return bool(kinds & _ENDINGS) or is_near
-        is_undefined = all(failure.headline.startswith("runtime error: ") for failure in inner)
-        return bool(kinds) and (is_near or not is_undefined)
+        if outer.kind is FailureKind.TIMEOUT:
+            return outer.kind in kinds
+        is_near = self._lines_since <= _REPORT_LINES
+        reports = [failure.headline for failure in inner if failure.kind is FailureKind.SANITIZER]
+        is_ended_by_report = is_near and any(_is_fatal(headline) for headline in reports)
+        if outer.kind is FailureKind.CRASH:
+            is_aborted = outer.headline == "aborted" and bool(reports) and self._ends_in_report
+            return is_ended_by_report or is_aborted or any(_is_signal(each, outer.headline) for each in inner)
+        if FailureKind.TEST in kinds or is_ended_by_report:
+            return True
+        if kinds & _ENDINGS:
+            return is_near
+        if all(headline.startswith("runtime error: ") for headline in reports):
+            return bool(reports) and self._ends_in_report
+        return self._has_ended or not self._is_like_a_failure
 
     def _noted(self, failures: Iterator[Failure]) -> Iterator[Failure]:
         for failure in failures:
             is_end = failure.kind in _ENDINGS
             if is_end or failure.kind is FailureKind.SANITIZER:
                 self._crash, self._lines_since = failure, 0
-                self._has_crashed |= is_end or failure.headline.startswith(_FATAL)
+                self._has_crashed |= is_end or _is_fatal(failure.headline)
+                self._ends_in_report = not is_end
             yield replace(failure, subject=self._test) if self._test and is_end else failure
 
     def _crashes(self, text: bytes) -> Iterator[Failure]:
@@ -126,10 +158,11 @@ class ProgramOutput:
         """Return whether a signal only ends the crash before it."""
         if not self._crash or failure.kind is not FailureKind.CRASH:
             return False
-        if failure.headline not in SIGNAL_WORDS.values():
+        if failure.headline not in _WORDS:
             return False
         if self._crash.kind is FailureKind.SANITIZER:
-            return self._lines_since <= _REPORT_LINES
+            is_last = failure.headline == "aborted" and self._ends_in_report
+            return self._lines_since <= _REPORT_LINES and (is_last or _is_fatal(self._crash.headline))
         return self._lines_since <= _FEW_LINES and failure.headline in {"aborted", self._crash.headline}
 
     def _end_of_exception(self, headline: str = "", line: str = "") -> Iterator[Failure]:
@@ -142,6 +175,7 @@ class ProgramOutput:
 
     def _marked(self, kind: str, name: str, text: bytes) -> Iterator[Failure]:
         self._end_of_message()
+        self._has_ended |= kind == "PASSED"
         if kind == "RUN":
             yield from self.end()
             self._test, self._has_crashed = name, False
@@ -166,3 +200,22 @@ class ProgramOutput:
             failure = self._of_test(FailureKind.TEST, self._test, headline_of(self._message))
             self._assertion = replace(failure, place=self._place) if self._test else None
         self._message = None
+
+
+def _is_fatal(headline: str) -> bool:
+    """Return whether a report of a sanitizer ends the program."""
+    return _FATAL.search(headline.encode()) is not None
+
+
+def _is_signal(inner: Failure, signal: str) -> bool:
+    """Return whether a failure in the output explains the signal that ended the program."""
+    if inner.kind is FailureKind.MEMORY:
+        return signal not in _WORDS or signal in {"aborted", "killed"}
+    if inner.kind is not FailureKind.CRASH:
+        return False
+    # An assertion and an uncaught exception abort the program; CTest on Windows has other words for the end.
+    return (
+        signal in {inner.headline, NO_END}
+        or signal not in _WORDS
+        or (signal == "aborted" and inner.headline not in _WORDS)
+    )
