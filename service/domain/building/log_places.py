@@ -1,12 +1,15 @@
-"""Places in the log of a build: paths as compilers print them, relative to the sources."""
+"""Lines of the log of a build, and paths as compilers print them, relative to the sources."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service.domain.text import ESCAPE_SEQUENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LINE_BYTES: Final = 4096  # parsed bytes of a line; file and line number are at its beginning
 _DEEPEST: Final = 100  # nested directories of make
@@ -27,13 +30,10 @@ class LogPlaces:
         self._roots: Final = tuple(root for root in roots if root)
         self._entered = [_SOURCES]
 
-    def follow(self, line: str) -> bool:
-        """Note the directory that a line enters or leaves; return whether it does.
-
-        Parallel builds may mislead this.
-        """
+    def follow(self, line: str) -> None:
+        """Note the directory that a line enters or leaves, if it does; parallel builds may mislead this."""
         if not (move := _MOVE.match(line)):
-            return False
+            return
         way, directory = move.groups()
         if way == "Leav":
             del self._entered[max(len(self._entered) - 1, 1) :]
@@ -41,7 +41,6 @@ class LogPlaces:
             place = posixpath.normpath(posixpath.join(self._entered[-1], directory))
             # A path that is too long is ignored, but it counts as entered, so that leaving it works.
             self._entered.append(place if len(place) <= LINE_BYTES else self._entered[-1])
-        return True
 
     def below(self, path: str) -> str:
         """Make a printed path relative to the sources; empty if it is outside of them."""
@@ -51,6 +50,12 @@ class LogPlaces:
         return next((place[len(root) + 1 :] for root in self._roots if place.startswith(f"{root}/")), "")
 
 
-def shown(line: bytes) -> str:
-    """Decode the beginning of a line, without colours."""
-    return ESCAPE_SEQUENCE.sub("", line[:LINE_BYTES].decode(errors="replace")).rstrip("\r\n")
+def lines_with(pattern: re.Pattern[bytes], log: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the place and the beginning of each line in which the pattern matches, without colours."""
+    done = 0
+    while mark := pattern.search(log, done):
+        begin = log.rfind(b"\n", done, mark.start()) + 1 or done
+        end = log.find(b"\n", mark.end())
+        done = len(log) if end == -1 else end
+        line = log[begin : min(done, begin + LINE_BYTES)].decode(errors="replace")
+        yield begin, ESCAPE_SEQUENCE.sub("", line).rstrip("\r")

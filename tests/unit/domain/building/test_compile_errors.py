@@ -9,6 +9,7 @@ import pytest
 
 from service.domain.building.compile_errors import errors_in, excerpt, first_error
 from service.domain.building.findings import MOST, Finding
+from service.domain.building.warnings import warnings_in
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "compile_logs"
 BAD = Finding("lib/a.cc", 3, "error: no such thing")
@@ -95,11 +96,38 @@ def test_they_come_in_the_order_of_the_log() -> None:
         b"/home/ann/kv/lib/a.cc:3:5: error: no such thing",
         b"/src/lib/a.cc:3:5: error: no  such\tthing\r",
         b"/src/lib/a.cc:3:5: error: \xe2\x80\xaeno such \x07thing",
+        b"lib\\a.cc(3): error: no such thing",
+        b"12>C:\\ci\\kv\\lib\\a.cc(3,5): error: no such thing [C:\\ci\\kv\\kv.vcxproj]",
     ],
 )
 def test_a_place_is_named_from_the_root_of_the_sources(line: bytes) -> None:
-    assert errors_in(b"make\n" + line + b"\n", "/home/ann/kv/") == (BAD,)
-    assert errors_in(line, "/home/ann/kv") == (BAD,), "the last line may be without its end"
+    sources = "C:\\ci\\kv" if b"C:" in line else "/home/ann/kv"
+    assert errors_in(b"make\n" + line + b"\n", f"{sources}/") == (BAD,)
+    assert errors_in(line, sources) == (BAD,), "the last line may be without its end"
+
+
+def test_an_error_of_msvc_is_found_with_its_number() -> None:
+    log = (
+        b"  Building Custom Rule C:/ci/kv/CMakeLists.txt\n"
+        b"C:\\ci\\kv\\lib\\hash_table.cc(12,9): error C2065: 'totl': undeclared identifier"
+        b" [C:\\ci\\kv\\kv.vcxproj]\n"
+        b"..\\kv\\lib\\reader.cc(2): fatal error C1083: Cannot open include file: 'readr.h'\n"
+        b"kv.lib(reader.obj) : error LNK2019: unresolved external symbol f\n"
+    )
+    assert errors(log, r"C:\ci\kv") == [
+        ("lib/hash_table.cc", 12, "error C2065: 'totl': undeclared identifier")
+    ]
+    assert first_error(log, r"C:\ci\kv") == "lib/hash_table.cc:12: error C2065: 'totl': undeclared identifier"
+
+
+@pytest.mark.parametrize(
+    "place", ["lib/a.cc:3:5: ", "./a(b).cc:3: ", "lib\\a.cc(3,5): ", "12>a.cc(3) : ", "C:/x/a.cc:3: "]
+)
+@pytest.mark.parametrize("number", ["", " C2440"])
+def test_errors_and_warnings_are_found_in_the_same_places(place: str, number: str) -> None:
+    found = [find(f"{place}{word}{number}: no\n".encode(), "C:/x") for find, word in
+             ((errors_in, "error"), (warnings_in, "warning"))]  # fmt: skip
+    assert [[(each.path, each.line) for each in of] for of in found] == [[(found[0][0].path, 3)]] * 2
 
 
 @pytest.mark.parametrize(
@@ -213,6 +241,7 @@ def test_directories_entered_without_end_cost_no_more_than_others() -> None:
          'CMake Error at CMakeLists.txt:4 (find_package): Could not find "zstd"'),
         (b"make: *** No rule to make target 'x'.  Stop.\n", "make: *** No rule to make target 'x'. Stop."),
         (b"sh: 1: cmake: not found\n", "sh: 1: cmake: not found"),
+        (b'..\\kv\\c.cc(700): error C2440: "=": no\n', '..\\kv\\c.cc(700): error C2440: "=": no'),
         (b"\x1b[31mmeson.build:1:0: ERROR: no compiler\x1b[0m\n", "meson.build:1:0: ERROR: no compiler"),
         (b"cc -Werror=unused x.c\n0 errors\n", None),
         (b"", None),
