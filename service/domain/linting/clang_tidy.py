@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from service.domain.building.findings import Finding, finding_at
+from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.linting.diagnostics import Diagnostic, Roots, diagnostic_in, lines_of
 from service.domain.text import plain
 
+SETTINGS: Final = ".clang-tidy"
 COMPILE_ERROR: Final = "clang-diagnostic-error"
 _AS_ERROR: Final = "-warnings-as-errors"
 _CHECKED: Final = re.compile(r"(.*) \[([\w.,+-]+)\]")
@@ -38,13 +40,14 @@ class TidyOutput:
 
     Args:
         findings: warnings in the sources; also those that the project treats as errors.
-        compile_errors: errors of the compiler in the sources. The unit was not checked.
-        faults: errors without a file of the sources: of the configuration, of the compile commands, of the
-            tool, and of the compiler in other headers. Not everything was checked.
+        errors: errors of the compiler in the sources, after which a unit was not checked, and errors in a
+            ``.clang-tidy`` of the sources, whose checks did not run.
+        faults: errors without a file of the sources: of the compile commands, of the tool, and of the
+            compiler in other headers. Not everything was checked.
     """
 
     findings: tuple[TidyFinding, ...]
-    compile_errors: tuple[Finding, ...]
+    errors: tuple[Finding, ...]
     faults: tuple[str, ...]
 
 
@@ -69,13 +72,37 @@ def read_clang_tidy(output: bytes, roots: Roots | None = None) -> TidyOutput:
                 _add_error(diagnostic, text, errors, faults)
             elif found := _finding(diagnostic, f"warning: {text} [{','.join(checks)}]"):
                 findings.setdefault(found, checks[0] if checks else "")
-        elif (diagnostic and diagnostic.is_error) or _FAULT.fullmatch(line):
+        elif diagnostic and diagnostic.is_error:
+            _add_error(diagnostic, diagnostic.text, errors, faults)
+        elif _FAULT.fullmatch(line):
             faults[plain(line)] = None
     return TidyOutput(
         tuple(TidyFinding(found, findings[found]) for found in sorted(findings, key=_place)),
         tuple(sorted(errors, key=_place)),
         tuple(faults),
     )
+
+
+def finding_failure(found: TidyFinding) -> Failure:
+    """Make the failure of a finding."""
+    return _failure(FailureKind.LINT, found.finding, found.finding.text.removeprefix("warning: "))
+
+
+def error_failure(error: Finding) -> Failure:
+    """Make the failure of an error of the compiler, or of one in the settings."""
+    if error.path.rpartition("/")[2] == SETTINGS:
+        return _failure(FailureKind.CONFIGURE, error, error.text)
+    return _failure(FailureKind.COMPILE, error, error.text, "Compile error at ")
+
+
+def is_missing_include(error: Finding) -> bool:
+    """Return whether an error of the compiler is that an included file does not exist."""
+    return error.text.endswith("file not found")
+
+
+def _failure(kind: FailureKind, finding: Finding, headline: str, opening: str = "") -> Failure:
+    place = f"{finding.path}:{finding.line}"
+    return failure_of(kind, finding.path, headline, f"{opening}{place}: {headline}", place)
 
 
 def _add_error(diagnostic: Diagnostic, text: str, errors: set[Finding], faults: dict[str, None]) -> None:

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.building.findings import Finding
-from service.domain.linting.clang_tidy import TidyOutput, read_clang_tidy
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.linting.clang_tidy import (
+    TidyFinding,
+    TidyOutput,
+    error_failure,
+    finding_failure,
+    read_clang_tidy,
+)
 from service.domain.linting.diagnostics import Roots
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "linting"
@@ -32,7 +39,7 @@ def test_findings_have_their_checks() -> None:
     assert places(output, NULLPTR) == [("a.cpp", 5), ("a.cpp", 7), ("a.cpp", 10), ("a.h", 3), ("b.h", 2)]
     assert places(output, DEREFERENCE) == [("a.cpp", 5), ("a.cpp", 7), ("a.h", 4)]
     assert places(output, "clang-diagnostic-unused-parameter") == [("a.cpp", 10)]
-    assert (output.compile_errors, output.faults) == ((), ())
+    assert (output.errors, output.faults) == ((), ())
 
 
 def test_the_text_names_the_check() -> None:
@@ -56,7 +63,7 @@ def test_a_warning_that_the_project_treats_as_an_error_is_the_same_finding() -> 
 
     assert places(output, NULLPTR) == [("a.h", 3)]
     assert set(output.findings) <= set(read("clang_tidy_14_warnings").findings)
-    assert (output.compile_errors, output.faults) == ((), ())
+    assert (output.errors, output.faults) == ((), ())
 
 
 def test_colours_do_not_matter() -> None:
@@ -69,7 +76,7 @@ def test_colours_do_not_matter() -> None:
 def test_errors_of_the_compiler_in_the_sources_are_apart() -> None:
     output = read("clang_tidy_14_compile_errors")
 
-    assert output.compile_errors == (
+    assert output.errors == (
         Finding("bad.cpp", 2, "error: use of undeclared identifier 'nope'"),
         Finding("broken.h", 1, "error: use of undeclared identifier 'alsono'"),
     )
@@ -96,13 +103,6 @@ def test_errors_of_the_compiler_in_the_sources_are_apart() -> None:
         ),
         ("clang_tidy_14_no_database", ("Error while trying to load a compilation database:",)),
         (
-            "clang_tidy_14_bad_configuration",
-            (
-                "/src/.clang-tidy:2:1: error: unknown key 'Foo'",
-                "Error parsing /src/.clang-tidy: Invalid argument",
-            ),
-        ),
-        (
             "clang_tidy_14_error_outside",
             ("/host/inc/outer.h:1:9: error: use of undeclared identifier 'outer' [clang-diagnostic-error]",),
         ),
@@ -112,10 +112,47 @@ def test_an_error_without_a_file_of_the_sources_is_a_fault(sample: str, faults: 
     output = read(sample)
 
     assert output.faults == faults
-    assert output.compile_errors == ()
+    assert output.errors == ()
 
 
-def test_the_end_of_many_compile_errors_is_no_fault() -> None:
+def test_an_error_in_the_settings_has_its_place() -> None:
+    output = read("clang_tidy_14_bad_configuration")
+
+    assert output.errors == (Finding(".clang-tidy", 2, "error: unknown key 'Foo'"),)
+    assert output.faults == ("Error parsing /src/.clang-tidy: Invalid argument",)
+
+
+def test_failures_have_a_place_and_a_headline_without_it() -> None:
+    (error, _) = read("clang_tidy_14_compile_errors").errors
+    settings = Finding(".clang-tidy", 2, "error: unknown key 'Foo'")
+    found = TidyFinding(Finding("a.cc", 3, "warning: use nullptr [modernize-use-nullptr]"), NULLPTR)
+
+    assert [finding_failure(found), error_failure(error), error_failure(settings)] == [
+        Failure(
+            FailureKind.LINT,
+            "a.cc",
+            "use nullptr [modernize-use-nullptr]",
+            "a.cc:3: use nullptr [modernize-use-nullptr]",
+            "a.cc:3",
+        ),
+        Failure(
+            FailureKind.COMPILE,
+            "bad.cpp",
+            "error: use of undeclared identifier 'nope'",
+            "Compile error at bad.cpp:2: error: use of undeclared identifier 'nope'",
+            "bad.cpp:2",
+        ),
+        Failure(
+            FailureKind.CONFIGURE,
+            ".clang-tidy",
+            "error: unknown key 'Foo'",
+            ".clang-tidy:2: error: unknown key 'Foo'",
+            ".clang-tidy:2",
+        ),
+    ]
+
+
+def test_the_end_of_many_errors_is_no_fault() -> None:
     output = b"/src/a.cc:1:1: error: bad [clang-diagnostic-error]\n"
     last = b"error: too many errors emitted, stopping now [clang-diagnostic-error]\n"
 
