@@ -83,7 +83,7 @@ def conditions_of(session: BuildSession, tool: str) -> Mapping[str, Any]:
 
 
 def report_of(
-    findings: Sequence[Finding], failures: Sequence[Failure], advice: str, notes: Sequence[str] = ()
+    findings: Sequence[Finding], failures: Sequence[Failure], advice: str = "", notes: Sequence[str] = ()
 ) -> MachineReport:
     """Report a build with findings; only some of many are inline comments."""
     is_cut = len(failures) > MOST

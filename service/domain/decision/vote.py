@@ -93,9 +93,11 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
     {
         Outcome.PASSED: _passes(
             "no: every benchmark that runs in the parent was measured on both sides; "
-            "of tests, only by changing them, which reviewers see"
+            "of tests and linters, only by changing them or their settings, which reviewers see"
         ),
-        Outcome.FAILED: _fails("yes: it does not build, and its parent does; or a test or command fails"),
+        Outcome.FAILED: _fails(
+            "yes: it does not build, and its parent does; or a test, linter or command fails"
+        ),
         Outcome.SLOWER: _fails("yes"),
         Outcome.MEASURED_NOTHING: _fails("yes: its programs do not run, and the parent's do"),
         Outcome.BROKEN: _fails("yes: it fails where the parent does not"),
@@ -112,7 +114,9 @@ CONSEQUENCES: Final[Mapping[Outcome, Consequence]] = MappingProxyType(
             LocalEnd.NO_VERDICT,
         ),
         Outcome.PARENT_BROKEN: _no_vote("yes: by the choice of an unmerged parent"),
-        Outcome.MISCONFIGURED: _no_vote("no: neither side can be measured as the project file asks"),
+        Outcome.MISCONFIGURED: _no_vote(
+            "yes: by changing how a linter runs; a benchmark, only if neither side can be measured as asked"
+        ),
         Outcome.INFRASTRUCTURE: _no_vote(
             "yes: a parent that ran before the patch may fail because of it", Result.ABORTED
         ),

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 # Each folder has configuration.py; runner.py, unless another CI runs the jobs; judgement.py, if it needs one.
 KINDS: Final = {
     "benchmark": "service.kinds.benchmark",
+    "clang-analyzer": "service.kinds.clang_analyzer",
     "clang-format": "service.kinds.clang_format",
+    "clang-tidy": "service.kinds.clang_tidy",
     "ctest": "service.kinds.ctest",
     "external": "service.kinds.external",
 }

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+import posixpath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from service.domain.comparison.link_layout import BELOW
 from service.domain.decision.side_end import SideEnd, Stage
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
-from service.domain.text import plain, share, shortened
+from service.domain.text import listed, plain, share, shortened
 from service.domain.wording.reasons import SAME_PROGRAM, side_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.linting.units import Selection
 
 NO_MATCHING_FILES: Final = "no matching files changed"
 NO_PARENT: Final = "nothing to compare with: the commit has no parent"
@@ -29,6 +36,14 @@ OUT_OF_COUNTING_TIME: Final = "the time for counting is used up"
 NO_STYLE: Final = (
     "the changed files have no .clang-format above them: add one at the top of the sources "
     "(`clang-format --style=Google --dump-config > .clang-format`)"
+)
+_REMEDIES: Final = MappingProxyType(
+    {
+        "unknown argument": "configure the job for Clang (CC=clang CXX=clang++)",
+        "file not found": "if the build generates the file, let `compile` do so",
+        "limit on wall time": "raise `timeout` of the job",
+        "limit on memory": "raise `memory` of the job",
+    }
 )
 _MAX_CAUSE: Final = 500
 
@@ -187,5 +202,27 @@ def too_much_changed(error: Exception) -> str:
 
 
 def not_checked(tool: str, fault: str) -> str:
-    """The cause of a build in which a tool failed before it checked everything."""
-    return f"{tool} did not check everything: {shortened(fault, _MAX_CAUSE)}"
+    """The cause of a build in which a tool failed before it checked everything; says how to fix it."""
+    remedy = next((f"; {words}" for mark, words in _REMEDIES.items() if mark in fault), "")
+    return f"{tool} did not check everything: {shortened(fault, _MAX_CAUSE)}{remedy}"
+
+
+def bad_compile_commands(directory: str, error: Exception) -> str:
+    """The cause of a build that has no translation units to check."""
+    file = posixpath.join(directory, "compile_commands.json")
+    return (
+        f"{plain(file)} cannot be used ({shortened(str(error), _MAX_CAUSE)}): let `configure` write it "
+        "(CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON), and set `directory` to its directory"
+    )
+
+
+def without_units(paths: Sequence[str]) -> str:
+    """The note that changed files belong to no translation unit."""
+    return f"not checked, because compile_commands.json has no unit that includes them: {listed(paths)}"
+
+
+def some_units_checked(selection: Selection) -> str:
+    """The note that not all units that include changed headers were checked."""
+    return (
+        f"headers were checked in {selection.including} of the {selection.candidates} units that include them"
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.sandbox_command import Completed
@@ -14,13 +16,15 @@ from service.steps.machine.session import BuildSession
 from tests.support.build_host import MemoryClaimed, MemorySource, Silence, memory_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from service.domain.building.sandbox_command import Command
     from service.domain.decision.machine_report import MachineReport
     from service.domain.linting.touched_lines import Lines
     from service.ports.building import ByteSink, Sandbox
+
+
+SUCCESS = Completed(0, 0.1)
 
 
 class TooMuch(MemorySource):
@@ -51,6 +55,54 @@ class ReplayedTool:
 
     def in_force(self) -> Mapping[str, str]:
         return {"isolation": "none"}
+
+
+@dataclass
+class ReplayedTidy:
+    """A sandbox in which clang-tidy prints ``printed`` for each unit: exit code, if it ended, and output.
+
+    ``includes`` has the names in the include lines of each file. Without ``units``, the build writes no
+    ``compile_commands.json``.
+    """
+
+    units: Sequence[str]
+    printed: Mapping[str, tuple[int | None, bytes]] = field(default_factory=dict)
+    includes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    build: Completed = SUCCESS
+    end: Completed = SUCCESS
+    checks: list[tuple[str, ...]] = field(default_factory=list)
+
+    def run(self, command: Command, *, log: ByteSink | None, watch: Callable[[], None]) -> Completed:
+        watch()
+        assert log is not None
+        script, arguments = command.argv[2], command.argv[4:]
+        out = Path(command.mounts[-1].source) if command.mounts else Path()
+        if "--version" in script:
+            log.write(b"Debian LLVM version 14.0.6\n  Optimized build.\n")
+        elif "grep" in script:
+            self._list(out)
+        elif "clang-tidy" in script:
+            self.checks.append(arguments)
+            for number, file in enumerate(arguments[3:]):
+                code, output = self.printed.get(file.removeprefix("/src/"), (0, b""))
+                (out / str(number)).write_bytes(output)
+                if code is not None:
+                    (out / f"{number}.code").write_text(f"{code}\n")
+            return self.end
+        else:
+            log.write(b"/src/gen.cc:3:1: error: no\n" if self.build.exit_code else b"")
+            return self.build
+        return Completed(0, 0.0)
+
+    def in_force(self) -> Mapping[str, str]:
+        return {"isolation": "none"}
+
+    def _list(self, out: Path) -> None:
+        entries = [{"directory": "/src", "file": f"/src/{unit}"} for unit in self.units]
+        if entries:
+            (out / "compile_commands.json").write_text(json.dumps(entries))
+        lines = [f'./{path}\0#include "{name}"' for path, names in self.includes.items() for name in names]
+        (out / "includes").write_text("\n".join(lines))
 
 
 def patch_set(

@@ -1,0 +1,1 @@
+"""Jobs of kind clang-tidy: its findings on the touched lines of C and C++."""
