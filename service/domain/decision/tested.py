@@ -7,24 +7,39 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import Outcome
 from service.domain.failures.ctest_lines import OPENING, status_in
-from service.domain.failures.failure import FailureKind, distinct, failure_at_limit, failure_of
+from service.domain.failures.failure import (
+    FailureKind,
+    beside_limit,
+    distinct,
+    failure_at_limit,
+    failure_of,
+)
 from service.domain.testing.cases import CaseStatus, TestRun, combined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from service.domain.building.sandbox_command import Completed
     from service.domain.failures.failure import Failure
-    from service.domain.testing.cases import TestCase
 
 _NOTHING: Final = "no test ran"
+
+
+def _of_ctest(run: TestRun) -> Iterator[Failure]:
+    """Describe failed tests of CTest that the output does not name."""
+    for case in run.cases:
+        is_unrun = case.status is CaseStatus.NOT_RUN
+        headline = "Not Run" if is_unrun else "Failed"
+        line = f"{OPENING}{case.name}: {case.message}" if is_unrun else f"{OPENING}{case.name}"
+        yield failure_of(FailureKind.TEST, case.name, headline, line, case.place)
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
     """One try of a program that runs tests.
 
-    ``run`` is None if it left no results that can be read; ``problem`` says why.
+    ``run`` is None if nothing is known of its tests. ``problem`` says why the results are missing or are only
+    those of the output.
     """
 
     end: Completed
@@ -42,6 +57,7 @@ class Tested:
         named: the failures that the output of all tries names.
         is_cut: the output was not read to its end.
         unfinished: the tests that had begun when a limit ended the last try.
+        describe: makes failures of the failed tests that the output does not name.
     """
 
     __test__ = False  # pytest takes every class of this name for its own
@@ -51,6 +67,7 @@ class Tested:
     named: tuple[Failure, ...] = ()
     is_cut: bool = False
     unfinished: tuple[str, ...] = ()
+    describe: Callable[[TestRun], Iterable[Failure]] = _of_ctest
 
     @property
     def last(self) -> Completed:
@@ -70,7 +87,8 @@ class Tested:
     @property
     def has_passed(self) -> bool:
         """Return whether the last try succeeded and left results, and each test that failed passed later."""
-        is_complete = self.last.is_success and self.tries[-1].run is not None
+        last = self.tries[-1]
+        is_complete = last.end.is_success and last.run is not None and not last.problem
         return is_complete and not any(case.has_failed for case in self.run.cases)
 
     def failures(self) -> Iterator[Failure]:
@@ -82,22 +100,23 @@ class Tested:
             during = f" during {', '.join(self.unfinished)}" if self.unfinished else ""
             subject = self.unfinished[0] if len(self.unfinished) == 1 else self.program
             yield failure_at_limit(limit, subject, f"{self.program} was {self.last.end}{during}")
-        named = [each for each in self.named if each.subject not in retried]
+        of_all = beside_limit(self.named) if limit else self.named
+        named = [each for each in of_all if each.subject not in retried]
         yield from named
         known = {name for each in named for name in _tests_of(each)}
         failed = [case for case in run.cases if case.has_failed]
-        yield from (_failure_of(case) for case in failed if case.name not in known)
+        yield from self.describe(TestRun(tuple(case for case in failed if case.name not in known)))
         if not failed and not limit:
             yield self._end()
 
     def _end(self) -> Failure:
         """Describe a program that failed without a failed test, or left no results."""
-        results = self.tries[-1].run
-        headline, line = self.last.end, f"{self.program} ended with {self.last.end}"
-        if results is not None and not results.cases:
+        last = self.tries[-1]
+        headline, line = last.end.end, f"{self.program} ended with {last.end.end}"
+        if last.problem:
+            line = f"{line} and left no results: {last.problem}"
+        elif last.run is not None and not last.run.cases:
             headline, line = _NOTHING, f"{self.program}: {_NOTHING}"
-        elif results is None:
-            line = f"{line} and left no results: {self.tries[-1].problem}"
         return failure_of(FailureKind.COMMAND, self.program, headline, line)
 
 
@@ -121,14 +140,6 @@ def failures_of_tests(tested: Sequence[Tested]) -> tuple[tuple[Failure, ...], bo
 
 def _has_run(tested: Sequence[Tested]) -> bool:
     return any(case.status is CaseStatus.PASSED for each in tested for case in each.run.cases)
-
-
-def _failure_of(case: TestCase) -> Failure:
-    """Describe a failed test of CTest that the output does not name."""
-    is_unrun = case.status is CaseStatus.NOT_RUN
-    headline = "Not Run" if is_unrun else "Failed"
-    line = f"{OPENING}{case.name}: {case.message}" if is_unrun else f"{OPENING}{case.name}"
-    return failure_of(FailureKind.TEST, case.name, headline, line, case.place)
 
 
 def _tests_of(failure: Failure) -> tuple[str, ...]:

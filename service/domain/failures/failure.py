@@ -11,7 +11,7 @@ from service.domain.building.sandbox_command import StoppedBy
 from service.domain.text import padded, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MOST: Final = 200  # failures of a build; of more, the list is cut
 _MAX_SUBJECT: Final = 1024  # characters, as of the name of a test
@@ -89,6 +89,11 @@ def failure_at_limit(limit: StoppedBy, subject: str, line: str) -> Failure:
     """Describe a program that a limit ended."""
     kind, headline = _LIMITS[limit]
     return failure_of(kind, subject, headline, line)
+
+
+def beside_limit(named: Iterable[Failure]) -> Iterator[Failure]:
+    """Leave out the kill that the output of a program reports if a limit ended it."""
+    return (each for each in named if (each.kind, each.headline) != (FailureKind.CRASH, "killed"))
 
 
 def distinct(failures: Iterable[Failure]) -> tuple[tuple[Failure, ...], bool]:

@@ -21,8 +21,10 @@ KINDS: Final = {
     "clang-analyzer": "service.kinds.clang_analyzer",
     "clang-format": "service.kinds.clang_format",
     "clang-tidy": "service.kinds.clang_tidy",
+    "command": "service.kinds.command",
     "ctest": "service.kinds.ctest",
     "external": "service.kinds.external",
+    "gtest": "service.kinds.gtest",
 }
 
 OWN_FILE: Final = (

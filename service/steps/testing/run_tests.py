@@ -1,8 +1,8 @@
-"""The work on a build that tests: build the patch's side, try its tests, report how they ended."""
+"""The work on a build that tests: build the patch's side, try its tests, and report their end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.building.compile_errors import errors_in
@@ -17,7 +17,7 @@ from service.domain.wording.failures import failure_causes, passed_on_retry
 from service.steps.machine.build_sources import NotBuilt, built_sources, failures_of_build, run_in_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from service.domain.building.sandbox_command import Completed
@@ -51,6 +51,16 @@ def run_tests(session: BuildSession, test: Callable[[Path], Sequence[Tested]]) -
         session: the build.
         test: tries the tests in a directory with the built sources.
     """
+    return run_in_built_sources(session, lambda tree: _report(session, test(tree)))
+
+
+def run_in_built_sources(session: BuildSession, work: Callable[[Path], MachineReport]) -> MachineReport:
+    """Build the patch's side, and report the work in it, or why it was not built.
+
+    Args:
+        session: the build.
+        work: gets the directory with the built sources; its report lacks the duration and the conditions.
+    """
     host, spec = session.host, session.spec
     conditions = {
         "sandbox": dict(host.sandbox.in_force()),
@@ -68,20 +78,11 @@ def run_tests(session: BuildSession, test: Callable[[Path], Sequence[Tested]]) -
             session.claimed.enter("test")
             session.progress.say(f"{session.claimed.name}: test")
             begun = host.clock()
-            tested = test(tree)
+            report = work(tree)
             seconds["test"] = round(host.clock() - begun, 3)
     except NotBuilt as failed:
-        own = session.log.since(mark)
-        failures, is_cut = failures_of_build(failed, own)
-        return MachineReport(
-            Outcome.FAILED,
-            failure_causes(failures, is_cut=is_cut),
-            conditions=conditions,
-            findings=errors_in(own, failed.tree),
-            failures=failures,
-            is_cut=is_cut,
-        )
-    return _report(session, tested, seconds, conditions)
+        report = _not_built(failed, session.log.since(mark))
+    return replace(report, seconds=seconds, conditions=conditions)
 
 
 def launch(
@@ -97,7 +98,7 @@ def launch(
         arguments: of the line.
     """
     host, mark = session.host, session.log.mark()
-    session.log.write(f"== test: {' '.join(arguments)}\n".encode(errors="replace"))
+    session.log.write(f"== test: {' '.join(arguments) or line}\n".encode(errors="replace"))
     limits = Limits(wall_seconds=own.timeout, memory_bytes=own.memory, log_bytes=None)
     with host.scratch.directory() as out:
         mounts = (Mount(out, "/out", writable=True),)
@@ -113,12 +114,14 @@ def launch(
     return Launched(end, results, problem, output, is_cut=len(output) < session.log.mark() - mark)
 
 
-def _report(
-    session: BuildSession,
-    tested: Sequence[Tested],
-    seconds: dict[str, float],
-    conditions: Mapping[str, object],
-) -> MachineReport:
+def _not_built(failed: NotBuilt, log: bytes) -> MachineReport:
+    failures, is_cut = failures_of_build(failed, log)
+    causes = failure_causes(failures, is_cut=is_cut)
+    findings = errors_in(log, failed.tree)
+    return MachineReport(Outcome.FAILED, causes, findings=findings, failures=failures, is_cut=is_cut)
+
+
+def _report(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
     outcome = outcome_of_tests(tested)
     failures, is_cut = ((), False) if outcome is Outcome.PASSED else failures_of_tests(tested)
     retried = tuple(dict.fromkeys(name for each in tested for name in each.retried))
@@ -127,8 +130,6 @@ def _report(
     return MachineReport(
         outcome,
         (*failure_causes(failures, is_cut=is_cut), *notes),
-        seconds=seconds,
-        conditions=conditions,
         failures=failures,
         is_cut=is_cut,
         tests=session.host.artifacts.put(write_tests(suites)),

@@ -1,0 +1,66 @@
+"""The work on a build of kind command: run the command until it passes or no try is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import (
+    FailureKind,
+    beside_limit,
+    distinct,
+    failure_at_limit,
+    failure_of,
+)
+from service.domain.failures.patterns import failures_in
+from service.domain.text import plain
+from service.domain.wording.failures import failure_causes, passed_on_retry
+from service.kinds.command.configuration import CommandConfiguration
+from service.steps.testing.run_tests import launch, run_in_built_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from service.domain.failures.failure import Failure
+    from service.steps.machine.session import BuildSession
+    from service.steps.testing.run_tests import Launched
+
+
+def run(session: BuildSession) -> MachineReport:
+    """Build the patch's side, run the command in it, and report."""
+    return run_in_built_sources(session, lambda tree: _report(session, tree))
+
+
+def _report(session: BuildSession, tree: Path) -> MachineReport:
+    job = session.spec.job
+    own = job.configuration
+    if not isinstance(own, CommandConfiguration):
+        raise TypeError(f"job {job.name} is of kind {job.kind}, not command")
+    tries = [launch(session, own, tree, own.command, ())]
+    while len(tries) <= own.retries and not tries[-1].end.is_success and not tries[-1].end.stopped_by:
+        tries.append(launch(session, own, tree, own.command, ()))
+    if tries[-1].end.is_success:
+        retried = (job.name,) if len(tries) > 1 else ()
+        return MachineReport(Outcome.PASSED, (passed_on_retry(retried),) if retried else (), retried=retried)
+    failures, is_cut = distinct(_failures(job.name, tries, str(tree.resolve())))
+    is_cut |= any(each.is_cut for each in tries)
+    causes = failure_causes(failures, is_cut=is_cut)
+    return MachineReport(Outcome.FAILED, causes, failures=failures, is_cut=is_cut)
+
+
+def _failures(name: str, tries: Sequence[Launched], sources: str) -> Iterator[Failure]:
+    """Yield what the output of all tries names, or else how the command ended."""
+    end = tries[-1].end
+    named = list(failures_in((line for each in tries for line in each.output.splitlines()), sources))
+    if end.stopped_by:
+        yield failure_at_limit(end.stopped_by, name, f"{name} was {end.end}")
+        yield from beside_limit(named)
+        return
+    yield from named
+    if not named:
+        last = next((line for line in reversed(tries[-1].output.splitlines()) if line.strip()), b"")
+        said = plain(last.decode(errors="replace"))
+        line = f"{name} ended with {end.end}: {said}" if said else f"{name} ended with {end.end}"
+        yield failure_of(FailureKind.COMMAND, name, end.end, line)
