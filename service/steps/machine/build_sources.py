@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.steps.machine.session import BuildSession
 
 BUILD: Final = "build"
+_FAILED: Final = " failed"
 STAGES: Final = MappingProxyType({"configure": Stage.CONFIGURE, "compile": Stage.COMPILE})
 
 
@@ -70,12 +71,12 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
         failed: the end of the build commands.
         log: their output.
     """
+    command = failed.what.removesuffix(_FAILED)
     if failed.limit:
-        return (failure_at_limit(StoppedBy(failed.limit), failed.what, str(failed)),), False
+        return (failure_at_limit(StoppedBy(failed.limit), command, str(failed)),), False
     named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage <= Stage.COMPILE else ()
     found, is_cut = distinct(named)
-    command = failure_of(FailureKind.COMMAND, failed.what, failed.end, str(failed))
-    return found or (command,), is_cut
+    return found or (failure_of(FailureKind.COMMAND, command, failed.end, str(failed)),), is_cut
 
 
 def run_phase(
@@ -106,7 +107,7 @@ def run_phase(
         # The log keeps the beginning and the end of any output, so a long one ends no build.
         limits = Limits(wall_seconds=build.timeout, memory_bytes=build.memory, log_bytes=None)
         command = Command(("sh", "-c", opening + line), mounts, env=env, limits=limits)
-        must_succeed(session, tree, command, f"{phase} failed")
+        must_succeed(session, tree, command, f"{phase}{_FAILED}")
 
 
 def must_succeed(session: BuildSession, tree: Path, command: Command, failed: str) -> None:

@@ -14,7 +14,7 @@ from service.domain.errors import Transient
 from service.domain.identity import Side
 from service.domain.wording.build_causes import side_failed, sides_failed
 from service.steps.machine.build_sides import built_tree
-from service.steps.machine.build_sources import NotBuilt
+from service.steps.machine.build_sources import NotBuilt, failures_of_build
 from service.steps.machine.launching import Launcher
 from service.steps.machine.rehearse import NOTHING_KNOWN, Rehearsal, rehearse
 
@@ -25,17 +25,23 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.building.spec import BuildSpec, Revision
+    from service.domain.failures.failure import Failure
     from service.steps.machine.session import BuildSession
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedSide:
-    """A side: its built tree with its rehearsal, or how its build failed and the compiler's messages."""
+    """A side: its built tree with its rehearsal, or how its build failed and the compiler's messages.
+
+    ``is_cut``: there are more failures.
+    """
 
     tree: Path | None = None
     rehearsal: Rehearsal = NOTHING_KNOWN
     not_built: SideEnd | None = None
     findings: tuple[Finding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_cut: bool = False
 
     def end_of(self, suite: str) -> SideEnd | None:
         """Return how a suite of it failed; None if it runs."""
@@ -75,8 +81,15 @@ class PreparedSides:
             return None
         cause = sides_failed(outcome, *ends[outcomes.index(outcome)])
         # If the parent fails alike, the compiler's messages may be about its lines.
-        findings = patch.findings if outcome is Outcome.FAILED else ()
-        return MachineReport(outcome, (cause,), findings=findings)
+        if outcome is not Outcome.FAILED:
+            return MachineReport(outcome, (cause,))
+        return MachineReport(
+            outcome,
+            (cause,),
+            findings=patch.findings,
+            failures=patch.failures,
+            is_cut=patch.is_cut,
+        )
 
     def warnings(self) -> tuple[str, ...]:
         """Name the suites that are not compared because the parent's program fails."""
@@ -136,9 +149,11 @@ def _build(
         end = failed.ended.end
         if failed.ended.stage <= Stage.COMPILE:
             end = first_error(own, failed.tree) or end
-        return PreparedSide(
-            not_built=SideEnd(failed.ended.stage, failed.ended.what, end),
-            findings=errors_in(own, failed.tree) if side is Side.PATCH else (),
-        )
+        not_built = SideEnd(failed.ended.stage, failed.ended.what, end)
+        if side is Side.BASE:
+            return PreparedSide(not_built=not_built)
+        failures, is_cut = failures_of_build(failed, own)
+        findings = errors_in(own, failed.tree)
+        return PreparedSide(not_built=not_built, findings=findings, failures=failures, is_cut=is_cut)
     seconds[f"build {side}"] = round(time.monotonic() - begun, 3)
     return PreparedSide(tree)

@@ -11,6 +11,7 @@ import pytest
 from service.domain.building.findings import MOST, Finding
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
+from service.domain.failures.failure import FailureKind
 from service.domain.gerrit.change import InlineComment
 from service.steps.machine.execute import execute_build
 from tests.support.build_host import CODE, MemoryClaimed, MemorySandbox, Silence, memory_host
@@ -68,10 +69,18 @@ class TestOnTheMachine:
         report = executed(tmp_path, patch1={"does not compile": 1, "says": log})
         assert (report.outcome, report.findings) == (Outcome.FAILED, (ERROR,))
         assert report.causes == (f"compile failed: lib/a.cc:3: {ERROR.text}",)
+        first = report.failures[0]
+        assert (first.kind, first.subject, first.place) == (FailureKind.COMPILE, "lib/a.cc", "lib/a.cc:3")
+
+    def test_a_build_that_fails_in_silence_has_its_exit_code_as_the_failure(self, tmp_path: Path) -> None:
+        report = executed(tmp_path, patch1={"does not compile": 1})
+        ((failure),) = report.failures
+        assert (failure.kind, failure.headline) == (FailureKind.COMMAND, "exit code 2")
+        assert failure.line == "compile failed: exit code 2"
 
     def test_what_the_parents_compiler_says_is_not_the_changes(self, tmp_path: Path) -> None:
         report = executed(tmp_path, parent={"does not compile": 1, "says": f"lib/a.cc:3: {ERROR.text}\n"})
-        assert (report.outcome, report.findings) == (Outcome.NO_PARENT, ())
+        assert (report.outcome, report.findings, report.failures) == (Outcome.NO_PARENT, (), ())
 
     def test_a_build_that_succeeds_names_nothing_whatever_it_prints(self, tmp_path: Path) -> None:
         report = executed(tmp_path, patch1={"says": f"lib/a.cc:3: {ERROR.text}\n"})
