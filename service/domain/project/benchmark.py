@@ -54,7 +54,6 @@ class BenchmarkConfiguration(Configuration):
     build: Annotated[BuildCommands, about("the build commands")] = field(default_factory=BuildCommands)
     suites: Annotated[tuple[Suite, ...], _SUITES, _NAMES_DIFFER, about("the benchmark programs")]
     instructions: Annotated[Instructions, OFF, about("also count instructions")] = Instructions.OFF
-    retries: Annotated[int, whole(0, 5), about("without effect yet")] = 0
 
     @property
     def compares(self) -> bool:

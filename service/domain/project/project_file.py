@@ -138,7 +138,9 @@ def problems_of(text: str, *, where: str = FILE_NAME) -> tuple[BadProjectFile, .
 
 def parse_job(name: str, source: dict[str, Any]) -> Job:
     """Read a job from its stored configuration, which is :attr:`Job.source`."""
-    job = _job(name, source, (), Places(f"job {name}"))
+    # A previous version knew the key, without any effect.
+    known = {key: source[key] for key in source if (source.get("kind"), key) != ("benchmark", "retries")}
+    job = replace(_job(name, known, (), Places(f"job {name}")), source=source)
     return replace(job, problem=_RUNS_ONCE) if job.kind == OWN_FILE else job
 
 

@@ -42,7 +42,7 @@ def test_a_spec_of_a_previous_version_names_permissions_without_their_groups() -
         replace(SPEC, base=None),
         replace(SPEC, base=replace(BASE, tree="t0")),
         replace(SPEC, patch=replace(PATCH, tree="t0")),
-        replace(SPEC, job=parse_job("perf", {**CONFIG, "retries": 1})),
+        replace(SPEC, job=parse_job("perf", {**CONFIG, "instructions": "report"})),
         replace(SPEC, job=parse_job("other", CONFIG)),
         replace(SPEC, project="other"),
         replace(SPEC, kind=RunKind.POST_SUBMIT),

@@ -69,7 +69,14 @@ def test_a_good_file_is_good_in_an_editor(validator: Draft202012Validator, text:
         'kind: benchmark\n    suites: [{name: a, program: "b\\n"}]',
         "kind: benchmark\n    suites: [{name: a, program: b, timeout: 1d}]",
         "kind: benchmark\n    suites: [{name: a, program: b}]\n    instructions: perhaps",
-        "kind: benchmark\n    suites: [{name: a, program: b}]\n    retries: 6",
+        "kind: benchmark\n    suites: [{name: a, program: b}]\n    retries: 1",
+        "kind: command\n    command: x\n    retries: 6",
+        "kind: command\n    command: ''",
+        "kind: ctest\n    memory: 4T",
+        "kind: ctest\n    memory: 5",
+        "kind: gtest\n    programs: []",
+        "kind: gtest\n    programs: [../x]",
+        "kind: gtest",
     ],
 )
 def test_a_bad_job_is_bad_in_an_editor(validator: Draft202012Validator, lines: str) -> None:
