@@ -17,6 +17,8 @@ from dashboards.logs.routes import JobName, Number, add_logs
 from dashboards.next_steps import steps_after
 from dashboards.rendering import NO_URLS, Pages, account_link_of, problem_page
 from dashboards.sentences import verdict_sentence
+from dashboards.test_results.record import add_tests, tests_of
+from dashboards.test_results.table import lay_out
 from dashboards.trend_page import add_trends
 from service.domain.decision.states import UNFINISHED
 from service.domain.errors import Ambiguous, BadInput, NotFound
@@ -70,7 +72,7 @@ def create_pages(
     Args:
         reading_of: returns the read ports that the caller of a request may use.
         health: the check whose problems every page shows.
-        stream_log: returns the size and the bytes of a log's artifact; may raise NotFound.
+        stream_log: returns the size and the bytes of an artifact, a log or test cases; may raise NotFound.
         review_urls: the addresses of the Gerrits by instance; the pages of no other server are linked.
         actions_of: returns the actions that the caller of a request may use on a patch set.
     """
@@ -79,6 +81,7 @@ def create_pages(
     _add_changes(router, reading_of, pages, actions_of)
     _add_builds(router, reading_of, pages, stream_log)
     add_logs(router, reading_of, pages, stream_log)
+    add_tests(router, reading_of, stream_log)
     add_trends(router, reading_of, pages)
 
     @router.get("/machines")
@@ -200,6 +203,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
             detail=detail,
             log=stored_log,
             tail=tail_of(stream_log, stored_log, _TAIL_LINES),
+            tests=lay_out(tests_of(stream_log, detail.tests), parse_words(q)),
             **_tables(reading, [(detail.build, "")], q, show, is_open=is_open),
         )
 

@@ -46,6 +46,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/job/{job}/{number}/"): Need.READ,
         ("GET", "/job/{job}/{number}/log"): Need.READ,
         ("GET", "/job/{job}/{number}/log.txt"): Need.READ,
+        ("GET", "/job/{job}/{number}/tests.json"): Need.READ,
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
         ("GET", "/machines"): Need.READ,

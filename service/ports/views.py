@@ -238,6 +238,7 @@ class BuildDetail:
     conditions: Mapping[str, Any] = field(default_factory=dict, metadata=_PAGES_ONLY)  # as MachineReport's
     seconds: Mapping[str, float] = field(default_factory=dict, metadata=_PAGES_ONLY)  # of each stage
     configuration: Mapping[str, Any] | None = field(default=None, metadata=_PAGES_ONLY)  # of the job
+    tests: str = field(default="", metadata=_PAGES_ONLY)  # the artifact with the test cases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

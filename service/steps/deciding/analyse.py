@@ -12,6 +12,7 @@ from service.domain.failures.configured import NO_PATTERNS
 from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
 from service.steps.deciding.configured_failures import with_configured
+from service.steps.deciding.store_tests import store_tests
 
 if TYPE_CHECKING:
     from service.domain.failures.configured import ConfiguredPatterns
@@ -35,6 +36,7 @@ def analyse(
             end = replace(end, outcome=outcome, causes=(*end.causes, *report.causes))
         else:
             end = BuildEnd(report.outcome, report.causes, failures=report.failures, is_cut=report.is_cut)
+        store_tests(tx, artifacts, build, report)
         if report.findings:
             tx.store_findings(build_id, report.findings)
         finish(tx, build_id, end)

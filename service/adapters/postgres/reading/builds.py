@@ -76,7 +76,8 @@ _BUILD: Final = text(f"""
 SELECT false AS is_reused, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
        coalesce(e.fingerprint, '') AS fingerprint,
        coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
-       coalesce(b.execution -> 'seconds', '{{}}') AS seconds, {_BUILD_COLUMNS}
+       coalesce(b.execution -> 'seconds', '{{}}') AS seconds,
+       coalesce(b.execution ->> 'tests', '') AS tests, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
 WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
 """)  # noqa: S608 - put together from constants

@@ -1,0 +1,1 @@
+"""Test cases on the page of a build."""

@@ -1,0 +1,85 @@
+"""The table of a build's test cases: failed tests first, then retried ones, then the slowest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from service.domain.testing.cases import CaseStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.search import Words
+    from service.domain.testing.cases import TestCase
+    from service.domain.testing.record import TestSuite
+
+MOST_ROWS: Final = 300  # that a person looks through; the JSON has all
+_FAILED, _RETRIED, _OTHERS = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class TestRow:
+    """A test case with its program. ``is_retried``: it failed, then passed."""
+
+    __test__ = False
+
+    program: str
+    case: TestCase
+    is_retried: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TestTable:
+    """The test cases that are shown.
+
+    Args:
+        rows: at most :data:`MOST_ROWS`, the most important first.
+        hidden: how many more match the search.
+        counts: of each status that occurs, over all test cases.
+        retried: how many failed and then passed.
+        seconds: the sum of all durations.
+        is_cut: there are test cases that the build did not record.
+    """
+
+    __test__ = False
+
+    rows: tuple[TestRow, ...]
+    hidden: int
+    counts: Mapping[CaseStatus, int]
+    retried: int
+    seconds: float
+    is_cut: bool
+
+
+def lay_out(suites: Sequence[TestSuite], words: Words) -> TestTable | None:
+    """Choose and order the test cases of a build; None if it has none.
+
+    Args:
+        suites: all of the build.
+        words: what names must and must not contain.
+    """
+    everything = [
+        TestRow(suite.program, case, case.name in retried)
+        for suite in suites
+        for retried in [frozenset(suite.retried)]
+        for case in suite.run.cases
+    ]
+    if not everything:
+        return None
+    matching = [row for row in everything if words.matches(f"{row.case.name} {row.program}")]
+    shown = sorted(matching, key=_urgency)[:MOST_ROWS]
+    statuses = [row.case.status for row in everything]
+    return TestTable(
+        rows=tuple(shown),
+        hidden=len(matching) - len(shown),
+        counts={status: count for status in CaseStatus if (count := statuses.count(status))},
+        retried=sum(row.is_retried for row in everything),
+        seconds=sum(row.case.seconds for row in everything),
+        is_cut=any(suite.run.is_cut for suite in suites),
+    )
+
+
+def _urgency(row: TestRow) -> tuple[int, float]:
+    place = _FAILED if row.case.has_failed else _RETRIED if row.is_retried else _OTHERS
+    return place, -row.case.seconds

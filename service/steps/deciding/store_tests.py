@@ -1,0 +1,76 @@
+"""The durations of a merged commit's tests, stored as points of their series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.building.spec import BuildSpec
+from service.domain.decision.vote import Outcome
+from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.metric import Better
+from service.domain.inference.verdict import Verdict
+from service.domain.testing.cases import CaseStatus
+from service.domain.testing.record import RECORD_BYTES, read_tests
+from service.ports.records import StoredComparison, StoredResult
+
+if TYPE_CHECKING:
+    from service.domain.decision.machine_report import MachineReport
+    from service.ports.building import Artifacts
+    from service.ports.records import BuildRecord
+    from service.ports.store import Results
+
+_MOST: Final = 5000  # series of a job; of more tests, the slowest, whose durations matter
+_METRIC: Final = "real_time"
+_TESTED: Final = frozenset({Outcome.PASSED, Outcome.FAILED})
+
+
+def store_tests(tx: Results, artifacts: Artifacts, build: BuildRecord, report: MachineReport) -> None:
+    """Store the duration of each test that passed; nothing for the build of a patch set.
+
+    A merged commit is tested once, so each point is of one sample, and nothing is compared.
+    """
+    spec = BuildSpec.from_mapping(build.spec)
+    if spec.kind is not RunKind.POST_SUBMIT or not report.tests or report.outcome not in _TESTED:
+        return
+    passed = [
+        (suite.program, case)
+        for suite in read_tests(artifacts.get(report.tests, at_most=RECORD_BYTES))
+        for case in suite.run.cases
+        if case.status is CaseStatus.PASSED and case.seconds
+    ]
+    slowest = sorted(passed, key=lambda each: -each[1].seconds)[:_MOST]
+    seconds = {_series(spec, program, case.name): case.seconds for program, case in slowest}
+    tx.store_results(
+        build,
+        spec.kind,
+        dict.fromkeys(seconds, ("s", str(Better.LOWER))),
+        [StoredResult(key, Side.PATCH, (value,)) for key, value in seconds.items()],
+        [_point(key, position, value) for position, (key, value) in enumerate(seconds.items())],
+    )
+
+
+def _series(spec: BuildSpec, program: str, test: str) -> SeriesKey:
+    return SeriesKey(
+        instance=spec.instance,
+        project=spec.project,
+        branch=spec.branch,
+        machine_class=spec.job.pool,
+        job=spec.job.name,
+        suite=program,
+        benchmark=test,
+        metric=_METRIC,
+    )
+
+
+def _point(key: SeriesKey, position: int, seconds: float) -> StoredComparison:
+    return StoredComparison(
+        series=key,
+        position=position,
+        pairs=1,
+        verdict=Verdict.NEW,
+        ratio=None,
+        low=None,
+        high=None,
+        base=None,
+        patch=seconds,
+    )
