@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations
 from fastapi.responses import Response
 
-from dashboards.logs import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
+from dashboards.logs.routes import JobName, Number  # noqa: TC001 - FastAPI reads the annotations
 from service.domain.errors import NotFound
 from service.domain.testing.record import RECORD_BYTES, read_tests
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from dashboards.logs import StreamLog
+    from service.domain.logs.stored_log import Stream
     from service.domain.testing.record import TestSuite
     from service.ports.reading import BuildReading
 
 
-def add_tests(router: APIRouter, reading_of: Callable[[Request], BuildReading], stream: StreamLog) -> None:
+def add_tests(router: APIRouter, reading_of: Callable[[Request], BuildReading], stream: Stream) -> None:
     """Add the record of all test cases of a build."""
 
     @router.get("/job/{job}/{number}/tests.json")
@@ -32,7 +32,7 @@ def add_tests(router: APIRouter, reading_of: Callable[[Request], BuildReading], 
         return Response(_bytes_of(stream, key), 200, {"Cache-Control": "no-cache"}, "application/json")
 
 
-def tests_of(stream: StreamLog, key: str) -> Sequence[TestSuite]:
+def tests_of(stream: Stream, key: str) -> Sequence[TestSuite]:
     """Read the test cases of a build; none if their record is empty or no longer stored."""
     try:
         return read_tests(_bytes_of(stream, key)) if key else ()
@@ -40,7 +40,7 @@ def tests_of(stream: StreamLog, key: str) -> Sequence[TestSuite]:
         return ()
 
 
-def _bytes_of(stream: StreamLog, key: str) -> bytes:
+def _bytes_of(stream: Stream, key: str) -> bytes:
     size, chunks = stream(key)
     if size > RECORD_BYTES:
         raise NotFound("the record of the tests is too large")

@@ -62,7 +62,9 @@ def test_a_file_that_no_unit_includes_is_named() -> None:
 
 def many(*headers: str) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """Thirty units for each header that include it."""
-    includes = {f"{name}{number:02}.cc": (name,) for name in headers for number in range(30)}
+    includes: dict[str, tuple[str, ...]] = {
+        f"{name}{number:02}.cc": (name,) for name in headers for number in range(30)
+    }
     return list(includes), includes
 
 
