@@ -13,7 +13,6 @@ from bench.plans import scans_of
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Result
-from service.domain.errors import Transient
 from service.domain.health import Patience, Step
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.reasons import Reason, ReasonKind
@@ -394,14 +393,3 @@ def test_each_failing_step_names_its_change(site: PostgresSite) -> None:
     problems = site.reading.patch_set(ADDRESS).problems
     assert len(problems) == len(failing) - 1
     assert problems[0].startswith("Posting on change 7 failed 4 times: 502. Next try at ")
-
-
-def test_reading_cannot_write(site: PostgresSite) -> None:
-    with site.reading._begin() as connection:  # noqa: SLF001 - the base of every method
-        assert connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
-        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
-
-
-def test_a_query_that_the_server_ends_is_transient(site: PostgresSite) -> None:
-    with pytest.raises(Transient), site.reading._begin() as connection:  # noqa: SLF001 - ditto
-        connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
