@@ -54,7 +54,9 @@ class _Builtin(NamedTuple):
 def _builtin(
     kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
 ) -> _Builtin:
-    return _Builtin(kind, Pattern(pattern), OPENINGS[kind], headline, subject, path, line)
+    # `Compile error at` needs a place behind it.
+    opening = "" if kind is FailureKind.COMPILE and not path else OPENINGS[kind]
+    return _Builtin(kind, Pattern(pattern), opening, headline, subject, path, line)
 
 
 OPENINGS: Final[Mapping[FailureKind, str]] = {

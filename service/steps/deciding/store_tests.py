@@ -29,8 +29,10 @@ def store_tests(tx: Results, artifacts: Artifacts, build: BuildRecord, report: M
 
     A merged commit is tested once, so each point is of one sample, and nothing is compared.
     """
+    if not report.tests or report.outcome not in _TESTED:
+        return
     spec = BuildSpec.from_mapping(build.spec)
-    if spec.kind is not RunKind.POST_SUBMIT or not report.tests or report.outcome not in _TESTED:
+    if spec.kind is not RunKind.POST_SUBMIT:
         return
     passed = [
         (suite.program, case)

@@ -137,7 +137,7 @@ def test_a_configure_command_that_fails_fails_the_build(tmp_path: Path) -> None:
 
     assert (report.outcome, report.causes) == (
         Outcome.FAILED,
-        ("configure failed: make: *** No rule to make target 'nothing'. Stop.",),
+        ("make: *** No rule to make target 'nothing'.  Stop.",),
     )
 
 

@@ -36,7 +36,7 @@ def test_the_owner(database: Database) -> None:
 
 def test_the_machine_reaches_its_functions_only(database: Database) -> None:
     rights = read_rights(database.machine_url, is_machine=True)
-    assert rights == DatabaseRights("benchgate_machine", HERE, functions=14)
+    assert rights == DatabaseRights("benchgate_machine", HERE, functions=19)
 
 
 @pytest.mark.parametrize(

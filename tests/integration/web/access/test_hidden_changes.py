@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -10,6 +11,8 @@ from service.domain.health import FailingStep, Step
 from service.domain.identity import BuildName, ChangeKey, RunKind
 from service.domain.inference.metric import Better
 from service.domain.inference.verdict import Verdict
+from service.domain.testing.cases import TestRun
+from service.domain.testing.record import TestSuite, write_tests
 from service.ports.views import Machine, Series, SeriesWithPoints
 from service.rights import RIGHTS
 from tests.support.reading.fake_reading import FakeReading, add_patch_set
@@ -80,6 +83,7 @@ def store() -> FakeReading:
     )
     reading.machine_rows.append(machine)
     reading.failing.append(FailingStep(Step.PLAN, "7", 3, f"no route to {HIDDEN}", NOW))
+    reading.builds = [replace(each, tests="tests") for each in reading.builds]
     reading.hidden.add(ChangeKey("gerrit", 7))
     return reading
 
@@ -88,7 +92,8 @@ def body_of(reading: Reading, route: str) -> str:
     path = route + QUERIES.get(route, "")
     for name, value in VALUES.items():
         path = path.replace(name, value)
-    app = build_app(reading, logs={"log": HIDDEN.encode()})
+    tests = write_tests([TestSuite(HIDDEN, TestRun(()))])
+    app = build_app(reading, logs={"log": HIDDEN.encode(), "tests": tests})
     text = call(app, "GET", path).text
     for own in (f"perf-{HIDDEN}/1", f"perf-{HIDDEN}%2F1"):  # a page repeats its own address
         text = text.replace(own, "")
