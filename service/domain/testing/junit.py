@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 100  # nested elements; the format has five
 _MOST_ELEMENTS: Final = 20 * MOST_CASES  # a case with properties and texts has fewer
+_MOST_ATTRIBUTES: Final = 1000  # of an element; the format has ten
+_TOO_MANY: Final = f"an element has more than {_MOST_ATTRIBUTES} attributes"
+_PIECE: Final = 1 << 20  # bytes parsed at once
+# Bytes of a tag or comment, which may have a message of megabytes. Expat keeps the whole of it, and scans it
+# again for each piece.
+_LONGEST: Final = 8 << 20
+_TAG: Final = re.compile(rb"<[^\s<>/=]+")
+_ATTRIBUTE: Final = re.compile(rb"\s+[^\s=<>]+\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 _BUFFER: Final = 1 << 16  # bytes of text handed over at once
 _KEPT: Final = 4000  # characters of a text, its last ones
 # CTest writes control characters of the output in this form.
@@ -70,19 +78,36 @@ class _Document:
     def read(self, data: bytes) -> TestRun:
         """Read the whole document."""
         try:
-            # At once: some versions of expat scan a long token again for each piece.
-            self._parser.Parse(data, True)  # noqa: FBT003 - expat takes it by position
+            for begin in range(0, len(data), _PIECE):
+                self._parser.Parse(data[begin : begin + _PIECE], False)  # noqa: FBT003 - expat takes it by position
+                self._check_unfinished(data, begin + _PIECE)
+            self._parser.Parse(b"", True)  # noqa: FBT003
         except expat.ExpatError as error:
             raise BadResults(f"line {error.lineno}: it is not XML: {expat.ErrorString(error.code)}") from None
         except (LookupError, ValueError) as error:  # of an encoding that the document names
             raise BadResults(f"it cannot be decoded: {brief(str(error))}") from None
         return self._cases.run()
 
+    def _check_unfinished(self, data: bytes, end: int) -> None:
+        """Refuse a tag that goes on behind a piece, before expat keeps millions of attributes."""
+        begin = self._parser.CurrentByteIndex
+        if begin < end - _LONGEST:
+            raise BadResults(f"a tag or comment has more than {_LONGEST} bytes")
+        found = _TAG.match(data, begin, end)
+        for _ in range(_MOST_ATTRIBUTES):
+            if not found:
+                return
+            found = _ATTRIBUTE.match(data, found.end(), end)
+        if found:
+            raise BadResults(_TOO_MANY)
+
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         self._elements += 1
         if self._elements > _MOST_ELEMENTS:
             raise BadResults(f"it has more than {_MOST_ELEMENTS} elements")
+        if len(attributes) > _MOST_ATTRIBUTES:
+            raise BadResults(_TOO_MANY)
         if self._depth > _DEEPEST:
             raise BadResults(f"it is nested more than {_DEEPEST} elements deep")
         if self._depth == 1 and name not in _ROOTS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -173,6 +175,48 @@ def test_attributes_and_texts_of_megabytes_are_cut() -> None:
     data = suite(f'<testcase name="a" junk="{huge}"><failure message="{huge}">{huge}</failure></testcase>')
     [case] = read_junit(data, Dialect.GENERIC).cases
     assert len(case.message) <= 4000
+
+
+def attributes(count: int) -> str:
+    return " ".join(f"a{number}=''" for number in range(count))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("before", ["", "name='a' "])
+def test_millions_of_attributes_in_one_element_need_no_memory(encoding: str, before: str) -> None:
+    """Expat and a dict need 200 bytes for each."""
+    data = suite(f"<testcase {before}{attributes(2_000_000)}/>").decode().encode(encoding)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadResults, match=r"more than (?:1000 attributes|8388608 bytes)"):
+            read_junit(data, Dialect.GENERIC)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (64 << 20)
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(999, True), (1001, False)])
+def test_an_element_may_have_a_thousand_attributes(count: int, is_read: bool) -> None:  # noqa: FBT001
+    data = suite(f'<testcase name="a" {attributes(count)}/>')
+    if is_read:
+        assert len(read_junit(data, Dialect.GENERIC).cases) == 1
+    else:
+        with pytest.raises(BadResults, match="more than 1000 attributes"):
+            read_junit(data, Dialect.GENERIC)
+
+
+def test_a_message_may_look_like_attributes() -> None:
+    message = " ".join(f"a{number}='b'" for number in range(300_000))
+    data = suite(f'<testcase name="a"><failure message="{message}"/></testcase>')
+    assert read_junit(data, Dialect.GENERIC).cases[0].message.startswith("a0=")
+
+
+def test_a_comment_of_any_length_is_read_or_refused_in_linear_time() -> None:
+    begun = time.process_time()
+    with pytest.raises(BadResults, match="a tag or comment has more than"):
+        read_junit(suite(f"<!--{'x' * (50 << 20)}-->"), Dialect.GENERIC)
+    assert time.process_time() - begun < 5
 
 
 def test_only_so_many_cases_are_kept_and_failures_behind_them_too() -> None:
