@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from service.domain.failures.configured import NO_PATTERNS
 from service.domain.failures.failure import MOST
+from service.domain.failures.linear import Pattern
 from service.domain.failures.patterns import failures_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.failures.configured import ConfiguredPatterns
     from service.domain.failures.failure import Failure
 
+_LINK: Final = Pattern(r" +\( https?://[^ ]+ \)\s*$")  # to the build, behind each cause
 
-def failures_of_causes(causes: Sequence[str]) -> tuple[tuple[Failure, ...], bool]:
+
+def failures_of_causes(
+    causes: Sequence[str], patterns: ConfiguredPatterns = NO_PATTERNS
+) -> tuple[tuple[Failure, ...], bool]:
     """Find the failure that each cause names, each failure once.
+
+    Args:
+        causes: in the words of the other CI.
+        patterns: configured ones, for causes that name no failure that Benchgate knows.
 
     Returns:
         The failures, and whether the list is cut: a cause names no failure, so that nothing recognises it
         again, or there are more than :data:`~service.domain.failures.failure.MOST`.
     """
-    found = [list(failures_in([cause.encode(errors="replace")])) for cause in causes]
+    found = [_failures_of(cause, patterns) for cause in causes]
     failures = tuple(dict.fromkeys(failure for each in found for failure in each))
     return failures[:MOST], len(failures) > MOST or not all(found)
+
+
+def _failures_of(cause: str, patterns: ConfiguredPatterns) -> tuple[Failure, ...]:
+    text = _LINK.replaced(cause.encode(errors="replace"), b"")
+    return tuple(failures_in([text])) or patterns.failures_in([text])[0]
