@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
+_LINKERS: Final = r"(?:ld\.lld|ld64\.lld|lld-link|ld\.gold|mold|lto1|lto-wrapper)(?:-\d+)?(?:\.exe)?"
 _PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
 _SIGNALS: Final = (
     "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
@@ -64,6 +65,7 @@ OPENINGS: Final[Mapping[FailureKind, str]] = {
     FailureKind.LINK: "Linker error: ",
     FailureKind.CONFIGURE: "",
     FailureKind.LINT: "",
+    FailureKind.TEST: "",
     FailureKind.FORMAT: "",
     FailureKind.COMMAND: "",
     FailureKind.CRASH: "Crash: ",
@@ -107,7 +109,8 @@ _CRASHES: Final = (
     _builtin(
         FailureKind.CRASH,
         r"^(?:\*\*\* Error in .*?: )?((?:double free or corruption|free\(\): |malloc\(\): |realloc\(\): |"
-        r"corrupted size vs\. prev_size|munmap_chunk\(\): |malloc_consolidate\(\): |"
+        r"corrupted (?:size vs\. prev_size|double-linked list)|terminate called recursively|"
+        r"The futex facility returned an unexpected error|munmap_chunk\(\): |malloc_consolidate\(\): |"
         r"\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*)[^0]*?)(?:: 0x.*|: terminated)?$",
         "{1}",
     ),
@@ -125,6 +128,16 @@ _CRASHES: Final = (
         "signal {1}",
     ),
     _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
+    _builtin(FailureKind.CRASH, r"^Fatal glibc error: (?:\S+:\d+ )?(.+)$", "{1}"),
+    # zsh
+    _builtin(
+        FailureKind.CRASH,
+        r"^(?:\[\d+\] +(?:\d+ |[+-] )?|zsh: )(segmentation fault|abort|bus error)"
+        r"(?: \(core dumped\))? +(\S+)",
+        "signal {1}",
+        "{2}",
+        path=2,
+    ),
     _builtin(
         FailureKind.CRASH,
         r"^Unhandled exception at 0x[0-9a-fA-F]+(?: \(.+?\))? in ([^ :]+)(?:\.exe)?: (.+)$",
@@ -133,13 +146,47 @@ _CRASHES: Final = (
         path=1,
     ),
 )
+_CHECK: Final = r"(?:REQUIRE|CHECK)(?:_[A-Z_]+)?\( ?.* ?\)"
+# The tests of GoogleTest and CTest need more than one line, and are read elsewhere.
+_FRAMEWORKS: Final = (
+    _builtin(  # Boost.Test
+        FailureKind.TEST, rf'^{_PATH}\((\d+)\): (?:fatal )?error: in "(.+?)": (.+)$', "{4}", "{3}", 1, 2
+    ),
+    _builtin(  # doctest
+        FailureKind.TEST,
+        rf"^{_PATH}(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ({_CHECK}) is NOT correct!$",
+        "{3}",
+        "",
+        1,
+        2,
+    ),
+    _builtin(FailureKind.TEST, rf"^  ({_CHECK})$", "{1}"),  # Catch2
+    _builtin(FailureKind.TEST, r"^FAILED ([^ ]+::[^ ]+)(?: - (.+))?$", "Failed: {2}", "{1}"),  # pytest
+    _builtin(
+        FailureKind.TEST, r"^(?:FAIL|ERROR): (\w+) \((\w+(?:\.\w+)*)\)$", "Failed", "{2}.{1}"
+    ),  # unittest
+    _builtin(FailureKind.TEST, r"^not ok \d+(?: -)? ([^#]+?)(?: # time=.*)?$", "Failed", "{1}"),  # TAP
+    _builtin(
+        FailureKind.TEST, r"^FAIL: ([^ ]*[./_-][^ ]*)(?: \(exit status: \d+\))?$", "Failed", "{1}"
+    ),  # Automake
+)
 _MEMORY: Final = (
-    _builtin(FailureKind.MEMORY, r"virtual memory exhausted", "out of memory"),
+    _builtin(FailureKind.MEMORY, r"(?:^|: |virtual )memory exhausted", "out of memory"),
+    _builtin(
+        FailureKind.MEMORY,
+        r"internal compiler error: Killed(?: signal terminated program| \(program) (\w+)|"
+        r"unable to execute command: Killed|terminated with signal 9 \[Killed\]",
+        "out of memory",
+        "{1}",
+    ),
+    _builtin(FailureKind.MEMORY, r"^MemoryError|OOM killer", "out of memory"),
     _builtin(FailureKind.MEMORY, r"error: Killed signal terminated program (\w+)", "out of memory", "{1}"),
     _builtin(FailureKind.MEMORY, r"Out of memory: Kill(?:ed)? process \d+ \((.+?)\)", "out of memory", "{1}"),
     _builtin(FailureKind.MEMORY, r"oom-kill|Memory cgroup out of memory", "out of memory"),
     _builtin(
-        FailureKind.MEMORY, r"^LLVM ERROR: out of memory|error C1060|compiler is out of heap", "out of memory"
+        FailureKind.MEMORY,
+        r"^LLVM ERROR: out of memory|error C10(?:60|76)|compiler is out of heap",
+        "out of memory",
     ),
     _builtin(FailureKind.MEMORY, r"(?:^|: )out of memory allocating \d+ bytes", "out of memory"),
 )
@@ -150,15 +197,29 @@ _TIMEOUTS: Final = (
         "timeout",
     ),
     _builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
+    _builtin(
+        FailureKind.TIMEOUT,
+        r"execution took longer than \d|exceeded the maximum execution time of|Terminated due to timeout|"
+        r"^No output has been received in the last ",
+        "timeout",
+    ),
     # Benchgate's own words
     _builtin(FailureKind.TIMEOUT, r"^(?:(.+): )?stopped after [\d.]+ s(?:, |$)", "timeout", "{1}"),
     _builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
 )
 _LINKING: Final = (
     _builtin(
-        FailureKind.LINK, rf"undefined reference to {_QUOTE}(.+?){_QUOTE}?$", "undefined reference", "{1}"
+        FailureKind.LINK,
+        rf"undefined reference to (?:symbol )?{_QUOTE}(.+?){_QUOTE}?$",
+        "undefined reference",
+        "{1}",
     ),
-    _builtin(FailureKind.LINK, r"error: undefined symbol: (.+)$", "undefined reference", "{1}"),
+    _builtin(
+        FailureKind.LINK,
+        r"error: undefined (?:hidden |protected |internal )?symbol: (.+)$",
+        "undefined reference",
+        "{1}",
+    ),
     _builtin(FailureKind.LINK, r'^ +"(.+)", referenced from:', "undefined reference", "{1}"),
     _builtin(
         FailureKind.LINK,
@@ -184,6 +245,14 @@ _LINKING: Final = (
         "{1}",
     ),
     _builtin(FailureKind.LINK, r"(relocation truncated to fit: \w+) against (?:.*)$", "{1}"),
+    _builtin(FailureKind.LINK, rf"(?:^|/){_LINKERS}: (?:fatal )?error: (.+)$", "{1}"),
+    _builtin(
+        FailureKind.LINK,
+        r"(?:^|/)(?:ld|ld\.bfd)(?:\.exe)?: (.*(?:error adding symbols|can ?not be used when making|"
+        r"file not recognized|file format not recognized|undefined symbol|library '.+' not found|"
+        r"dangerous relocation).*)$",
+        "{1}",
+    ),
 )
 _COMPILING: Final = (
     _builtin(
@@ -208,21 +277,30 @@ _COMPILING: Final = (
     _builtin(
         FailureKind.COMPILE,
         r"^(?: *\d+>)?(?:Compile error at )?([^ (][^(]*)\((\d+)(?:,\d+)?\) ?: "
-        r"((?:fatal )?error [A-Z]+\d+: .+?)(?: \[[^\[]*proj\])?$",
+        r"((?:fatal )?error(?: [A-Z]+\d+| #\d+(?:-D)?)? ?: .+?)(?: \[[^\[]*proj\])?$",
         "{3}",
         "{1}",
         1,
         2,
     ),
+    _builtin(FailureKind.COMPILE, r'^"(.+?)", line (\d+): (error(?: #\d+(?:-D)?)?: .+)$', "{3}", "{1}", 1, 2),
+    _builtin(FailureKind.COMPILE, rf"^{_PATH}:(\d+): (Error: .+)$", "{3}", "{1}", 1, 2),  # an assembler
+    _builtin(FailureKind.COMPILE, r"^(?:<command-line>: ((?:fatal )?error: .+)|nvcc fatal +: .+)$", "{1}"),
+    _builtin(
+        FailureKind.COMPILE,
+        r"^(?:MSBUILD|CUSTOMBUILD|EXEC) : ((?:fatal )?error(?: [A-Z]+\d+)? ?: .+?)(?: \[[^\[]*proj\])?$",
+        "{1}",
+    ),
     _builtin(
         FailureKind.COMPILE,
         r"^(?:\d+>)?[\w.+/-]*(?:g\+\+|gcc|clang|clang\+\+|cc|c\+\+|cc1plus|cc1|cl|nvcc)(?:-\d+)?(?:\.exe)?"
-        r" ?: ((?:fatal )?(?:Command line )?error(?: D\d+)? ?: .+)$",
+        r" ?: ((?:fatal )?(?:Command line )?error(?: [CD]\d+)? ?: .+)$",
         "{1}",
     ),
 )
 _CONFIGURING: Final = (
     _builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
+    _builtin(FailureKind.CONFIGURE, r"^(?:configure|autoreconf|automake|aclocal): (error: .+)$", "{1}"),
     _builtin(
         FailureKind.COMPILE,
         r"^(?:ninja: error|(?:g?make)(?:\[\d+\])?: \*\*\*):? (.*(?:no known rule|No rule to make).+)$",
@@ -239,7 +317,7 @@ _WEAK: Final = (
     ),
     _builtin(
         FailureKind.LINK,
-        r"collect2: (error: .+)|(linker command failed.*?)(?: \(use -v| with exit|$)",
+        r"collect2: error: |linker command failed|symbol\(s\) not found for architecture|final link failed: ",
         "linker failed",
     ),
     _builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
@@ -253,7 +331,18 @@ _WEAK: Final = (
         "{2}",
         "{1}",
     ),
-    _builtin(FailureKind.COMMAND, r"^ninja: (build stopped: .+)$", "{1}"),
+    _builtin(FailureKind.COMMAND, r"^ninja: ((?:build stopped|error): .+)$", "{1}"),
+    _builtin(FailureKind.COMPILE, r"^\w+: ((?:some|all) warnings being treated as errors)$", "{1}"),
+    _builtin(FailureKind.COMMAND, r"^((?:fatal )?error: .+)$", "{1}"),
+    _builtin(FailureKind.COMMAND, r"^((?:ModuleNotFound|Import)Error: .+)$", "{1}"),
+    _builtin(
+        FailureKind.COMMAND,
+        r"^([^ :]+): ((?:error while loading shared libraries|cannot execute binary file): .+|"
+        r".+: version .+ not found \(required by .+\))$",
+        "{2}",
+        "{1}",
+        path=1,
+    ),
     _builtin(
         FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
     ),
@@ -286,7 +375,9 @@ class Builtins:
 
 OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
 """Patterns that also hold in the output of tests."""
-OF_BUILDS: Final = Builtins(*_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS)
+OF_BUILDS: Final = Builtins(
+    *_FRAMEWORKS, *_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS
+)
 WEAK: Final = Builtins(*_WEAK)
 
 

@@ -85,10 +85,10 @@ class ProgramOutput:
         elif self._message is not None and belongs(decoded(text), self._message):
             self._message.append(decoded(text))
         elif (b": Failure" in text or self._test) and (found := _ASSERTION.groups(text)):
-            self._end_of_message()
+            yield from self._end_of_message()
             self._begin_message(*found)
         else:
-            self._end_of_message()
+            yield from self._end_of_message()
             yield from self._noted(self._crashes(text))
 
     def end(self, kind: FailureKind = FailureKind.CRASH, headline: str = NO_END) -> Iterator[Failure]:
@@ -98,7 +98,7 @@ class ProgramOutput:
             kind: how the program ended, if it ended during a test of GoogleTest.
             headline: the same in words.
         """
-        self._end_of_message()
+        yield from self._end_of_message()
         yield from self._noted(self._reports.end())
         yield from self._noted(self._end_of_exception())
         if self._test and self._assertion:
@@ -174,7 +174,7 @@ class ProgramOutput:
             yield failure_of(kind, "", "out of memory" if is_memory else headline, line)
 
     def _marked(self, kind: str, name: str, text: bytes) -> Iterator[Failure]:
-        self._end_of_message()
+        yield from self._end_of_message()
         self._has_ended |= kind == "PASSED"
         if kind == "RUN":
             yield from self.end()
@@ -195,10 +195,15 @@ class ProgramOutput:
         name = source_name(path, self._roots) if path else ""
         self._place = f"{name}:{line or line_of_msvc}" if name else ""
 
-    def _end_of_message(self) -> None:
+    def _end_of_message(self) -> Iterator[Failure]:
+        """End the message of an assertion; yield its failure if no test runs, as in the set-up of a suite."""
         if self._message is not None and not self._assertion:
             failure = self._of_test(FailureKind.TEST, self._test, headline_of(self._message))
-            self._assertion = replace(failure, place=self._place) if self._test else None
+            failure = replace(failure, place=self._place)
+            if self._test:
+                self._assertion = failure
+            else:
+                yield replace(failure, line=f"{self._place}: {failure.headline}")
         self._message = None
 
 

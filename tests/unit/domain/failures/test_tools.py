@@ -1,0 +1,97 @@
+"""Errors of compilers, linkers, build tools and test frameworks, one line each."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.domain.failures.failure import FailureKind
+from service.domain.failures.patterns import failures_in
+
+COMPILE, LINK, CONFIGURE = FailureKind.COMPILE, FailureKind.LINK, FailureKind.CONFIGURE
+TEST, CRASH, MEMORY = FailureKind.TEST, FailureKind.CRASH, FailureKind.MEMORY
+TIMEOUT, COMMAND = FailureKind.TIMEOUT, FailureKind.COMMAND
+LINES = [
+    ("ld.lld: error: undefined hidden symbol: f()", LINK, "f()", "undefined reference"),
+    ("/usr/bin/ld: y.so: undefined reference to symbol 'f@@V2'", LINK, "f@@V2", "undefined reference"),
+    ("ld.lld: error: cannot open a.o: No such file or directory", LINK, "",
+     "cannot open a.o: No such file or directory"),
+    ("/usr/bin/ld: libx.so: error adding symbols: DSO missing from command line", LINK, "",
+     "libx.so: error adding symbols: DSO missing from command line"),
+    ("/usr/bin/ld: a.o: file not recognized: file format not recognized", LINK, "",
+     "a.o: file not recognized: file format not recognized"),
+    ("ld: symbol(s) not found for architecture arm64", LINK, "", "linker failed"),
+    ("lto1: fatal error: bytecode stream in file 'x.o'", LINK, "", "bytecode stream in file 'x.o'"),
+    ("/src/a.s:12: Error: no such instruction: `f'", COMPILE, "a.s", "Error: no such instruction: `f'"),
+    ("a.cc(3,5): error: no member named 'x'", COMPILE, "a.cc", "error: no member named 'x'"),
+    ("a.cc(3): error : no member named 'x'", COMPILE, "a.cc", "error : no member named 'x'"),
+    ('"a.cu", line 3: error: identifier "x" is undefined', COMPILE, "a.cu",
+     'error: identifier "x" is undefined'),
+    ("cl : fatal error C1001: internal error", COMPILE, "", "fatal error C1001: internal error"),
+    ("MSBUILD : error MSB1009: no project", COMPILE, "", "error MSB1009: no project"),
+    ("<command-line>: fatal error: x.h: No such file", COMPILE, "", "fatal error: x.h: No such file"),
+    ("cc1plus: all warnings being treated as errors", COMPILE, "", "all warnings being treated as errors"),
+    ("g++: internal compiler error: Killed (program cc1plus)", MEMORY, "cc1plus", "out of memory"),
+    ("clang: error: unable to execute command: Killed", MEMORY, "", "out of memory"),
+    ("collect2: fatal error: ld terminated with signal 9 [Killed]", MEMORY, "", "out of memory"),
+    ("/usr/bin/ld: final link failed: memory exhausted", MEMORY, "", "out of memory"),
+    ("fatal error C1076: compiler limit: internal heap limit reached", MEMORY, "", "out of memory"),
+    ("ERROR: Job failed: execution took longer than 1h0m0s seconds", TIMEOUT, "", "timeout"),
+    ("corrupted double-linked list", CRASH, "", "corrupted double-linked list"),
+    ("Fatal glibc error: malloc.c:4 (f): assertion failed: x", CRASH, "", "(f): assertion failed: x"),
+    ("[1]    12 segmentation fault (core dumped)  ./x", CRASH, "x", "segmentation fault"),
+    ("configure: error: C compiler cannot create executables", CONFIGURE, "",
+     "error: C compiler cannot create executables"),
+    ("ninja: error: loading 'build.ninja': No such file", COMMAND, "",
+     "error: loading 'build.ninja': No such file"),
+    ("error: unable to open output file 'x.o'", COMMAND, "", "error: unable to open output file 'x.o'"),
+    ("ModuleNotFoundError: No module named 'x'", COMMAND, "", "ModuleNotFoundError: No module named 'x'"),
+    ("./x: error while loading shared libraries: libx.so.1: no", COMMAND, "x",
+     "error while loading shared libraries: libx.so.1: no"),
+    ('a.cc(3): error: in "suite/case": check x == 3 has failed', TEST, "suite/case",
+     "check x == 3 has failed"),
+    ("a.cc:3: ERROR: CHECK( x == 3 ) is NOT correct!", TEST, "", "CHECK( x == 3 )"),
+    ("  REQUIRE( x == 3 )", TEST, "", "REQUIRE( x == 3 )"),
+    ("FAILED tests/test_a.py::test_b - assert 1 == 2", TEST, "tests/test_a.py::test_b",
+     "Failed: assert 1 == 2"),
+    ("FAIL: test_b (a.A)", TEST, "a.A.test_b", "Failed"),
+    ("FAIL: tests/a.sh (exit status: 1)", TEST, "tests/a.sh", "Failed"),
+    ("not ok 3 - the ring wraps", TEST, "the ring wraps", "Failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "kind", "subject", "headline"), LINES, ids=[line for line, *_ in LINES])
+def test_a_line_is_a_failure_of_its_kind(line: str, kind: FailureKind, subject: str, headline: str) -> None:
+    [failure] = failures_in([line.encode()])
+    assert (failure.kind, failure.subject, failure.headline) == (kind, subject, headline)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not ok 3 - later # TODO not written yet",
+        "ok 3 - the ring wraps",
+        "# FAIL:  1",
+        "FAIL: 3",
+        "0 errors, 0 warnings",
+        "/usr/bin/ld: warning: a.o: missing .note.GNU-stack section",
+        "checking for error: no",
+        "    CHECK( x == 3 )  // a comment of a source",
+    ],
+)
+def test_a_line_that_only_looks_like_one_is_none(line: str) -> None:
+    assert list(failures_in([line.encode()])) == []
+
+
+def test_an_assertion_of_googletest_outside_of_a_test_is_a_failure() -> None:
+    """The set-up of a suite runs before its first test."""
+    log = b"[----------] 2 tests from A\nt.cpp:4: Failure\nExpected: (x) < (3), actual: 4 vs 3\n\n"
+    log += b"[ RUN      ] A.a\n[       OK ] A.a (0 ms)\n"
+    assert [(each.kind, each.headline, each.place) for each in failures_in(log.splitlines())] == [
+        (TEST, "Expected: (x) < (3), actual: 4 vs 3", "t.cpp:4")
+    ]
+
+
+def test_a_test_that_prints_the_line_of_another_framework_keeps_its_name() -> None:
+    """Two tests may print the same words."""
+    log = b"1/2 Test #1: unit ....***Failed 0.1 sec\nFAIL: tests/a.sh\nnot ok 3 - x\n"
+    assert [(each.kind, each.subject) for each in failures_in(log.splitlines())] == [(TEST, "unit")]
