@@ -14,6 +14,7 @@ from service.domain.errors import Transient
 from service.domain.health import RECONCILE, VISIBILITY
 from service.ports.queue import Task
 from service.steps.deciding.analyse import analyse
+from service.steps.deciding.configured_failures import Search
 from service.steps.deciding.finish_run import finish_run
 from service.steps.intake.look_at_change import handle_event
 from service.steps.intake.reconcile import reconcile
@@ -112,7 +113,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.HANDLE_EVENT: _handle_event,
         Task.PLAN: _plan,
         Task.ANALYSE: lambda plane, build: analyse(
-            plane.store, plane.artifacts, build, plane.failure_patterns
+            plane.store, plane.artifacts, build, Search(plane.failure_patterns, plane.reading.log)
         ),
         Task.VOTE: lambda plane, run: finish_run(plane.store, plane.links, run),
         Task.RUN_COMMENT_COMMANDS: _run_comment_commands,

@@ -116,7 +116,6 @@ class BuildRecord:
     external_number: int | None = None
     url: str = ""
     findings: tuple[Finding, ...] = ()
-    log: str = ""  # the artifact; empty without one
 
     @property
     def is_external(self) -> bool:

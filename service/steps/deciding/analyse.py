@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
-from service.domain.failures.configured import NO_PATTERNS
 from service.ports.failures.storing import BuildFailures
 from service.ports.queue import Task
 from service.steps.deciding.configured_failures import with_configured
 from service.steps.deciding.store_tests import store_tests
 
 if TYPE_CHECKING:
-    from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
     from service.ports.store import Store, Transaction
+    from service.steps.deciding.configured_failures import Search
 
 
-def analyse(
-    store: Store, artifacts: Artifacts, build_id: int, patterns: ConfiguredPatterns = NO_PATTERNS
-) -> None:
+def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | None = None) -> None:
     """Finish a build that a machine executed; do nothing for any other build."""
-    if (report := with_configured(store, artifacts, build_id, patterns)) is None:
+    if (report := with_configured(store, artifacts, build_id, search)) is None:
         return
     with store.transaction() as tx:
         build = tx.lock_build(build_id)

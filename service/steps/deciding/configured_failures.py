@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from service.domain.decision.machine_report import MachineReport
@@ -10,51 +10,61 @@ from service.domain.decision.states import BuildState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import Permanent
 from service.domain.failures.log_lines import lines_in
+from service.domain.logs.stored_log import StoredLog, Stream, opened, pieces
 from service.domain.wording.failures import failure_causes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord
     from service.ports.store import Store
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The patterns to search for, and the logs of builds by job and number."""
+
+    patterns: ConfiguredPatterns
+    log_of: Callable[[str, int], StoredLog]
+
+
 def with_configured(
-    store: Store, artifacts: Artifacts, build_id: int, patterns: ConfiguredPatterns
+    store: Store, artifacts: Artifacts, build_id: int, search: Search | None
 ) -> MachineReport | None:
     """Read the report of an executed build, and add what the patterns find; None for any other build.
 
-    The log is read outside of a transaction, because that may take seconds. If it is lost or damaged, the
-    list of failures counts as incomplete, so that no known failure waives the build.
+    The log is read outside of a transaction, because that may take seconds. If a part of it is lost or
+    damaged, or was left out because it is too long, the list of failures counts as incomplete, so that no
+    known failure waives the build.
     """
     with store.transaction() as tx:
         build = tx.lock_build(build_id)
     if build.state is not BuildState.EXECUTED or build.execution is None:
         return None
     report = MachineReport.from_mapping(build.execution)
-    if report.outcome is not Outcome.FAILED or not len(patterns):
+    if report.outcome is not Outcome.FAILED or search is None or not len(search.patterns):
         return report
     try:
-        added, is_cut = patterns.failures_in(log_lines(artifacts, build), report.failures)
+        log = opened(search.log_of(build.job, build.number), artifacts.stream)
+        added, is_cut = search.patterns.failures_in(log_lines(log, artifacts.stream), report.failures)
     except Permanent:
         return replace(report, is_cut=True)
     return replace(
         report,
         causes=(*report.causes, *failure_causes(added)),
         failures=(*report.failures, *added),
-        is_cut=report.is_cut or is_cut,
+        is_cut=report.is_cut or is_cut or bool(log.gaps),
     )
 
 
-def log_lines(artifacts: Artifacts, build: BuildRecord) -> Iterator[bytes]:
-    """Yield the lines of a build's log; none if it has no log.
+def log_lines(log: StoredLog, stream: Stream) -> Iterator[bytes]:
+    """Return the stored lines of a log, as ``pieces`` of it are read; a gap ends a line."""
+    return lines_in(_chunks(log, stream))
 
-    Raises:
-        Permanent: the log is lost or damaged.
-        Transient: it cannot be read now.
-    """
-    if build.log:
-        _, chunks = artifacts.stream(build.log)
-        yield from lines_in(chunks)
+
+def _chunks(log: StoredLog, stream: Stream) -> Iterator[bytes]:
+    end = 0
+    for piece in pieces(log, 0, stream):
+        yield piece.data if piece.start == end else b"\n" + piece.data
+        end = piece.end

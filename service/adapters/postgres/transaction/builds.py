@@ -156,5 +156,4 @@ def _ended(outcome: Outcome) -> dict[str, object]:
 
 def build_record(row: RowMapping) -> BuildRecord:
     """Make a record from a row of the table ``build``."""
-    filled = {name: row[name] or "" for name in ("machine", "log")}
-    return from_row(BuildRecord, row, **filled, findings=findings_from(row["findings"]))
+    return from_row(BuildRecord, row, machine=row["machine"] or "", findings=findings_from(row["findings"]))

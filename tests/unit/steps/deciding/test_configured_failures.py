@@ -9,11 +9,12 @@ import pytest
 
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
-from service.domain.errors import NotFound, Transient
-from service.domain.failures.configured import ConfiguredPatterns, read_patterns
+from service.domain.errors import Transient
+from service.domain.failures.configured import NO_PATTERNS, read_patterns
 from service.domain.failures.failure import Failure, FailureKind
+from service.domain.logs.stored_log import LogPart, StoredLog
 from service.steps.deciding.analyse import analyse
-from service.steps.deciding.configured_failures import with_configured
+from service.steps.deciding.configured_failures import Search, with_configured
 from tests.support.finished import Farm
 from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.store import MemoryStore
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tests.support.memory.store import MemoryTransaction
 
 PATTERNS = read_patterns("device: '^fatal: device (?P<subject>[a-z]+) is lost'", "patterns.yaml")
+LOST = "0" * 64
 LOG = b"make\nfatal: device b is lost\nfatal: device a is lost\n"
 OWN = Failure(FailureKind.TEST, "t", "Failed", "Failure of a CTest test 1/1 Test #1: t")
 
@@ -36,10 +38,14 @@ def farm(tmp_path: Path) -> Farm:
     return farm
 
 
-def reported(farm: Farm, report: MachineReport, log: bytes = LOG) -> MachineReport:
+def stored(key: str) -> Search:
+    return Search(PATTERNS, lambda *_: StoredLog("", (), whole=key))
+
+
+def reported(farm: Farm, report: MachineReport, log: StoredLog | None = None) -> MachineReport:
     farm.report(report)
-    farm.service.store.update(1, log=farm.artifacts.put(log))
-    found = with_configured(farm.service.store, farm.artifacts, 1, PATTERNS)
+    log = log or StoredLog("", (), whole=farm.artifacts.put(LOG))
+    found = with_configured(farm.service.store, farm.artifacts, 1, Search(PATTERNS, lambda *_: log))
     assert found is not None
     return found
 
@@ -71,17 +77,30 @@ def test_a_list_that_the_machine_cut_stays_cut(farm: Farm) -> None:
 
 def test_a_lost_log_makes_the_list_incomplete_and_the_build_still_fails(farm: Farm) -> None:
     """Otherwise the known failures of the list would waive a build whose other failures nobody can read."""
-    farm.report(MachineReport(Outcome.FAILED, ("because",), failures=(OWN,)))
-    farm.service.store.update(1, log="0" * 64)
-    found = with_configured(farm.service.store, farm.artifacts, 1, PATTERNS)
-    assert found is not None
+    found = reported(
+        farm, MachineReport(Outcome.FAILED, ("because",), failures=(OWN,)), StoredLog("", (), whole=LOST)
+    )
     assert (found.outcome, found.failures, found.is_cut) == (Outcome.FAILED, (OWN,), True)
 
 
+def test_a_log_whose_middle_is_left_out_makes_the_list_incomplete(farm: Farm) -> None:
+    parts = (LogPart(0, 0, 9, data=b"x\nfatal: "), LogPart(50, 9, 17, data=b"device b is lost\n"))
+    found = reported(farm, MachineReport(Outcome.FAILED), StoredLog("1", parts))
+    assert (found.failures, found.is_cut) == ((), True)
+
+
+def test_a_line_may_lie_in_two_parts(farm: Farm) -> None:
+    parts = (
+        LogPart(0, 0, 9, data=b"x\nfatal: "),
+        LogPart(9, 1, 17, farm.artifacts.put(b"device b is lost\n")),
+    )
+    found = reported(farm, MachineReport(Outcome.FAILED), StoredLog("1", parts))
+    assert [each.subject for each in found.failures] == ["b"]
+    assert not found.is_cut
+
+
 def test_a_build_without_a_log_has_the_failures_of_the_machine(farm: Farm) -> None:
-    farm.report(MachineReport(Outcome.FAILED, failures=(OWN,)))
-    found = with_configured(farm.service.store, farm.artifacts, 1, PATTERNS)
-    assert found is not None
+    found = reported(farm, MachineReport(Outcome.FAILED, failures=(OWN,)), StoredLog("1", ()))
     assert (found.failures, found.is_cut) == ((OWN,), False)
 
 
@@ -92,19 +111,16 @@ class _OutOfReach(MemoryArtifacts):
 
 def test_a_log_that_cannot_be_read_now_is_read_again_later(farm: Farm) -> None:
     farm.report(MachineReport(Outcome.FAILED))
-    farm.service.store.update(1, log="0" * 64)
     before = repr(farm.service.store.memory)
     with pytest.raises(Transient):
-        analyse(farm.service.store, _OutOfReach(), 1, PATTERNS)
+        analyse(farm.service.store, _OutOfReach(), 1, stored(LOST))
     assert repr(farm.service.store.memory) == before
 
 
-def test_without_patterns_no_log_is_read(farm: Farm) -> None:
+@pytest.mark.parametrize("search", [None, Search(NO_PATTERNS, lambda *_: StoredLog("", (), whole=LOST))])
+def test_without_patterns_no_log_is_read(farm: Farm, search: Search | None) -> None:
     farm.report(MachineReport(Outcome.FAILED))
-    farm.service.store.update(1, log="0" * 64)
-    with pytest.raises(NotFound):
-        farm.artifacts.stream("0" * 64)
-    found = with_configured(farm.service.store, farm.artifacts, 1, ConfiguredPatterns())
+    found = with_configured(farm.service.store, farm.artifacts, 1, search)
     assert found is not None
     assert not found.is_cut
 
@@ -129,7 +145,6 @@ def test_the_log_is_read_outside_of_a_transaction(farm: Farm) -> None:
     artifacts, store = Read(), Watched()
     store.memory = farm.service.store.memory
     farm.report(MachineReport(Outcome.FAILED))
-    farm.service.store.update(1, log=artifacts.put(LOG))
-    analyse(store, artifacts, 1, PATTERNS)
-    assert seen == [0]
+    analyse(store, artifacts, 1, stored(artifacts.put(LOG)))
+    assert set(seen) == {0}
     assert store.memory.builds[0].causes[0] == "device: fatal: device b is lost"
