@@ -45,6 +45,7 @@ class _Edit:
 
     @property
     def last(self) -> int:
+        """The last of them."""
         return self.first + max(len(self.before), 1) - 1
 
 
@@ -121,11 +122,14 @@ def _place_of(edit: _Edit, touched: tuple[range, ...]) -> int:
 
 
 def _advice(edits: list[_Edit]) -> str:
-    """Say how to format the lines of a finding, if that is short."""
-    first, last = edits[0].first, edits[-1].last
-    lines = f" (lines {first} to {last})" if first < last else ""
-    if len(edits) > 1 or lines:
-        return lines
+    """Say how to format the lines of a finding, if that is short.
+
+    The numbers of lines are not in it: a finding whose lines moved must have the same text, because it is
+    not shown again.
+    """
+    lines = sum(max(len(edit.before), 1) for edit in edits)
+    if lines > 1:
+        return f" ({lines} lines)"
     (edit,) = edits
     if not edit.after:
         return ": remove the line"

@@ -37,9 +37,9 @@ def test_each_difference_is_a_finding_on_its_first_touched_line() -> None:
 
     assert {finding.path for finding in findings} == {"src/a.cc"}
     assert [(finding.line, finding.text.removeprefix(TEXT)) for finding in findings] == [
-        (2, " (lines 1 to 3)"),
+        (2, " (2 lines)"),
         (6, ": indent the line by 2 blanks"),
-        (9, " (lines 9 to 14)"),
+        (9, " (6 lines)"),
         (17, ""),
     ]
 
@@ -62,6 +62,14 @@ def test_a_short_line_is_quoted_as_it_should_be() -> None:
 )
 def test_the_advice_says_how_if_that_is_short(old: str, new: str, advice: str) -> None:
     assert found([old], [new]) == [(1, advice)]
+
+
+def test_a_finding_whose_lines_moved_has_the_same_text() -> None:
+    before, after = ["a;  b;", "c;  d;"], ["a; b;", "c; d;"]
+    (first,), (moved,) = found(before, after), found(["x", *before], ["x", *after])
+
+    assert (first[1], moved[1]) == (" (2 lines)", " (2 lines)")
+    assert (first[0], moved[0]) == (1, 2)
 
 
 def test_a_line_that_should_not_be_there_is_named() -> None:
