@@ -53,7 +53,7 @@ _FILTER: Final = 60_000  # characters; Linux allows an argument twice that
 _BROKEN_PIPE: Final = 141
 _LIST: Final = f"""\
 out=${{BENCHGATE_OUT:-/out}} directory=$1; shift
-[ ! -f "$directory/{FILE}" ] || cat "$directory/{FILE}" > "$out/{FILE}"
+[ ! -f "./$directory/{FILE}" ] || head -c {MAX_BYTES + 1} "./$directory/{FILE}" > "$out/{FILE}"
 grep -raHoZE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<][^">]+[">]' --exclude-dir=.git "$@" . |
     head -c {_INCLUDES_BYTES} > "$out/includes"
 """
@@ -63,7 +63,7 @@ number=0
 for file; do printf '%s\\0%s\\0' $number "$file"; number=$((number + 1)); done |
     xargs -0 -n 2 -P "${{CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}}" sh -c '
         {{
-            {TOOL} --quiet --header-filter="$headers" ${{checks:+"--checks=$checks"}} -p "$directory" "$2"
+            {TOOL} --quiet --header-filter="$headers" ${{checks:+"--checks=$checks"}} -p "./$directory" "$2"
             echo $? > "$out/$1.code"
         }} 2>&1 | head -c {_OUTPUT_BYTES} > "$out/$1"
     ' sh
@@ -139,7 +139,9 @@ def _selected(session: BuildSession, tree: Path, own: TidyConfiguration, lines: 
     endings = [f"--include=*{ending}" for ending in (*UNITS, *HEADERS)]
     with session.host.scratch.directory() as out:
         command = Command(("sh", "-c", _LIST, "sh", own.directory, *endings), limits=_LISTING)
-        _run(session, tree, out, command)
+        done = _run(session, tree, out, command)
+        if not done.is_success:
+            raise BadResults(done.end)
         packer = session.host.packer
         units = read_compile_commands(packer.read_output(out / FILE, MAX_BYTES), sources)
         includes = includes_in(packer.read_output(out / "includes", _INCLUDES_BYTES), sources)
