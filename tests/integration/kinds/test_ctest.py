@@ -30,6 +30,32 @@ FLAKY = """\
 add_test(NAME flaky COMMAND sh -c "test -e once || { touch once; exit 1; }")
 """
 
+RACE_PROJECT = b"""\
+cmake_minimum_required(VERSION 3.21)
+project(t C)
+enable_testing()
+add_compile_options(-fsanitize=thread -g)
+add_link_options(-fsanitize=thread)
+add_executable(races race.c)
+add_test(NAME races COMMAND races)
+"""
+RACE = b"""\
+#include <pthread.h>
+static int shared;
+static void *add(void *unused) {
+  for (int i = 0; i < 100000; ++i) ++shared;
+  return unused;
+}
+int main(void) {
+  pthread_t one, two;
+  pthread_create(&one, 0, add, 0);
+  pthread_create(&two, 0, add, 0);
+  pthread_join(one, 0);
+  pthread_join(two, 0);
+  return 0;
+}
+"""
+
 
 def project(*tests: str) -> dict[str, bytes | Path]:
     return {"CMakeLists.txt": (HEAD + "".join(tests)).encode()}
@@ -155,3 +181,15 @@ def test_tests_that_delete_their_results_fail(machine: Machine) -> None:
 
     assert report.outcome is Outcome.FAILED
     assert "left no results" in report.causes[0]
+
+
+def test_a_race_that_thread_sanitizer_reports_is_the_failure(machine: Machine) -> None:
+    job = JOB.replace("-B build", "-B build && cmake --build build")
+    report = machine.run({"CMakeLists.txt": RACE_PROJECT, "race.c": RACE}, job)
+
+    assert report.outcome is Outcome.FAILED
+    ((failure),) = report.failures
+    assert failure.kind is FailureKind.SANITIZER
+    assert "data race" in failure.headline
+    assert "Test #1: races" in failure.line
+    assert failure.headline in report.causes[1]
