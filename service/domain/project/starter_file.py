@@ -66,6 +66,9 @@ jobs:
     policy:
       vote_at: 2%               # an estimate of at least this, certainly above `floor`, votes -1
       machine_time: 10m         # measuring time of all suites together
+  # tests:                      # other kinds run tests and linters, without measuring:
+  #   kind: command             # also ctest and gtest; Benchgate's docs/test-jobs.md describes them
+  #   command: make check
 """
 
 
