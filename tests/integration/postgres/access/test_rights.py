@@ -11,6 +11,7 @@ from service.adapters.postgres.access.rights import read_rights
 from service.domain.errors import Transient
 from service.domain.machine.connections import DatabaseRights, Path, machine_findings, owner_findings
 from service.domain.machine.environment import State
+from tests.integration.postgres.machine.test_rights import CALLABLE
 
 if TYPE_CHECKING:
     from tests.support.postgres import Database
@@ -36,7 +37,7 @@ def test_the_owner(database: Database) -> None:
 
 def test_the_machine_reaches_its_functions_only(database: Database) -> None:
     rights = read_rights(database.machine_url, is_machine=True)
-    assert rights == DatabaseRights("benchgate_machine", HERE, functions=19)
+    assert rights == DatabaseRights("benchgate_machine", HERE, functions=len(CALLABLE))
 
 
 @pytest.mark.parametrize(
