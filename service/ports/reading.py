@@ -35,8 +35,11 @@ class Viewer(Protocol):
     def sees(self, changes: Collection[ChangeKey]) -> frozenset[ChangeKey]:
         """Return which of these changes the viewer sees; none if the review server does not answer."""
 
-    def require_answers(self) -> None:
-        """Raise Transient unless the review servers answer: a change that was not found may be hidden."""
+    def require_answers(self, instance: str | None = None) -> None:
+        """Raise Transient unless the review servers answer: a change that was not found may be hidden.
+
+        ``instance`` is that of the only server which may have it; None: any may.
+        """
 
 
 class ChangeReading(Protocol):
@@ -111,5 +114,6 @@ class Reading(ChangeReading, BuildReading, SeriesReading, MachineReading, Protoc
         A change that the viewer does not see does not exist for them, nor do its runs, builds and points, the
         series that only they have. A build of several changes is shown with the runs that the viewer sees.
         The condition names public changes and branches only, for every viewer. If nothing is found while a
-        review server does not answer a viewer's questions, methods raise Transient instead of NotFound.
+        review server that may have it does not answer a viewer's questions, methods raise Transient instead
+        of NotFound.
         """

@@ -72,9 +72,10 @@ class RecentAnswers:
             for (_, number), answer in answers.items()
         }
 
-    def failure(self) -> str:
-        """Return the reason why a server is not asked now; empty if each is."""
-        return next(filter(None, (server.calls.failure for server in self._servers.values())), "")
+    def failure(self, instance: str | None = None) -> str:
+        """Return the reason why a server (None: any) is not asked now; empty if there is none."""
+        servers = (server for name, server in self._servers.items() if instance in {None, name})
+        return next(filter(None, (server.calls.failure for server in servers)), "")
 
     def _server(self, instance: str) -> _Server:
         if instance not in self._servers:

@@ -63,8 +63,9 @@ class _AccountViewer(Viewer):
             for number in self._seen(instance, {key.number for key in changes if key.instance == instance})
         )
 
-    def require_answers(self) -> None:
-        if self.unanswered or self.answers.failure():
+    def require_answers(self, instance: str | None = None) -> None:
+        silent = self.unanswered if instance is None else self.unanswered & {instance}
+        if silent or self.answers.failure(instance):
             raise Transient(SIGHT_UNKNOWN, SILENT_SECONDS)
 
     def _seen(self, instance: str, numbers: Collection[int]) -> frozenset[int]:

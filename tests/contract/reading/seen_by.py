@@ -43,15 +43,16 @@ class Person(Viewer):
         self.asked.append({key.number for key in changes})
         return frozenset(key for key in changes if key.number in self.numbers)
 
-    def require_answers(self) -> None:
+    def require_answers(self, instance: str | None = None) -> None:
         pass
 
 
 class Silenced(Person):
-    """A viewer whose review server does not answer."""
+    """A viewer whose review server ``core`` does not answer."""
 
-    def require_answers(self) -> None:
-        raise Transient("nobody answers")
+    def require_answers(self, instance: str | None = None) -> None:
+        if instance in {None, "core"}:
+            raise Transient("nobody answers")
 
 
 @dataclass(frozen=True)
@@ -264,6 +265,18 @@ class ReadingContract:
             reading.run(4711)
         with pytest.raises(NotFound):
             site.reading.seen_by(None).change(address)
+
+    def test_another_review_server_that_does_not_answer_does_not_matter(self, site: ReadingSite) -> None:
+        site.add_change(instance="core")
+        site.add_change(instance="edge")
+        reading = site.reading.seen_by(Silenced())
+        for asks in (reading.change, reading.patch_set, lambda each: reading.measured_patch_sets(each, 9)):
+            with pytest.raises(NotFound):
+                asks(ChangeAddress(4711, "edge"))
+            with pytest.raises(Transient):
+                asks(ChangeAddress(4711, "core"))
+        with pytest.raises(NotFound):
+            reading.patch_set(ChangeAddress(CHANGE, "edge"), 9)
 
     def test_who_reads_a_closed_branch_sees_the_series_of_all_its_changes(self, site: ReadingSite) -> None:
         for number in (CHANGE, OTHER):

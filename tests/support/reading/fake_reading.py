@@ -84,11 +84,11 @@ class FakeReading(Reading):
         seen = viewer.sees(self.hidden) if viewer and self.hidden else frozenset()
         return replace(as_seen(self, self.hidden - seen), viewer=viewer)
 
-    def _only(self, matching: Iterator[T], message: str) -> T:
+    def _only(self, matching: Iterator[T], message: str, instance: str | None = None) -> T:
         for value in matching:
             return value
         if self.viewer is not None:
-            self.viewer.require_answers()
+            self.viewer.require_answers(instance)
         raise NotFound(message)
 
     @override
@@ -108,7 +108,7 @@ class FakeReading(Reading):
         details = self._patch_sets_of(self._row_of(change))
         wanted = details[-1].patch_set.number if number is None else number
         matching = (detail for detail in details if detail.patch_set.number == wanted)
-        found = self._only(matching, f"change {change} has no patch set {number}")
+        found = self._only(matching, f"change {change} has no patch set {number}", change.instance)
         return replace(found, patch_sets=tuple(detail.patch_set for detail in details))
 
     @override
@@ -129,7 +129,7 @@ class FakeReading(Reading):
         ]
         if len(rows) > 1:
             raise Ambiguous(address.number, tuple(sorted(f"{row.instance}~{row.number}" for row in rows)))
-        return self._only(iter(rows), f"there is no change {address}")
+        return self._only(iter(rows), f"there is no change {address}", address.instance)
 
     def _address(self, number: int, instance: str | None) -> str:
         has_several = len({row.instance for row in self.change_rows}) > 1

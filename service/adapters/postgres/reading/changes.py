@@ -141,7 +141,7 @@ class PostgresChanges(Sighted, ChangeReading):
     @override
     def change(self, address: ChangeAddress) -> ChangeWithPatchSets:
         sight = self._sight(OF_CHANGE, **address_keys(address))
-        with self._begin() as connection:
+        with self._begin(address.instance) as connection:
             change = _change(connection, address, sight)
             rows = _patch_sets(connection, change)
             return ChangeWithPatchSets(change, tuple(from_row(PatchSet, row) for row in rows))
@@ -149,7 +149,7 @@ class PostgresChanges(Sighted, ChangeReading):
     @override
     def patch_set(self, change: ChangeAddress, number: int | None = None) -> PatchSetDetail:
         sight = self._sight(OF_CHANGE, **address_keys(change))
-        with self._begin() as connection:
+        with self._begin(change.instance) as connection:
             shown = _change(connection, change, sight)
             wanted = shown.patch_set if number is None else number
             rows = _patch_sets(connection, shown)
@@ -178,7 +178,7 @@ class PostgresChanges(Sighted, ChangeReading):
     ) -> MeasuredPatchSets:
         end = LARGEST_INTEGER if before is None else min(before, LARGEST_INTEGER)
         sight = self._sight(OF_CHANGE, **address_keys(change))
-        with self._begin() as connection:
+        with self._begin(change.instance) as connection:
             return measured_patch_sets(connection, change, {"limit": limit, "before": end}, sight)
 
 

@@ -182,7 +182,8 @@ class Sighted(Snapshots):
 
     @override
     @contextmanager
-    def _begin(self) -> Iterator[Connection]:
+    def _begin(self, instance: str | None = None) -> Iterator[Connection]:
+        """Begin a snapshot for a question that only changes of an instance (None: any) can answer."""
         try:
             with super()._begin() as connection:
                 yield connection
@@ -190,7 +191,7 @@ class Sighted(Snapshots):
             raise
         except NotFound:
             if self._viewer is not None:
-                self._viewer.require_answers()
+                self._viewer.require_answers(instance)
             raise
 
     def _sight(self, candidates: TextClause, **keys: object) -> dict[str, Any]:

@@ -179,6 +179,27 @@ def test_what_a_viewer_may_see_is_unknown_while_the_server_does_not_answer(
     bob.require_answers()
 
 
+@pytest.mark.parametrize("email", [ALICE, BOB], ids=["who asked", "who asked nothing"])
+def test_a_server_that_does_not_answer_leaves_the_changes_of_another_known(
+    email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> Account | None:
+        raise Transient("no answer")
+
+    core, edge = FakeReviewServer(instance="core"), FakeReviewServer(instance="edge")
+    monkeypatch.setattr(core, "account_of", fail)
+    viewers = Viewers(RecentAnswers({"core": core, "edge": edge}, lambda: 1000.0))
+    asking = {address: viewers.of(person(address)) for address in (ALICE, BOB)}
+    alice, viewer = asking[ALICE], asking[email]
+    assert alice is not None
+    assert viewer is not None
+    alice.sees({ChangeKey("core", 1), ChangeKey("edge", 1)})
+    viewer.require_answers("edge")
+    for instance in ("core", None):
+        with pytest.raises(Transient):
+            viewer.require_answers(instance)
+
+
 def test_an_answer_that_is_a_refusal_is_an_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> frozenset[int]:
         raise Permanent("unknown account")
