@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from service.domain.building.findings import Finding
+from service.domain.decision.external import Notice
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
@@ -53,6 +54,7 @@ class RunRecord:
     """A stored run. ``change`` and ``ref`` are None if it belongs to no patch set.
 
     ``pool`` is the only one whose jobs are built; empty: all. ``is_called_off``: a person ended it.
+    ``is_outdated``: the run checks a patch set that is not the current one of an open change.
     """
 
     id: int
@@ -69,6 +71,7 @@ class RunRecord:
     ref: str | None
     pool: str = ""
     is_called_off: bool = False
+    is_outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,10 @@ class NewBuild:
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """A stored build. ``external_number`` and ``url`` are another CI's, once it reported them."""
+    """A stored build. ``external_number``, ``url`` and ``log_url`` are another CI's, once it reported them.
+
+    ``reported`` is the last state or result that it reported; empty: none.
+    """
 
     id: int
     job: str
@@ -116,6 +122,8 @@ class BuildRecord:
     external_number: int | None = None
     url: str = ""
     findings: tuple[Finding, ...] = ()
+    reported: str = ""
+    log_url: str = ""
 
     @property
     def is_external(self) -> bool:
@@ -126,6 +134,11 @@ class BuildRecord:
     def host(self) -> str:
         """The host of its machine, which may have several: ``HOST/POOL``."""
         return self.machine.partition("/")[0]
+
+    @property
+    def has_result(self) -> bool:
+        """Return whether another CI reported how the build ended."""
+        return self.reported not in {"", Notice.STARTED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from service.ports.failures.storing import Failures, KnownFailures, Proposals
+from service.ports.reports import ExternalBuilds, Reports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
         NewBuild,
         NewDecision,
         NewOverride,
-        NewReport,
         NewRun,
         ReviewComment,
         RunRecord,
-        SentReport,
         StoredComparison,
         StoredPair,
         StoredResult,
@@ -130,19 +129,6 @@ class ReviewComments(Protocol):
         """Record that a message was handled, and the reply; it may be empty."""
 
 
-class Reports(Protocol):
-    """Reports that other CIs send with API tokens, each under a key that its sender chose."""
-
-    def claim_report(self, report: NewReport) -> SentReport | None:
-        """Store a report; return the one that its token sent before under its key, None if there is none.
-
-        Another transaction with the same token and key waits until this one ends.
-        """
-
-    def answer_report(self, report: NewReport, *, is_news: bool) -> None:
-        """Store the answer to a report."""
-
-
 class Runs(Protocol):
     """Runs from planning to their end."""
 
@@ -230,9 +216,6 @@ class Builds(Protocol):
 
     def lock_build(self, build_id: int) -> BuildRecord:
         """Return a build, locked until the transaction ends. NotFound without such a build."""
-
-    def name_build(self, build_id: int, external_number: int, url: str) -> None:
-        """Store the number and address that another CI gave a build."""
 
     def finish_build(
         self,
@@ -369,6 +352,7 @@ class Transaction(
     RunHistory,
     Reruns,
     Builds,
+    ExternalBuilds,
     Pairs,
     Results,
     Evidence,

@@ -189,7 +189,7 @@ build: Final = Table(
     *_texts("job", "kind", "pool", "state"),
     Column("number", Integer, nullable=False),
     Column("priority", SmallInteger, nullable=False),
-    *_optional_texts("phase", "url"),
+    *_optional_texts("phase", "url", "log_url", "reported"),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     Column("is_voting", Boolean, nullable=False),

@@ -17,7 +17,7 @@ from service.adapters.postgres.transaction.failures import PostgresFailures, Pos
 from service.adapters.postgres.transaction.intake import PostgresIntake
 from service.adapters.postgres.transaction.measurements import PostgresMeasurements
 from service.adapters.postgres.transaction.proposals import PostgresProposals
-from service.adapters.postgres.transaction.reports import PostgresReports
+from service.adapters.postgres.transaction.reports import PostgresExternalBuilds, PostgresReports
 from service.adapters.postgres.transaction.runs import PostgresRuns
 from service.adapters.postgres.transaction.visibility import PostgresVisibility
 from service.ports.store import Store, Transaction
@@ -36,6 +36,7 @@ class PostgresTransaction(
     PostgresVisibility,
     PostgresRuns,
     PostgresBuilds,
+    PostgresExternalBuilds,
     PostgresMeasurements,
     PostgresFailures,
     PostgresKnownFailures,

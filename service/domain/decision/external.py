@@ -58,25 +58,23 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ExternalBuild:
-    """A build as another CI names it: the job as in the project file, its number there and its page.
+    """A build as another CI names it: the job as in the project file, its number there, its page and log.
 
     Raises:
-        BadInput: the number or the page is not valid.
+        BadInput: the number, the page or the address of the log is not valid.
     """
 
     job: str
     number: int
     url: str
+    log_url: str = ""  # empty: unknown
 
     def __post_init__(self) -> None:
         if not 0 < self.number <= _MAX_NUMBER:
             raise BadInput(f"{self.number} is out of range; allowed is 1 to {_MAX_NUMBER}", "number")
-        if len(self.url) > MAX_URL or not _URL.fullmatch(self.url):
-            raise BadInput(
-                f"{plain(self.url)!r} is no page; allowed are http and https addresses of at most {MAX_URL} "
-                "characters without blanks",
-                "url",
-            )
+        _check_address(self.url, "url")
+        if self.log_url:
+            _check_address(self.log_url, "log_url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,15 @@ class Report:
     build: ExternalBuild
     result: str
     causes: tuple[str, ...] = ()
+
+
+def _check_address(address: str, where: str) -> None:
+    if len(address) > MAX_URL or not _URL.fullmatch(address):
+        raise BadInput(
+            f"{plain(address)!r} is no page; allowed are http and https addresses of at most {MAX_URL} "
+            "characters without blanks",
+            where,
+        )
 
 
 def outcome_of(result: str) -> Outcome:

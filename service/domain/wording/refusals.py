@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CHANGE_GONE: Final = "the review server does not show the change any more: it was deleted, or hidden"
+LATE_RESULT: Final = "another CI reported a result after a newer patch set, or after the change was closed"
 UNTRUSTED_PARENT: Final = "its parent is not merged and was not allowed to run"
 
 _ALLOWED: Final[Mapping[Permission, str]] = MappingProxyType(

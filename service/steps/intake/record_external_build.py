@@ -13,23 +13,27 @@ from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.failures.reported import failures_of_causes
 from service.domain.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
+from service.domain.wording.refusals import LATE_RESULT
 from service.steps.deciding.analyse import finish
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
     from service.domain.decision.external import ExternalBuild, Report
     from service.ports.records import BuildRecord, NewReport, RunRecord
-    from service.ports.store import RunHistory, Store, Transaction
+    from service.ports.reports import ExternalBuilds
+    from service.ports.store import Store, Transaction
 
 
 def record_external_build(store: Store, report: Report) -> bool:
     """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
 
     After a finished run, a build that starts or ends begins the next run, in which only that job runs again;
-    in a running run, it replaces the job's previous build. A result needs no announcement before it.
+    in a running run, it replaces the job's previous build. A result needs no announcement before it. The
+    result of a patch set that is not current, or of a run that was cancelled, is kept and never voted on.
 
     Raises:
-        BadInput: the result is unknown, or the job is not of kind ``external``.
+        BadInput: the result is unknown, the job is not of kind ``external``, the number is that of a build of
+            another revision, or the build already ended with another result.
         NotFound: the revision has no such run or job.
         Transient: the run is not planned yet.
     """
@@ -57,34 +61,51 @@ def record_once(store: Store, report: Report, sent: NewReport) -> bool:
 
 def _record(tx: Transaction, report: Report) -> bool:
     if report.result == Notice.STARTED:
-        return _announce(tx, report)
+        return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
     if report.result == Notice.WITHDRAWN:
-        return _withdraw(tx, report)
-    return _finish(tx, report)
-
-
-def _announce(tx: Transaction, report: Report) -> bool:
-    place = _place_of(tx, report)
-    if place is None or not _is_news(tx, place, report.build):
-        return False
-    _adopt(tx, place, report.build)
-    return True
-
-
-def _finish(tx: Transaction, report: Report) -> bool:
+        return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
     causes = causes_of(report.causes)
     failures, is_cut = failures_of_causes(causes)
     end = BuildEnd(outcome_of(report.result), causes, failures=failures, is_cut=is_cut)
-    place, finished = _place_of(tx, report), report.build
-    if place is None or not (place.awaits(finished) or _is_news(tx, place, finished)):
+    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, end)
+
+
+def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
+    is_wanted = place.awaits_any if place.is_late else place.is_open
+    if not (is_wanted and place.is_newest(report.build)):
         return False
-    finish(tx, place.build.id if place.awaits(finished) else _adopt(tx, place, finished), end)
+    tx.record_report(_adopt(tx, place, report), report.build, report.result)
     return True
 
 
-def _withdraw(tx: Transaction, report: Report) -> bool:
-    place = _place_of(tx, report)
-    if place is None or not place.awaits_any:
+def _finish(tx: Transaction, place: _Place, report: Report, end: BuildEnd) -> bool:
+    known = place.known(report.build)
+    if known is not None and known.has_result:
+        if known.reported == report.result:
+            return False
+        raise BadInput(
+            f"build {report.build.number} of {report.build.job} already ended with {known.reported}, and a "
+            "result is final; a repeated build has a new number",
+            "result",
+        )
+    if known is None:
+        if not place.is_newest(report.build) or not (place.is_open or place.is_late):
+            return False
+        build_id = _adopt(tx, place, report)
+    elif known.state is not BuildState.RUNNING and known.id == place.build.id and place.is_open:
+        build_id = _adopt(tx, place, report)  # the deadline passed before its result came
+    else:
+        build_id = known.id  # it runs, or it was cancelled or replaced before its result came
+    tx.record_report(build_id, report.build, report.result)
+    if tx.lock_build(build_id).state is BuildState.FINISHED:
+        tx.keep_result(build_id, end.outcome, end.causes)
+    else:
+        finish(tx, build_id, end)
+    return True
+
+
+def _withdraw(tx: Transaction, place: _Place) -> bool:
+    if not place.awaits_any:
         return False
     finish(tx, place.build.id, BuildEnd(Outcome.CANCELLED, (WITHDRAWN,)))
     return True
@@ -92,23 +113,46 @@ def _withdraw(tx: Transaction, report: Report) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The build of a job in the newest run of a revision."""
+    """The build of a job in the newest run of a revision, and all builds that the job had on it."""
 
     run: RunRecord
     build: BuildRecord
+    builds: tuple[BuildRecord, ...]
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether no vote can come of the run any more."""
+        return self.run.is_outdated or self.run.state not in {RunState.RUNNING, RunState.FINISHED}
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a new build counts; a branch is measured once."""
+        return not self.is_late and (self.run.kind is RunKind.CHECK or self.run.state is RunState.RUNNING)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Return whether the other CI reported no build for the place."""
+        return self.build.external_number is None
 
     @property
     def awaits_any(self) -> bool:
         """Return whether this waits for a build that the other CI has not started."""
-        return self.build.state is BuildState.RUNNING and self.build.external_number is None
+        return self.build.state is BuildState.RUNNING and self.is_unnamed
 
-    def awaits(self, reported: ExternalBuild) -> bool:
-        """Return whether this waits for the result of exactly that build."""
-        return self.build.state is BuildState.RUNNING and self.build.external_number == reported.number
+    def known(self, reported: ExternalBuild) -> BuildRecord | None:
+        """Return the newest build that has the reported number."""
+        named = [build for build in self.builds if build.external_number == reported.number]
+        return named[-1] if named else None
+
+    def is_newest(self, reported: ExternalBuild) -> bool:
+        """Return whether a number is new; numbers grow, so a smaller one is of an older build."""
+        if self.build.outcome is Outcome.NOT_BUILT and self.is_unnamed:
+            return False  # no matching files changed, even if the other CI builds it
+        return all(reported.number > (build.external_number or 0) for build in self.builds)
 
 
 def _place_of(tx: Transaction, report: Report) -> _Place | None:
-    """Find and lock the build of another CI's job; None if the run ended without a decision."""
+    """Find and lock the build of another CI's job; None if the run ended before it was planned."""
     target, job = report.target, report.build.job
     run = tx.newest_run(target.change, target.kind, target.revision)
     # The same answer for a change of another project: the sender may not know whether it exists.
@@ -116,31 +160,40 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
         raise NotFound(f"there is no {target.kind} run of {target.revision} on change {target.change.number}")
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")
-    if run.state not in {RunState.RUNNING, RunState.FINISHED}:
-        return None
-    build = next((build for build in tx.builds_of(run.id) if build.job == job), None)
+    planned = tx.builds_of(run.id)
+    build = next((build for build in planned if build.job == job), None)
     if build is None:
+        if not planned:
+            return None
         raise NotFound(f"run {run.id} has no job {job}")
     if not build.is_external:
         raise BadInput(f"{job} is not of kind external", "job")
-    return _Place(run, tx.lock_build(build.id))
+    place = _Place(run, tx.lock_build(build.id), tuple(tx.builds_of_job(run, job)))
+    _check_number(tx, place, report.build)
+    return place
 
 
-def _is_news(tx: RunHistory, place: _Place, reported: ExternalBuild) -> bool:
-    # Numbers grow: an equal or smaller number is a repeated report, or one of an older build.
-    builds = tx.builds_of_job(place.run, reported.job)
-    if any(reported.number <= (build.external_number or 0) for build in builds):
-        return False
-    if place.build.outcome is Outcome.NOT_BUILT and place.build.external_number is None:
-        return False  # no matching files changed, even if the other CI builds it
-    # A branch is measured once.
-    return place.run.kind is RunKind.CHECK or place.run.state is RunState.RUNNING
+def _check_number(tx: ExternalBuilds, place: _Place, reported: ExternalBuild) -> None:
+    """Check that a number is of one revision only."""
+    same = {build.id for build in place.builds}
+    run, number = place.run, reported.number
+    named = tx.builds_numbered(run.instance, run.project, reported.job, number)
+    if any(build.id not in same for build in named):
+        raise BadInput(
+            f"build {number} of {reported.job} was reported for another revision, and a number is of one "
+            "revision; report the revision that was built",
+            "number",
+        )
 
 
-def _adopt(tx: Transaction, place: _Place, reported: ExternalBuild) -> int:
-    """Link the reported build to a stored build, and return the ID of the latter."""
-    build_id = place.build.id
-    if not place.awaits_any:
-        (build_id,) = run_again(tx, place.run, {reported.job: None})
-    tx.name_build(build_id, reported.number, reported.url)
+def _adopt(tx: Transaction, place: _Place, report: Report) -> int:
+    """Return the build that takes a report: the one at the place if none was reported, else a new one."""
+    if place.awaits_any or (place.is_late and place.is_unnamed):
+        return place.build.id
+    target = report.target
+    (build_id,) = run_again(tx, place.run, {report.build.job: None})
+    if place.is_late and place.run.state is RunState.FINISHED:
+        # The new run only shows the result beside the other builds.
+        new = tx.newest_run(target.change, target.kind, target.revision)
+        tx.end_run((new or place.run).id, RunState.CANCELLED, LATE_RESULT)
     return build_id

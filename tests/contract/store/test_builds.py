@@ -85,14 +85,6 @@ class TestBuilds:
         with store.transaction() as tx, pytest.raises(NotFound):
             tx.lock_build(number)
 
-    def test_a_build_has_the_number_and_the_page_of_another_ci(self, store: Store) -> None:
-        [build_id] = queue(store, named("linux", kind=JobKind("external"), sequence=""))
-        with store.transaction() as tx:
-            for number in (5, 6):
-                tx.name_build(build_id, number, f"http://ci/{number}")
-        build = locked(store, build_id)
-        assert (build.external_number, build.url) == (6, "http://ci/6")
-
     def test_finishing_a_build_names_the_unfinished_runs_that_have_it(self, store: Store) -> None:
         [build_id] = queue(store, named("a", sequence="trees"))
         with store.transaction() as tx:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from service.domain.building.spec import BuildSpec, Revision
+from service.domain.decision.external import ExternalBuild
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
@@ -219,7 +220,7 @@ class TestReruns:
         site.upkeep.drop_unwanted_builds()
         with site.store.transaction() as tx:
             tx.finish_build(builds[0], Outcome.SLOWER, ["slower"], ["BM_a"])
-            tx.name_build(builds[0], 5, "http://ci")
+            tx.record_report(builds[0], ExternalBuild("linux", 5, "http://ci"), "STARTED")
             first = tx.lock_build(builds[0])
             again = tx.lock_build(tx.repeat_build(first, None, 60.0))
         assert (again.job, again.number, again.state) == ("a", 2, BuildState.QUEUED)

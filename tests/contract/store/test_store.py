@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.decision.external import ExternalBuild
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Review
 from service.domain.identity import ChangeKey
@@ -26,7 +27,7 @@ class TestStore:
                 patch_set = tx.upsert_change(change(8)).patch_set_id
                 tx.add_build(start(tx, check_run(patch_set)), 0, named("b"))
                 tx.store_findings(build, [])
-                tx.name_build(build, 5, "http://ci")
+                tx.record_report(build, ExternalBuild("cv-perf", 5, "http://ci"), "STARTED")
                 tx.queue_task(Task.PLAN, 1)
                 tx.queue_review("1", Review(ChangeKey("review", 8), "1" * 40, "m"))
                 raise RuntimeError("no")

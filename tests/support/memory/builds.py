@@ -92,9 +92,6 @@ class MemoryBuilds(MemorySequences, Builds):
     def lock_build(self, build_id: int) -> BuildRecord:
         return row(self._m.builds, build_id, "build")
 
-    def name_build(self, build_id: int, external_number: int, url: str) -> None:
-        self._m.put_build(replace(self.lock_build(build_id), external_number=external_number, url=url))
-
     def finish_build(
         self,
         build_id: int,

@@ -1,4 +1,4 @@
-"""Events, changes, comments, reports and sync cursors in memory."""
+"""Events, changes, comments and sync cursors in memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from service.domain.gerrit.change import ChangeStatus, patch_sets_with_code_of
 from service.domain.identity import ChangeKey
-from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SentReport, SyncCursor
-from service.ports.store import Changes, Events, Reports, ReviewComments, SyncCursors, Visibility
+from service.ports.records import ChangeRecord, CommentSource, ReviewComment, SyncCursor
+from service.ports.store import Changes, Events, ReviewComments, SyncCursors, Visibility
 from tests.support.memory.state import InMemory, StoredEvent, StoredPatchSet, row
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from service.domain.gerrit.change import Change, PostedMessage
     from service.ports.page_requests import PageRequest
-    from service.ports.records import NewReport
 
 
 class MemoryEvents(InMemory, Events):
@@ -48,17 +47,6 @@ class MemorySyncCursors(InMemory, SyncCursors):
     def move_sync_cursor(self, instance: str, seen_until: datetime) -> None:
         known = self._m.sync_cursors.get(instance, SyncCursor(seen_until, seen_until))
         self._m.sync_cursors[instance] = replace(known, seen_until=max(known.seen_until, seen_until))
-
-
-class MemoryReports(InMemory, Reports):
-    def claim_report(self, report: NewReport) -> SentReport | None:
-        sent = self._m.reports.get((report.token_id, report.key))
-        if sent is None:
-            self._m.reports[report.token_id, report.key] = SentReport(report.digest, is_news=False)
-        return sent
-
-    def answer_report(self, report: NewReport, *, is_news: bool) -> None:
-        self._m.reports[report.token_id, report.key] = SentReport(report.digest, is_news)
 
 
 class MemoryChanges(InMemory, Changes):

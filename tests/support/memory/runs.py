@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
+from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import RunKind
 from service.ports.records import RunRecord
 from service.ports.store import Reruns, RunHistory, Runs
@@ -98,7 +99,15 @@ class MemoryRunHistory(InMemory, RunHistory):
     def newest_run(self, change: ChangeKey, kind: RunKind, revision: str) -> RunRecord | None:
         wanted = (change, kind, revision)
         runs = [run for run in self._m.runs if (run.change, run.kind, run.revision) == wanted]
-        return runs[-1] if runs else None
+        return replace(runs[-1], is_outdated=self._is_outdated(runs[-1])) if runs else None
+
+    def _is_outdated(self, run: RunRecord) -> bool:
+        if run.kind is not RunKind.CHECK or run.change is None or run.patch_set_id is None:
+            return False
+        patch_set = self._m.patch_sets[run.patch_set_id - 1]
+        numbers = [each.number for each in self._m.patch_sets if each.change_id == patch_set.change_id]
+        is_open = self._m.changes[run.change].status is ChangeStatus.NEW
+        return not is_open or patch_set.number < max(numbers)
 
     def checks_of(self, instance: str, revision: str) -> tuple[tuple[RunState, bool], ...]:
         wanted = (instance, revision, RunKind.CHECK)
@@ -142,6 +151,8 @@ class MemoryReruns(MemorySequences, Reruns):
             blamed=(),
             external_number=None,
             url="",
+            reported="",
+            log_url="",
             findings=(),
         )
         pool = was.pool

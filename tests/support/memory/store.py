@@ -15,11 +15,11 @@ from tests.support.memory.failures import MemoryFailures, MemoryKnownFailures, M
 from tests.support.memory.intake import (
     MemoryChanges,
     MemoryEvents,
-    MemoryReports,
     MemoryReviewComments,
     MemorySyncCursors,
     MemoryVisibility,
 )
+from tests.support.memory.reports import MemoryExternalBuilds, MemoryReports
 from tests.support.memory.runs import MemoryReruns, MemoryRunHistory, MemoryRuns
 from tests.support.memory.upkeep import MemoryUpkeep
 
@@ -40,6 +40,7 @@ class MemoryTransaction(
     MemoryRunHistory,
     MemoryReruns,
     MemoryBuilds,
+    MemoryExternalBuilds,
     MemoryPairs,
     MemoryResults,
     MemoryEvidence,

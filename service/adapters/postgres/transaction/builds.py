@@ -114,11 +114,6 @@ class PostgresBuilds(NumberedBuilds, Builds):
         return build_record(self._one(locked, f"build {build_id}"))
 
     @override
-    def name_build(self, build_id: int, external_number: int, url: str) -> None:
-        named = update(t.build).where(t.build.c.id == build_id)
-        self._execute(named.values(external_number=external_number, url=url))
-
-    @override
     def finish_build(
         self,
         build_id: int,
@@ -130,7 +125,7 @@ class PostgresBuilds(NumberedBuilds, Builds):
         self._execute(delete(t.lease).where(t.lease.c.build_id == build_id))
         unfinished = (t.build.c.id == build_id) & (t.build.c.state != BuildState.FINISHED.value)
         sentences = {"causes": causes, "blamed": list(blamed), "notes": list(notes)}
-        values = {"phase": "", **sentences, **_ended(outcome)}
+        values = {"phase": "", **sentences, **ended(outcome)}
         self._execute(update(t.build).where(unfinished).values(values))
         runs = self._execute(
             select(t.run.c.id)
@@ -146,10 +141,11 @@ def _state(build: NewBuild) -> dict[str, object]:
         # Machines take what is queued, so they never see what another CI runs.
         is_external = build.kind.is_external
         return {"state": BuildState.RUNNING if is_external else BuildState.QUEUED}
-    return _ended(build.outcome)
+    return ended(build.outcome)
 
 
-def _ended(outcome: Outcome) -> dict[str, object]:
+def ended(outcome: Outcome) -> dict[str, object]:
+    """Return the columns of a build that ends now."""
     result = CONSEQUENCES[outcome].result
     return {"state": BuildState.FINISHED, "outcome": outcome, "result": result, "finished_at": func.now()}
 

@@ -1,22 +1,29 @@
-"""Reports that other CIs sent with API tokens, in a unit of work."""
+"""Builds of other CIs and the reports about them, in a unit of work."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
 from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
+from service.adapters.postgres.transaction.builds import build_record, ended
+from service.domain.decision.external import Notice
+from service.domain.decision.states import BuildState
 from service.ports.records import SentReport
-from service.ports.store import Reports
+from service.ports.reports import ExternalBuilds, Reports
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sqlalchemy import ColumnElement
 
-    from service.ports.records import NewReport
+    from service.domain.decision.external import ExternalBuild
+    from service.domain.decision.vote import Outcome
+    from service.ports.records import BuildRecord, NewReport
 
 
 class PostgresReports(Connected, Reports):
@@ -34,6 +41,38 @@ class PostgresReports(Connected, Reports):
     @override
     def answer_report(self, report: NewReport, *, is_news: bool) -> None:
         self._execute(update(t.report).where(_is(report)).values(is_news=is_news))
+
+
+class PostgresExternalBuilds(Connected, ExternalBuilds):
+    """Rows of the table ``build`` that other CIs report about."""
+
+    @override
+    def builds_numbered(
+        self, instance: str, project: str, job: str, external_number: int
+    ) -> Sequence[BuildRecord]:
+        found = self._execute(
+            select(t.build)
+            .where(t.build.c.job == job, t.build.c.external_number == external_number)
+            .where(t.build.c.spec["instance"].astext == instance, t.build.c.spec["project"].astext == project)
+            .order_by(t.build.c.id)
+        )
+        return [build_record(row) for row in found.mappings()]
+
+    @override
+    def record_report(self, build_id: int, reported: ExternalBuild, state: str) -> None:
+        named = {"external_number": reported.number, "url": reported.url, "reported": state}
+        log = {"log_url": reported.log_url} if reported.log_url else {}
+        started = {"started_at": func.now()} if state == Notice.STARTED else {}
+        self._execute(update(t.build).where(t.build.c.id == build_id).values(**named, **log, **started))
+
+    @override
+    def keep_result(self, build_id: int, outcome: Outcome, causes: Sequence[str]) -> None:
+        late = (t.build.c.id == build_id) & (t.build.c.state == BuildState.FINISHED.value)
+        self._execute(update(t.build).where(late).values(causes=causes, **ended(outcome)))
+
+    @override
+    def store_execution(self, build_id: int, execution: Mapping[str, Any]) -> None:
+        self._execute(update(t.build).where(t.build.c.id == build_id).values(execution=execution))
 
 
 def _is(report: NewReport) -> ColumnElement[bool]:

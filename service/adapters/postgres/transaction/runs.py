@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, literal, select, true, union, update
+from sqlalchemy import exists, false, func, literal, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -14,6 +14,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.transaction.builds import NumberedBuilds, build_record
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
+from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import RunRecord
 from service.ports.store import Reruns, RunHistory, Runs
@@ -27,12 +28,24 @@ if TYPE_CHECKING:
     from service.ports.records import BuildRecord, NewRun
 
 _UNFINISHED: Final = t.run.c.state.in_(UNFINISHED)
+_NEWER: Final = t.patch_set.alias("newer")
+_OUTDATED: Final = func.coalesce(
+    (t.run.c.kind == RunKind.CHECK.value)
+    & (
+        (t.change.c.status != ChangeStatus.NEW.value)
+        | exists().where(
+            _NEWER.c.change_id == t.patch_set.c.change_id, _NEWER.c.number > t.patch_set.c.number
+        )
+    ),
+    false(),
+)
 _RUNS: Final = select(
     t.run,
     t.patch_set.c.ref,
     t.change.c.instance.label("change_instance"),
     t.change.c.number.label("change_number"),
     (t.run.c.ended_by != "").label("is_called_off"),
+    _OUTDATED.label("is_outdated"),
 ).select_from(t.run.outerjoin(t.patch_set).outerjoin(t.change))
 _COPIED: Final = (
     *("kind", "patch_set_id", "instance", "project", "branch", "revision", "parent", "tree", "parent_tree"),

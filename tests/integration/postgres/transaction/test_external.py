@@ -12,6 +12,7 @@ from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.external import ExternalBuild, Target
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
+from service.domain.errors import BadInput
 from service.domain.identity import ChangeKey, RunKind
 from service.domain.links import Links
 from service.domain.project.job_kinds import JobKind
@@ -115,7 +116,9 @@ class TestWaiting:
         sweep(store, upkeep, MemoryQueue())
 
         assert {build(store, each).outcome for each in builds} == {Outcome.CANCELLED}
-        assert not end(store, "linux", 5)
+        assert end(store, "linux", 5), "kept without a vote"
+        assert [(each.task, each.entity) for each in upkeep.due_hints()] == []
+        assert build(store, builds[0]).outcome is Outcome.PASSED
 
 
 class TestResults:
@@ -142,8 +145,9 @@ class TestResults:
         self._first_round(store)
         assert announce_external(store, TARGET, told("linux", 6))
         assert end(store, "macos", 8)
-        assert not end(store, "macos", 7)
-        assert not end(store, "linux", 5, "FAILURE")
+        assert not end(store, "macos", 7, "FAILURE")
+        with pytest.raises(BadInput, match="already ended with SUCCESS"):
+            end(store, "linux", 5, "FAILURE")
         assert end(store, "linux", 6)
         finish_run(store, LINKS, 2)
 
@@ -179,6 +183,24 @@ class TestResults:
         newer = replace(TARGET, revision="2" * 40)
 
         assert record_external_build(store, newer, told("linux", 4), "SUCCESS")
+        with pytest.raises(BadInput, match="was reported for another revision"):
+            record_external_build(store, newer, told("linux", 5), "SUCCESS")
+
+    def test_a_late_result_of_an_old_patch_set_with_a_vote_gets_a_run_without_one(
+        self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]
+    ) -> None:
+        self._first_round(store)
+        with store.transaction() as tx:
+            tx.upsert_change(change(patch_set=2, minutes=1))
+        hints = upkeep.due_hints()
+
+        assert end(store, "macos", 8)
+        with store.transaction() as tx:
+            run = tx.newest_run(TARGET.change, TARGET.kind, TARGET.revision)
+            assert run is not None
+            assert (run.id, run.state, run.is_outdated) == (2, RunState.CANCELLED, True)
+            assert [each.external_number for each in tx.builds_of(2)] == [5, 8]
+        assert upkeep.due_hints() == hints
 
     def test_where_all_was_withdrawn_nothing_was_executed(
         self, store: PostgresStore, upkeep: PostgresUpkeep, builds: list[int]

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Report, Target
+from service.domain.decision.external import ExternalBuild, Notice, Report, Target
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import NewReport
+from service.steps.intake.record_external_build import record_external_build as record_report
 from service.steps.intake.record_external_build import record_once
 from service.steps.planning.plan_run import DEADLINE
 from service.steps.upkeep.sweep import sweep
@@ -149,7 +150,7 @@ class TestTheFirstRun:
     def test_a_newer_build_replaces_an_unfinished_one(self, service: Service) -> None:
         begin(service, "linux", 5)
         assert end(service, "linux", 6)
-        assert not end(service, "linux", 5, "FAILURE")
+        assert end(service, "linux", 5, "FAILURE"), "kept, without weight"
 
         assert names(service, 1) == [("linux", 6), ("macos", None)]
         assert service.store.memory.builds[-1].outcome is Outcome.PASSED
@@ -188,7 +189,6 @@ class TestTheFirstRun:
         sweep(service.store, service.store, MemoryQueue())
 
         assert service.store.memory.builds[0].outcome is Outcome.CANCELLED
-        assert not end(service, "linux", 5)
 
 
 class TestLaterRuns:
@@ -219,11 +219,32 @@ class TestLaterRuns:
         assert vote(failed) == 1
         assert len(failed.store.memory.decisions) == 2
 
-    @pytest.mark.parametrize("number", [6, 7])
-    def test_a_report_of_an_older_build_changes_nothing(self, failed: Service, number: int) -> None:
-        assert not begin(failed, "macos", number)
-        assert not end(failed, "macos", number)
+    def test_a_report_of_an_older_build_changes_nothing(self, failed: Service) -> None:
+        assert not begin(failed, "macos", 6)
+        assert not end(failed, "macos", 6)
         assert len(failed.store.memory.runs) == 1
+
+    def test_a_start_after_the_result_changes_nothing(self, failed: Service) -> None:
+        assert not begin(failed, "macos", 7)
+        assert not end(failed, "macos", 7, "FAILURE", "Test  #49: dcp")
+        assert len(failed.store.memory.runs) == 1
+
+    def test_a_result_is_final(self, failed: Service) -> None:
+        with pytest.raises(BadInput, match="result: build 7 of macos already ended with FAILURE"):
+            end(failed, "macos", 7)
+        assert len(failed.store.memory.runs) == 1
+
+    def test_a_result_after_the_deadline_begins_the_next_run(self, service: Service) -> None:
+        begin(service, "linux", 5)
+        end(service, "macos", 7)
+        service.store.wait(DEADLINE)
+        sweep(service.store, service.store, MemoryQueue())
+        assert vote(service) is None
+
+        assert end(service, "linux", 5)
+        assert not end(service, "linux", 5)
+        assert names(service, 2) == [("macos", 7), ("linux", 5)]
+        assert vote(service) == 1
 
     def test_a_report_from_an_earlier_run_changes_nothing(self, failed: Service) -> None:
         failed.server.say(KEY, "bob", "Patch Set 1:\n\nrecheck")
@@ -241,14 +262,6 @@ class TestLaterRuns:
         assert end(failed, "macos", 8)
         assert vote(failed) == 1
 
-    def test_a_cancelled_run_accepts_no_report(self, failed: Service) -> None:
-        begin(failed, "macos", 8)
-        failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
-        failed.see(failed.server.changes[KEY])
-        failed.run_comment_commands()
-
-        assert not end(failed, "macos", 8)
-
     def test_a_branch_is_measured_once(self, failed: Service) -> None:
         merged = change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1")
         failed.see(merged)
@@ -260,6 +273,117 @@ class TestLaterRuns:
         assert vote(failed) is None
 
         assert not record_external_build(failed.store, target, build("linux", 11), "SUCCESS")
+
+
+class TestLateResults:
+    """Results that no vote can come of are kept, and shown with their build."""
+
+    def test_of_an_old_patch_set(self, service: Service) -> None:
+        begin(service, "linux", 5)
+        service.see(change_at(2, updated=WRITTEN))
+        hints = list(service.store.memory.hints)
+
+        assert end(service, "linux", 5, "FAILURE", "Test  #49: dcp")
+        assert end(service, "macos", 7)
+        assert not end(service, "macos", 7)
+
+        assert [(each.outcome, each.causes) for each in service.store.memory.builds[:2]] == [
+            (Outcome.FAILED, ("Test  #49: dcp",)),
+            (Outcome.PASSED, ()),
+        ]
+        assert service.store.memory.hints == hints
+        assert service.runs()[0] == ("patch1", RunState.CANCELLED)
+
+    def test_also_after_its_builds_were_cancelled(self, service: Service) -> None:
+        begin(service, "linux", 5)
+        service.see(change_at(2, updated=WRITTEN))
+        service.plan(2)
+        sweep(service.store, service.store, MemoryQueue())
+        assert [each.outcome for each in service.store.memory.builds[:2]] == [Outcome.CANCELLED] * 2
+
+        assert not begin(service, "macos", 7), "nobody waits for it"
+        assert end(service, "linux", 5)
+        assert end(service, "macos", 7, "FAILURE")
+        assert not end(service, "linux", 5)
+
+        assert [each.outcome for each in service.store.memory.builds[:2]] == [Outcome.PASSED, Outcome.FAILED]
+        assert names(service, 1) == [("linux", 5), ("macos", 7)]
+        service.vote()
+        assert service.store.memory.decisions == []
+
+    def test_of_an_old_patch_set_with_a_vote_a_repeated_build_is_kept_without_another_vote(
+        self, failed: Service
+    ) -> None:
+        failed.see(change_at(2, updated=WRITTEN))
+        decisions = list(failed.store.memory.decisions)
+
+        assert not begin(failed, "macos", 8)
+        assert end(failed, "macos", 8)
+        assert not end(failed, "macos", 8)
+
+        assert failed.runs()[-1] == ("patch1", RunState.CANCELLED)
+        assert names(failed, 3) == [("linux", 5), ("macos", 8)]
+        for run in range(1, len(failed.store.memory.runs) + 1):
+            failed.vote(run)
+        assert failed.store.memory.decisions == decisions
+
+    def test_of_a_merged_change(self, failed: Service) -> None:
+        failed.see(change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1"))
+
+        assert end(failed, "macos", 8)
+        assert failed.runs()[-1] == ("patch1", RunState.CANCELLED)
+
+    def test_of_a_run_that_a_person_cancelled(self, failed: Service) -> None:
+        begin(failed, "macos", 8)
+        failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
+        failed.see(failed.server.changes[KEY])
+        failed.run_comment_commands()
+        decisions = len(failed.store.memory.decisions)
+
+        assert end(failed, "macos", 8)
+        assert failed.store.memory.builds[-1].outcome is Outcome.PASSED
+        failed.vote(2)
+        assert len(failed.store.memory.decisions) == decisions
+
+    def test_of_a_build_that_a_newer_one_replaced(self, service: Service) -> None:
+        begin(service, "linux", 5)
+        begin(service, "linux", 6)
+        sweep(service.store, service.store, MemoryQueue())
+
+        assert end(service, "linux", 5, "FAILURE")
+        assert service.store.memory.builds[0].outcome is Outcome.FAILED
+        assert end(service, "linux", 6)
+        end(service, "macos", 7)
+        assert vote(service) == 1
+
+    def test_of_a_run_that_was_cancelled_before_its_planning_nothing_can_be_kept(self) -> None:
+        service = Service(source=project(ELSEWHERE))
+        service.see(change_at(1))
+        service.see(change_at(2))
+        assert not end(service, "linux", 5)
+
+
+class TestNumbers:
+    def test_a_number_is_of_one_revision(self, failed: Service) -> None:
+        """A report that names the wrong revision must not vote there."""
+        failed.see(change_at(2, updated=WRITTEN))
+        failed.plan(2)
+        second = Target(KEY, "patch2")
+        for result in (Notice.STARTED, "SUCCESS"):
+            with pytest.raises(BadInput, match="number: build 5 of linux was reported for another revision"):
+                record_report(failed.store, Report(second, build("linux", 5), result))
+
+        assert record_external_build(failed.store, second, build("linux", 4), "SUCCESS")
+        with pytest.raises(BadInput, match="another revision"):
+            end(failed, "linux", 4)
+
+    def test_a_number_is_of_a_check_or_of_the_merged_commit(self, failed: Service) -> None:
+        failed.see(change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1"))
+        failed.plan(2)
+        with pytest.raises(BadInput, match="another revision"):
+            record_external_build(
+                failed.store, Target(KEY, "patch1", RunKind.POST_SUBMIT), build("linux", 5), "SUCCESS"
+            )
 
 
 class TestWithdrawnBuilds:
