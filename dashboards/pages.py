@@ -187,7 +187,7 @@ def _add_builds(router: APIRouter, reading_of: ReadingOf, pages: Pages, stream_l
     @router.get("/job/{job}/{number}")
     def build_without_slash(request: Request, job: JobName, number: Number) -> Response:
         build = reading_of(request).build(job, number).build
-        return RedirectResponse(f"/job/{build.job}/{build.number}/", status_code=308)
+        return RedirectResponse(f"/job/{build.job}/{number}/", status_code=308)
 
     @router.get("/job/{job}/{number}/")
     def build(

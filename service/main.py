@@ -36,9 +36,9 @@ from service.web.access.sign_in import CALLBACK, WaysIn, create_sign_in
 from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks, origins_of
 from service.web.health import create_health
-from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks
 from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
@@ -73,7 +73,7 @@ def create_app() -> FastAPI:
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
         create_api(reading_of),
-        create_reports(settings.instances, partial(record_once, plane.store)),
+        create_external_builds(settings.instances, partial(record_once, plane.store)),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),

@@ -36,7 +36,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/api/v1/voting-statuses"): Need.READ,
         ("GET", "/api/v1/gerrit/checks"): Need.READ,
         # The route compares the token's project and job.
-        ("POST", "/api/v1/reports"): Need.REPORT,
+        ("POST", "/api/v1/builds/{job}/{number}"): Need.REPORT,
         ("GET", "/"): Need.READ,
         ("GET", "/changes/{change}"): Need.READ,
         ("GET", "/changes/{change}/{patch_set}"): Need.READ,

@@ -70,7 +70,10 @@ class BuildReading(Protocol):
         """Return a run with its builds."""
 
     def build(self, job: str, number: int) -> BuildDetail:
-        """Return a build with its environment and its newest runs."""
+        """Return a build with its environment and its newest runs.
+
+        For a job of another CI, the number is first looked for among that CI's numbers; the newest counts.
+        """
 
     def log(self, job: str, number: int) -> StoredLog:
         """Return the log of the newest attempt of a build, so far; without parts if nothing is stored."""

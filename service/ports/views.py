@@ -178,15 +178,19 @@ class Build:
     finished_at: datetime | None
     floor: float = field(metadata={"description": "the share below which a difference does not matter"})
     undecided: int = field(metadata={"description": "undecided results"})
-    # What another CI calls a build of kind external, once it reported them.
-    external_number: int | None = field(default=None, metadata=_PAGES_ONLY)
-    url: str = field(default="", metadata=_PAGES_ONLY)
+    external_number: int | None = field(default=None, metadata={"description": "the number in another CI"})
+    url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
     notes: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     # The next steps depend on these.
     blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
     seed: str = field(default="", metadata=_PAGES_ONLY)
     permissions: tuple[Permission, ...] = field(default=(), metadata=_PAGES_ONLY)
     groups: Mapping[str, str] = field(default_factory=dict, metadata=_PAGES_ONLY)  # by permission
+
+    @property
+    def shown_number(self) -> int:
+        """The number by which people know the build: another CI's, if it has one."""
+        return self.external_number or self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +236,7 @@ class BuildDetail:
 
     build: Build
     runs: tuple[Run, ...]
+    log_url: str = field(default="", metadata={"description": "the log in another CI; may be empty"})
     environment_id: int | None = field(metadata=_PAGES_ONLY)
     fingerprint: str
     environment: Mapping[str, Any]

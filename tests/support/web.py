@@ -33,9 +33,9 @@ from service.web.access.sign_in import WaysIn, create_sign_in
 from service.web.actions import PageActions, create_actions
 from service.web.api import create_api
 from service.web.application import assemble
+from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks
 from service.web.health import create_health
-from service.web.reports import create_reports
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
@@ -95,7 +95,7 @@ def build_app(
             sign_in_page,
         ),
         create_api(lambda _: reading),
-        create_reports(("review",), partial(record_once, MemoryStore())),
+        create_external_builds(("review",), partial(record_once, MemoryStore())),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
         create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--job", required=True, help="The external job, as benchgate.yaml names it.")
 @click.option("--number", required=True, type=click.IntRange(1), help="The build's number in the other CI.")
 @click.option("--url", required=True, help="The build's page in the other CI.")
+@click.option("--log-url", default="", help="The build's log in the other CI.")
 @click.option("--result", required=True, type=click.Choice((*Notice, *Result)))
 @click.option("--merged", is_flag=True, help="The build is of the merged commit on its branch.")
 @click.option("--cause", "causes", multiple=True, help="A reason for the failure; repeatable.")
@@ -41,6 +42,7 @@ def command(
     job: str,
     number: int,
     url: str,
+    log_url: str,
     result: str,
     causes: tuple[str, ...],
     *,
@@ -49,12 +51,13 @@ def command(
     """Report a build of an external job, when it starts and when it ends.
 
     WITHDRAWN means that the build will never run. Reporting the same result again changes nothing. Exit code
-    3: Benchgate does not know the change yet; try again later.
+    3: Benchgate does not know the change yet; try again later. Other hosts report over HTTP: POST
+    /api/v1/builds/JOB/NUMBER.
     """
     settings = settings_of_running_site(home)
     kind = RunKind.POST_SUBMIT if merged else RunKind.CHECK
     target = Target(key_at(change, settings.instances), revision, kind)
-    report = Report(target, ExternalBuild(job, number, url), result, causes)
+    report = Report(target, ExternalBuild(job, number, url, log_url), result, causes)
     with closing(build_control(settings)) as plane:
         is_news = record_external_build(plane.store, report)
     click.echo("recorded" if is_news else "already recorded", err=True)

@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from service.domain.building.findings import MOST, finding_at
 from service.domain.decision.vote import Outcome, Result
 from service.domain.errors import BadInput
 from service.domain.identity import RunKind
 from service.domain.text import padded, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from service.domain.building.findings import Finding
     from service.domain.identity import ChangeKey
 
 MAX_URL: Final = 2000
 MAX_CAUSE: Final = 1000
 MAX_CAUSES: Final = 20
+MAX_FINDINGS: Final = 500  # fewer are kept, and a linter may find more
 _MAX_NUMBER: Final = (1 << 31) - 1
 # Without blanks and control characters: it is a word of a message.
 _URL: Final = re.compile(r"https?://[!-.0-~][!-~]*")
@@ -85,6 +89,7 @@ class Report:
     build: ExternalBuild
     result: str
     causes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def _check_address(address: str, where: str) -> None:
@@ -108,3 +113,12 @@ def causes_of(reported: Sequence[str]) -> tuple[str, ...]:
     lines = [line for cause in reported[:MAX_CAUSES] if (line := padded(cause, MAX_CAUSE))]
     missing = len(reported) - MAX_CAUSES
     return (*lines, f"… and {missing} more") if missing > 0 else tuple(lines)
+
+
+def findings_of(reported: Iterable[tuple[str, int, str]]) -> tuple[Finding, ...]:
+    """Make findings of paths, lines and texts; those without a place in the sources are left out.
+
+    At most as many are returned as a build may have, each once.
+    """
+    found = dict.fromkeys(finding for each in reported if (finding := finding_at(*each)))
+    return tuple(islice(found, MOST))

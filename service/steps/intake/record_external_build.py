@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from service.domain.decision.external import Notice, causes_of, outcome_of
 from service.domain.decision.machine_report import BuildEnd
 from service.domain.decision.states import BuildState, RunState
-from service.domain.decision.vote import Outcome
+from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.failures.reported import failures_of_causes
 from service.domain.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
 from service.domain.wording.refusals import LATE_RESULT
+from service.ports.failures.storing import BuildFailures
 from service.steps.deciding.analyse import finish
 from service.steps.planning.rerun import run_again
 
@@ -41,13 +42,15 @@ def record_external_build(store: Store, report: Report) -> bool:
         return _record(tx, report)
 
 
-def record_once(store: Store, report: Report, sent: NewReport) -> bool:
-    """Record a report that was sent under a key; return the first answer if it is sent again.
+def record_once(store: Store, report: Report, sent: NewReport | None) -> bool:
+    """Record a report; if it was sent under a key and is sent again, return the first answer.
 
     Raises:
         BadInput: as in :func:`record_external_build`, or the key was used for another report.
         NotFound, Transient: as in :func:`record_external_build`. The report may be sent again under its key.
     """
+    if sent is None:
+        return record_external_build(store, report)
     with store.transaction() as tx:
         first = tx.claim_report(sent)
         if first is None:
@@ -64,10 +67,16 @@ def _record(tx: Transaction, report: Report) -> bool:
         return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
     if report.result == Notice.WITHDRAWN:
         return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
-    causes = causes_of(report.causes)
-    failures, is_cut = failures_of_causes(causes)
-    end = BuildEnd(outcome_of(report.result), causes, failures=failures, is_cut=is_cut)
+    end = _end_of(report)
     return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, end)
+
+
+def _end_of(report: Report) -> BuildEnd:
+    outcome, causes = outcome_of(report.result), causes_of(report.causes)
+    if CONSEQUENCES[outcome].counts is Counts.PASS:
+        return BuildEnd(outcome, causes)
+    failures, is_cut = failures_of_causes(causes)
+    return BuildEnd(outcome, causes, failures=failures, is_cut=is_cut)
 
 
 def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
@@ -97,8 +106,10 @@ def _finish(tx: Transaction, place: _Place, report: Report, end: BuildEnd) -> bo
     else:
         build_id = known.id  # it runs, or it was cancelled or replaced before its result came
     tx.record_report(build_id, report.build, report.result)
+    tx.store_findings(build_id, report.findings)
     if tx.lock_build(build_id).state is BuildState.FINISHED:
         tx.keep_result(build_id, end.outcome, end.causes)
+        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
     else:
         finish(tx, build_id, end)
     return True

@@ -199,9 +199,9 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/series/{series_id}": "getSeries",
         "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
-        "post /api/v1/reports": "reportBuild",
+        "post /api/v1/builds/{job}/{number}": "reportBuild",
     }
-    for path, method in (("changes", "get"), ("reports", "post")):
+    for path, method in (("changes", "get"), ("builds/{job}/{number}", "post")):
         answers = document["paths"][f"/api/v1/{path}"][method]["responses"]
         assert all(
             PROBLEM in answers[status]["content"] for status in ("400", "401", "403", "404", "422", "503")
@@ -210,19 +210,21 @@ def test_the_document_names_every_operation() -> None:
 
 def test_the_document_describes_a_report_its_key_and_its_token() -> None:
     document = get("/openapi.json")
-    report = document["paths"]["/api/v1/reports"]["post"]
+    report = document["paths"]["/api/v1/builds/{job}/{number}"]["post"]
 
     assert [(each["in"], each["name"], each["required"]) for each in report["parameters"]] == [
-        ("header", "Idempotency-Key", True)
+        ("path", "job", True),
+        ("path", "number", True),
+        ("header", "Idempotency-Key", False),
     ]
     assert report["security"] == [{"token": []}]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     fields = document["components"]["schemas"]["ReportedBuild"]
     assert fields["additionalProperties"] is False
-    assert set(fields["required"]) == {"project", "change", "revision", "job", "number", "url", "result"}
+    assert set(fields["required"]) == {"project", "change", "revision", "url", "result"}
 
 
 def test_the_page_of_the_api_lists_every_operation() -> None:
     page = call(APP, "GET", "/docs").text
-    for operation in ("GET /api/v1/changes", "POST /api/v1/reports"):
+    for operation in ("GET /api/v1/changes", "POST /api/v1/builds/{job}/{number}"):
         assert operation in page.replace("<wbr>", "")

@@ -220,8 +220,10 @@ class FakeReading(Reading):
 
     @override
     def build(self, job: str, number: int) -> BuildDetail:
-        matching = (each for each in self.builds if (each.build.job, each.build.number) == (job, number))
-        detail = self._only(matching, f"there is no build {job}/{number}")
+        of_job = [each for each in reversed(self.builds) if each.build.job == job]
+        elsewhere = [each for each in of_job if each.build.external_number == number]
+        ours = [each for each in of_job if each.build.number == number]
+        detail = self._only(iter(elsewhere + ours), f"there is no build {job}/{number}")
         build = replace(detail.build, undecided=self._undecided(detail.build))
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 

@@ -73,13 +73,14 @@ FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
 _BUILD: Final = text(f"""
-SELECT false AS is_reused, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
+SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
        coalesce(e.fingerprint, '') AS fingerprint,
        coalesce(b.execution -> 'conditions', '{{}}') AS conditions,
        coalesce(b.execution -> 'seconds', '{{}}') AS seconds,
        coalesce(b.execution ->> 'tests', '') AS tests, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
-WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
+WHERE b.job = :job AND (b.number = :number OR b.external_number = :number) AND {visible_build("b.id")}
+ORDER BY b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1
 """)  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""

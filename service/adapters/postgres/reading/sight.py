@@ -74,11 +74,12 @@ def _with_branches(hidden: str) -> TextClause:
 
 OF_RUN: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id = :run_id")
 OF_BUILD: Final = _with_branches(f"{_HIDDEN_OF_RUNS} r.id IN ({_runs_of(':build_id')})")
+_NAMED: Final = "SELECT id FROM build WHERE job = :job AND (number = :number OR external_number = :number)"
 OF_NAMED_BUILD: Final = _with_branches(f"""
 {_HIDDEN_OF_RUNS} r.id IN (
-    {_runs_of("(SELECT id FROM build WHERE job = :job AND number = :number)")}
+    {_runs_of(f"ANY(ARRAY({_NAMED}))")}
 )
-""")  # noqa: S608 - put together from constants
+""")
 OF_HELD_BUILDS: Final = _with_branches(f"""
 {_HIDDEN_OF_RUNS} r.id IN (SELECT rb.run_id FROM lease JOIN run_build AS rb ON rb.build_id = lease.build_id)
 """)  # noqa: S608 - put together from constants

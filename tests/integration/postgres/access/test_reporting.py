@@ -20,7 +20,7 @@ from service.domain.project.project_file import parse_job
 from service.ports.access import NewToken
 from service.steps.intake.record_external_build import record_once
 from service.web.application import assemble
-from service.web.reports import create_reports
+from service.web.external_builds import create_external_builds
 from tests.support.access.callers import Callers
 from tests.support.store_samples import named, queue
 from tests.support.web import call
@@ -45,8 +45,6 @@ BUILD: Final = {
     "project": "kv_engine",
     "change": 7,
     "revision": "1" * 40,
-    "job": "linux",
-    "number": 5,
     "url": "https://ci.example.com/job/linux/5/",
     "result": "SUCCESS",
 }
@@ -71,13 +69,13 @@ def app(store: PostgresStore, tokens: PostgresTokens) -> FastAPI:
         return named(job, kind=JobKind("external"), pool="", sequence="", spec=spec)
 
     queue(store, external("linux"), external("macos"))
-    reports = create_reports(("review",), partial(record_once, store))
+    reports = create_external_builds(("review",), partial(record_once, store))
     return assemble([reports], access=Callers().access(find_token=tokens.find), version="0.1.0")
 
 
-def send(app: FastAPI, text: str, key: str = "key", **other: object) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {text}", "Idempotency-Key": key}
-    return call(app, "POST", "/api/v1/reports", json=BUILD | other, headers=headers)
+def send(app: FastAPI, text: str, path: str = "linux/5", **other: object) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {text}", "Idempotency-Key": "key"}
+    return call(app, "POST", f"/api/v1/builds/{path}", json=BUILD | other, headers=headers)
 
 
 def states(database: Database) -> list[tuple[str, str]]:
@@ -94,7 +92,7 @@ def test_a_report_ends_the_build_and_notes_the_use(
     assert (first.status_code, first.json(), again.json()) == (200, {"recorded": True}, {"recorded": True})
     assert ("linux", BuildState.FINISHED) in states(database)
     assert tokens.list()[0].used_at is not None
-    assert send(app, text, "key", number=6).status_code == 400
+    assert send(app, text, "linux/6").status_code == 400
 
 
 def test_many_equal_reports_at_once_have_one_effect(
@@ -115,7 +113,7 @@ def test_a_report_that_is_refused_stores_nothing(
     _, text = tokens.add(CI)
     before = states(database)
     statuses = [
-        send(app, text, job="macos").status_code,
+        send(app, text, "macos/5").status_code,
         send(app, text, project="other").status_code,
         send(app, text, change=999).status_code,
         send(app, text, url="ftp://x").status_code,

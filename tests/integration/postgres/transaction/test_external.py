@@ -222,6 +222,34 @@ class TestResults:
         assert (linux.external_number, linux.url) == (5, "http://ci.example.com/job/linux/5/")
         assert (macos.external_number, macos.url) == (None, "")
 
+    def test_a_build_is_found_by_the_number_of_the_other_ci_and_else_by_ours(
+        self, store: PostgresStore, database: Database, builds: list[int]
+    ) -> None:
+        reading = PostgresReading(database.owner)
+        assert reading.build("macos", 1).build.external_number is None
+        end(store, "macos", 7, "FAILURE")
+        record_external_build(
+            store, TARGET, replace(told("macos", 8), log_url="https://ci.example.com/log"), "SUCCESS"
+        )
+        by_its, by_ours = reading.build("macos", 7), reading.build("macos", 1)
+        newer = reading.build("macos", 8)
+
+        assert by_its.build.id == by_ours.build.id == builds[1]
+        assert (by_its.build.number, by_its.build.external_number, by_its.log_url) == (1, 7, "")
+        assert (newer.build.id, newer.log_url) == (3, "https://ci.example.com/log")
+
+    def test_a_number_of_the_other_ci_hides_an_equal_one_of_ours(
+        self, store: PostgresStore, database: Database, builds: list[int]
+    ) -> None:
+        end(store, "macos", 1, "FAILURE")
+        end(store, "macos", 2)
+        reading = PostgresReading(database.owner)
+        assert [reading.build("macos", number).build.external_number for number in (1, 2)] == [1, 2]
+
+        with store.transaction() as tx:
+            tx.record_report(builds[1], told("macos", 2), "FAILURE")
+        assert reading.build("macos", 2).build.id == 3, "the newest of equal numbers"
+
     def _first_round(self, store: PostgresStore) -> None:
         end(store, "linux", 5)
         end(store, "macos", 7, "FAILURE")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.building.findings import MOST, Finding
 from service.domain.decision.external import (
     MAX_CAUSE,
     MAX_CAUSES,
     MAX_URL,
     ExternalBuild,
     causes_of,
+    findings_of,
     outcome_of,
 )
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome, Result
@@ -103,3 +105,25 @@ def test_empty_causes_are_none_and_too_many_are_counted() -> None:
     assert causes_of(["", " \n", "x"]) == ("x",)
     assert causes_of(["x"] * MAX_CAUSES) == ("x",) * MAX_CAUSES
     assert causes_of(["x"] * (MAX_CAUSES + 3)) == (*(("x",) * MAX_CAUSES), "… and 3 more")
+
+
+def test_findings_are_lines_of_source_files_each_once() -> None:
+    reported = [
+        ("src/./a.cc", 7, "warning:\tx"),
+        ("src/a.cc", 7, "warning: x"),
+        ("/usr/include/a.h", 7, "x"),
+        ("../a.h", 7, "x"),
+        ("src/b.cc", 7, "\x07"),
+    ]
+    assert findings_of(reported) == (Finding("src/a.cc", 7, "warning: x"),)
+
+
+def test_no_more_findings_are_kept_than_a_build_may_have() -> None:
+    assert len(findings_of(("a.cc", line, "x") for line in range(1, 3 * MOST))) == MOST
+
+
+@pytest.mark.parametrize("log", ["ftp://ci/log", "https://ci/a b", "x" * (MAX_URL + 1)])
+def test_the_address_of_a_log_is_an_http_address(log: str) -> None:
+    with pytest.raises(BadInput, match="log_url: "):
+        ExternalBuild("linux", 1, URL, log)
+    assert ExternalBuild("linux", 1, URL, URL).log_url == URL

@@ -6,90 +6,45 @@ from dataclasses import replace
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Notice, Report, Target
+from service.domain.decision.external import Report, Target
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound, Transient
 from service.domain.gerrit.change import ChangeStatus
 from service.domain.identity import ChangeKey, RunKind
 from service.ports.records import NewReport
-from service.steps.intake.record_external_build import record_external_build as record_report
 from service.steps.intake.record_external_build import record_once
 from service.steps.planning.plan_run import DEADLINE
 from service.steps.upkeep.sweep import sweep
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.external import (
-    announce_external,
+    ELSEWHERE,
+    TARGET,
+    begin,
+    build,
+    end,
+    failed_service,
+    message,
+    names,
     record_external_build,
+    vote,
+    waiting_service,
     withdraw_external,
 )
 from tests.support.fakes import WRITTEN
 from tests.support.memory.store import MemoryQueue
 
-TARGET = Target(KEY, "patch1")
-ELSEWHERE = """\
-version: 1
-commands: {rerun: committers}
-jobs:
-  linux: {kind: external}
-  macos: {kind: external}
-  docs: {kind: external, paths: [docs/]}
-  perf:
-    kind: benchmark
-    paths: [docs/]
-    suites: [{name: bench, program: build/bench}]
-"""
-
-
-def build(job: str, number: int) -> ExternalBuild:
-    return ExternalBuild(job, number, f"http://ci.example.com/job/{job}/{number}/")
-
-
-def begin(service: Service, job: str, number: int) -> bool:
-    return announce_external(service.store, TARGET, build(job, number))
-
-
-def end(service: Service, job: str, number: int, result: str = "SUCCESS", *causes: str) -> bool:
-    return record_external_build(service.store, TARGET, build(job, number), result, causes)
-
-
-def vote(service: Service) -> int | None:
-    """Decide every run with a queued vote; return the last decision."""
-    for _, run in [hint for hint in service.store.memory.hints if hint[0] == "vote"]:
-        service.vote(run)
-    return service.store.memory.decisions[-1].vote
-
-
-def message(service: Service) -> list[str]:
-    return service.store.memory.decisions[-1].message.split("\n\n")
-
-
-def names(service: Service, run: int) -> list[tuple[str, int | None]]:
-    """The builds of a run, with the numbers of the other CI."""
-    builds = [
-        service.store.memory.builds[b - 1] for number, b in service.store.memory.run_builds if number == run
-    ]
-    return [(each.job, each.external_number) for each in builds if each.outcome is not Outcome.NOT_BUILT]
-
 
 @pytest.fixture
 def service() -> Service:
     """A patch set that waits for two jobs of another CI."""
-    service = Service(source=project(ELSEWHERE))
-    service.server.members = {("bob", "committers")}
-    service.server.put(change_at(1, updated=WRITTEN))
-    service.reconcile()
-    service.plan()
-    return service
+    return waiting_service()
 
 
 @pytest.fixture
-def failed(service: Service) -> Service:
+def failed() -> Service:
     """The same after its first run, in which macos failed."""
-    end(service, "linux", 5, "SUCCESS")
-    end(service, "macos", 7, "FAILURE", "Test  #49: dcp")
-    assert vote(service) == -1
-    return service
+    return failed_service()
 
 
 class TestTheFirstRun:
@@ -273,117 +228,6 @@ class TestLaterRuns:
         assert vote(failed) is None
 
         assert not record_external_build(failed.store, target, build("linux", 11), "SUCCESS")
-
-
-class TestLateResults:
-    """Results that no vote can come of are kept, and shown with their build."""
-
-    def test_of_an_old_patch_set(self, service: Service) -> None:
-        begin(service, "linux", 5)
-        service.see(change_at(2, updated=WRITTEN))
-        hints = list(service.store.memory.hints)
-
-        assert end(service, "linux", 5, "FAILURE", "Test  #49: dcp")
-        assert end(service, "macos", 7)
-        assert not end(service, "macos", 7)
-
-        assert [(each.outcome, each.causes) for each in service.store.memory.builds[:2]] == [
-            (Outcome.FAILED, ("Test  #49: dcp",)),
-            (Outcome.PASSED, ()),
-        ]
-        assert service.store.memory.hints == hints
-        assert service.runs()[0] == ("patch1", RunState.CANCELLED)
-
-    def test_also_after_its_builds_were_cancelled(self, service: Service) -> None:
-        begin(service, "linux", 5)
-        service.see(change_at(2, updated=WRITTEN))
-        service.plan(2)
-        sweep(service.store, service.store, MemoryQueue())
-        assert [each.outcome for each in service.store.memory.builds[:2]] == [Outcome.CANCELLED] * 2
-
-        assert not begin(service, "macos", 7), "nobody waits for it"
-        assert end(service, "linux", 5)
-        assert end(service, "macos", 7, "FAILURE")
-        assert not end(service, "linux", 5)
-
-        assert [each.outcome for each in service.store.memory.builds[:2]] == [Outcome.PASSED, Outcome.FAILED]
-        assert names(service, 1) == [("linux", 5), ("macos", 7)]
-        service.vote()
-        assert service.store.memory.decisions == []
-
-    def test_of_an_old_patch_set_with_a_vote_a_repeated_build_is_kept_without_another_vote(
-        self, failed: Service
-    ) -> None:
-        failed.see(change_at(2, updated=WRITTEN))
-        decisions = list(failed.store.memory.decisions)
-
-        assert not begin(failed, "macos", 8)
-        assert end(failed, "macos", 8)
-        assert not end(failed, "macos", 8)
-
-        assert failed.runs()[-1] == ("patch1", RunState.CANCELLED)
-        assert names(failed, 3) == [("linux", 5), ("macos", 8)]
-        for run in range(1, len(failed.store.memory.runs) + 1):
-            failed.vote(run)
-        assert failed.store.memory.decisions == decisions
-
-    def test_of_a_merged_change(self, failed: Service) -> None:
-        failed.see(change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1"))
-
-        assert end(failed, "macos", 8)
-        assert failed.runs()[-1] == ("patch1", RunState.CANCELLED)
-
-    def test_of_a_run_that_a_person_cancelled(self, failed: Service) -> None:
-        begin(failed, "macos", 8)
-        failed.server.say(KEY, "bob", "Patch Set 1:\n\ncancel")
-        failed.see(failed.server.changes[KEY])
-        failed.run_comment_commands()
-        decisions = len(failed.store.memory.decisions)
-
-        assert end(failed, "macos", 8)
-        assert failed.store.memory.builds[-1].outcome is Outcome.PASSED
-        failed.vote(2)
-        assert len(failed.store.memory.decisions) == decisions
-
-    def test_of_a_build_that_a_newer_one_replaced(self, service: Service) -> None:
-        begin(service, "linux", 5)
-        begin(service, "linux", 6)
-        sweep(service.store, service.store, MemoryQueue())
-
-        assert end(service, "linux", 5, "FAILURE")
-        assert service.store.memory.builds[0].outcome is Outcome.FAILED
-        assert end(service, "linux", 6)
-        end(service, "macos", 7)
-        assert vote(service) == 1
-
-    def test_of_a_run_that_was_cancelled_before_its_planning_nothing_can_be_kept(self) -> None:
-        service = Service(source=project(ELSEWHERE))
-        service.see(change_at(1))
-        service.see(change_at(2))
-        assert not end(service, "linux", 5)
-
-
-class TestNumbers:
-    def test_a_number_is_of_one_revision(self, failed: Service) -> None:
-        """A report that names the wrong revision must not vote there."""
-        failed.see(change_at(2, updated=WRITTEN))
-        failed.plan(2)
-        second = Target(KEY, "patch2")
-        for result in (Notice.STARTED, "SUCCESS"):
-            with pytest.raises(BadInput, match="number: build 5 of linux was reported for another revision"):
-                record_report(failed.store, Report(second, build("linux", 5), result))
-
-        assert record_external_build(failed.store, second, build("linux", 4), "SUCCESS")
-        with pytest.raises(BadInput, match="another revision"):
-            end(failed, "linux", 4)
-
-    def test_a_number_is_of_a_check_or_of_the_merged_commit(self, failed: Service) -> None:
-        failed.see(change_at(1, updated=WRITTEN, status=ChangeStatus.MERGED, merged_as="patch1"))
-        failed.plan(2)
-        with pytest.raises(BadInput, match="another revision"):
-            record_external_build(
-                failed.store, Target(KEY, "patch1", RunKind.POST_SUBMIT), build("linux", 5), "SUCCESS"
-            )
 
 
 class TestWithdrawnBuilds:

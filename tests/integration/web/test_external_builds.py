@@ -1,4 +1,4 @@
-"""``POST /api/v1/reports``: another CI reports its builds with an API token."""
+"""``POST /api/v1/builds/…``: another CI reports its builds with an API token."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 
 from service.domain.access.caller import Anonymous, Person, Role, TokenHolder
 from service.domain.access.scopes import parse_scope
+from service.domain.building.findings import Finding
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import PatchSet
 from service.steps.intake.record_external_build import record_once
 from service.web.application import assemble
-from service.web.reports import create_reports
+from service.web.external_builds import create_external_builds
 from tests.support.access.callers import Callers
 from tests.support.changes import KEY, Service, change_at, project
 from tests.support.fakes import WRITTEN
@@ -34,11 +35,10 @@ BUILD: Final = {
     "project": "kv",
     "change": KEY.number,
     "revision": REVISION,
-    "job": "linux",
-    "number": 5,
     "url": "https://ci.example.com/job/linux/5/",
     "result": "SUCCESS",
 }
+FINDING: Final = {"path": "src/a.cc", "line": 7, "message": "warning: x"}
 FILE: Final = "version: 1\njobs:\n  linux: {kind: external}\n  macos: {kind: external}\n"
 
 
@@ -68,7 +68,7 @@ def send(
     *,
     caller: Caller = LINUX,
     key: str | None = "key-1",
-    query: str = "",
+    path: str = "linux/5",
     instances: Sequence[str] = (KEY.instance,),
 ) -> httpx.Response:
     headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": key})
@@ -79,10 +79,10 @@ def send(
             headers["Authorization"] = "Bearer bgt_ci"
         case Person():
             headers |= callers.as_person(caller.role)
-    reports = create_reports(instances, partial(record_once, service.store))
+    reports = create_external_builds(instances, partial(record_once, service.store))
     app = assemble([reports], access=callers.access(), version="0.1.0")
     content = build if isinstance(build, str) else json.dumps(build)
-    return call(app, "POST", f"/api/v1/reports{query}", content=content, headers=headers)
+    return call(app, "POST", f"/api/v1/builds/{path}", content=content, headers=headers)
 
 
 def state(service: Service) -> list[tuple[BuildState, int | None, Outcome | None]]:
@@ -125,7 +125,7 @@ class TestAReport:
     def test_two_tokens_may_use_one_key(self, service: Service) -> None:
         both = holder("report:kv/macos", "report:kv/linux", token_id=2)
         assert send(service, BUILD).json() == {"recorded": True}
-        assert send(service, {**BUILD, "job": "macos"}, caller=both).json() == {"recorded": True}
+        assert send(service, BUILD, path="macos/5", caller=both).json() == {"recorded": True}
 
     def test_before_the_run_is_planned_it_may_be_sent_again(self, service: Service) -> None:
         service.store.memory.runs[0] = replace(service.store.memory.runs[0], state=RunState.PLANNING)
@@ -135,6 +135,53 @@ class TestAReport:
         assert_problem(early, 503, "run 1 is not planned yet")
         assert early.headers["retry-after"] == "5"
         assert send(service, BUILD).json() == {"recorded": True}
+
+    def test_without_a_key_a_repeated_state_of_a_build_changes_nothing(self, service: Service) -> None:
+        started = {**BUILD, "result": "STARTED"}
+        answers = [send(service, each, key=None).json() for each in (started, started, BUILD, BUILD, started)]
+
+        assert [answer["recorded"] for answer in answers] == [True, False, True, False, False]
+        assert state(service)[0] == (BuildState.FINISHED, 5, Outcome.PASSED)
+        assert len(service.store.memory.runs) == 1
+
+    def test_another_result_of_an_ended_build_is_refused(self, service: Service) -> None:
+        send(service, BUILD, key=None)
+        answer = send(service, {**BUILD, "result": "FAILURE"}, key=None)
+        assert_problem(answer, 400, "result: build 5 of linux already ended with SUCCESS")
+
+    def test_the_number_of_a_build_of_another_revision_is_refused(self, service: Service) -> None:
+        send(service, BUILD, key=None)
+        other = "5fdec2f1" * 5
+        service.source.commit(other, "parent", {}, "refs/changes/07/7/2")
+        current = PatchSet(2, other, "refs/changes/07/7/2", ("parent",))
+        service.see(change_at(2, updated=WRITTEN, current=current))
+        service.plan(2)
+
+        answer = send(service, {**BUILD, "revision": other}, key=None)
+        assert_problem(answer, 400, "number: build 5 of linux was reported for another revision")
+        assert send(service, {**BUILD, "revision": other}, path="linux/6").json() == {"recorded": True}
+
+    def test_a_late_result_is_kept_without_a_vote(self, service: Service) -> None:
+        service.see(change_at(2, updated=WRITTEN))
+        hints = list(service.store.memory.hints)
+
+        assert send(service, {**BUILD, "result": "FAILURE"}).json() == {"recorded": True}
+        assert state(service)[0] == (BuildState.FINISHED, 5, Outcome.FAILED)
+        assert service.store.memory.hints == hints
+
+    def test_findings_are_stored_and_those_without_a_place_in_the_sources_are_counted(
+        self, service: Service
+    ) -> None:
+        findings = [FINDING, FINDING, FINDING | {"path": "/usr/include/x.h"}, FINDING | {"path": "../x.h"}]
+        answer = send(service, {**BUILD, "result": "FAILURE", "findings": findings})
+
+        assert answer.json() == {"recorded": True, "skipped_findings": 3}
+        assert service.store.memory.builds[0].findings == (Finding("src/a.cc", 7, "warning: x"),)
+
+    def test_the_address_of_the_log_is_stored(self, service: Service) -> None:
+        send(service, {**BUILD, "result": "STARTED", "log_url": "https://ci.example.com/log"}, key=None)
+        send(service, BUILD, key=None)
+        assert service.store.memory.builds[0].log_url == "https://ci.example.com/log"
 
 
 class TestWhoMayReport:
@@ -173,10 +220,11 @@ class TestWhoMayReport:
 
     def test_a_job_with_a_slash_is_no_other_project(self, service: Service) -> None:
         """``report:platform/kv/linux`` is for the job linux of platform/kv only."""
-        split = {**BUILD, "project": "platform", "job": "kv/linux"}
-        answer = send(service, split, caller=holder("report:platform/kv/linux"))
-
-        assert answer.status_code == 403
+        split = {**BUILD, "project": "platform"}
+        for path in ("kv/linux/5", "kv%2Flinux/5"):
+            answer = send(service, split, path=path, caller=holder("report:platform/kv/linux"))
+            assert answer.status_code in {403, 404}
+        assert state(service)[0][0] is BuildState.RUNNING
 
 
 class TestSeveralGerrits:
@@ -233,9 +281,12 @@ class TestMistakes:
             ({"revision": "5fdec2f"}, "body.revision: String should match pattern"),
             ({"revision": "HEAD"}, "body.revision: String should match pattern"),
             ({"project": ""}, "body.project: String should have at least 1 character"),
-            ({"job": "x" * 101}, "body.job: String should have at most 100 characters"),
-            ({"job": 7}, "body.job: Input should be a valid string"),
-            ({"number": 1.5}, "body.number: Input should be a valid integer"),
+            ({"job": "linux"}, "body.job: Extra inputs are not permitted"),
+            ({"log_url": "x" * 2001}, "body.log_url: String should have at most 2000 characters"),
+            ({"findings": [FINDING] * 501}, "body.findings: List should have at most 500 items"),
+            ({"findings": [FINDING | {"line": 0}]}, "body.findings.0.line: Input should be greater than"),
+            ({"findings": [FINDING | {"text": "x"}]}, "body.findings.0.text: Extra inputs are not permitted"),
+            ({"findings": [{"path": "a.cc"}]}, "body.findings.0.message: Field required"),
             ({"url": "x" * 2001}, "body.url: String should have at most 2000 characters"),
             ({"result": "GOOD"}, "'SUCCESS', 'UNSTABLE', 'FAILURE', 'NOT_BUILT' or 'ABORTED'"),
             ({"merged": "yes"}, "body.merged: Input should be a valid boolean"),
@@ -259,20 +310,39 @@ class TestMistakes:
         answer = send(service, {key: value for key, value in BUILD.items() if key != name})
         assert f"body.{name}: Field required" in answer.json()["errors"]
 
-    @pytest.mark.parametrize("key", [None, "", "x" * 201, "a b"])
-    def test_a_report_needs_a_key(self, service: Service, key: str | None) -> None:
+    @pytest.mark.parametrize("key", ["x" * 201, "a b"])
+    def test_a_key_that_is_no_word_is_refused(self, service: Service, key: str) -> None:
         answer = send(service, BUILD, key=key)
 
         assert answer.status_code == 422
         assert "header.Idempotency-Key: " in answer.json()["errors"][0]
 
+    @pytest.mark.parametrize(
+        ("path", "problem"),
+        [
+            ("linux/0", "path.number: Input should be greater than or equal to 1"),
+            ("linux/2147483648", "path.number: Input should be less than or equal to 2147483647"),
+            ("linux/latest", "path.number: Input should be a valid integer"),
+            (f"{'x' * 101}/5", "path.job: String should have at most 100 characters"),
+        ],
+    )
+    def test_a_wrong_address_is_named(self, service: Service, path: str, problem: str) -> None:
+        answer = send(service, BUILD, path=path)
+        assert problem in "\n".join(answer.json()["errors"])
+
+    def test_a_huge_body_is_refused_before_it_is_read(self, service: Service) -> None:
+        answer = send(service, {**BUILD, "causes": ["x" * 65536]})
+        assert_problem(answer, 413, "the body of a request has at most 64 KiB")
+
     @pytest.mark.parametrize("body", ["", "null", "[]", "{", '"x"', "\ud800", '{"url": "\\ud800"}'])
     def test_anything_else_is_a_problem(self, service: Service, body: str) -> None:
         assert send(service, body.encode("utf-8", "replace").decode()).status_code == 422
 
-    def test_a_page_that_is_no_address_is_refused(self, service: Service) -> None:
-        answer = send(service, {**BUILD, "url": "javascript:alert(1)"})
-        assert_problem(answer, 400, "url: 'javascript:alert(1)' is no page")
+    @pytest.mark.parametrize("name", ["url", "log_url"])
+    def test_a_page_that_is_no_address_is_refused(self, service: Service, name: str) -> None:
+        answer = send(service, {**BUILD, name: "javascript:alert(1)"})
+        assert_problem(answer, 400, f"{name}: 'javascript:alert(1)' is no page")
+        assert state(service)[0][0] is BuildState.RUNNING
 
     def test_an_unknown_change_is_not_found(self, service: Service) -> None:
         answer = send(service, {**BUILD, "change": 999})
