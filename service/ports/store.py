@@ -177,6 +177,9 @@ class RunHistory(Protocol):
         Builds that were replaced there are among them.
         """
 
+    def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
+        """Return how many seconds the last finished runs of the run's kind and branch took, newest first."""
+
 
 class Reruns(Protocol):
     """Builds that run again, beside the builds that are kept."""

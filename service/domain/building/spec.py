@@ -108,6 +108,12 @@ class BuildSpec:
         ]
         return digest_of({"sequence": parts})
 
+    @property
+    def shared_sequence(self) -> str:
+        """The sequence, or empty if a build with this specification shares nothing with others."""
+        job = self.job
+        return self.sequence if job.kind.is_known and job.configuration.shares_results else ""
+
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""
         names = [each.name for each in fields(self) if each.name != "commands"]

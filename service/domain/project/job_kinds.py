@@ -50,6 +50,11 @@ class Configuration(Record):
         return False
 
     @property
+    def shares_results(self) -> bool:
+        """Return whether a build also counts for a patch set with equal trees."""
+        return True
+
+    @property
     def build(self) -> BuildCommands | None:
         """The commands that build the sources; None if the kind builds nothing."""
         return None

@@ -1,11 +1,18 @@
-"""Sentences about the outlook of measuring: the cost of a pair, and the least change that is found."""
+"""Sentences about the outlook: the duration of a run, the cost of a pair, the least change that is found."""
 
 from __future__ import annotations
 
-from typing import Final
+from statistics import median
+from typing import TYPE_CHECKING, Final
 
-from service.domain.text import duration, share
+from service.domain.text import duration, plain, share
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LAST_RUNS: Final = 5  # whose durations are an expectation for the next one
+_FEWEST_RUNS: Final = 3  # with fewer, one unusual run would be the expectation
+_MINUTES: Final = 60
 _SHORT: Final = 10.0  # seconds, below which tenths matter
 
 
@@ -29,3 +36,18 @@ def noise(low: float, high: float, least: float) -> str:
         f"pairs vary by {by}: a change below {share(least)} will hardly be found in the machine time; "
         "`benchgate doctor` reports sources of noise"
     )
+
+
+def expected_duration(seconds: Sequence[float], branch: str) -> str:
+    """The time that a run will probably take; empty after fewer than three runs.
+
+    Args:
+        seconds: how long the last runs on the branch took.
+        branch: of the run.
+    """
+    if len(seconds) < _FEWEST_RUNS:
+        return ""
+    minutes = max(1, round(median(seconds) / _MINUTES))
+    hours, rest = divmod(minutes, _MINUTES)
+    parts = [f"{hours} h"] * bool(hours) + [f"{rest} min"] * bool(rest)
+    return f"About {' '.join(parts)}, as the last {len(seconds)} runs on {plain(branch, 100)} took."

@@ -18,6 +18,7 @@ from service.domain.project.project_file import FILE_NAME
 from service.domain.text import literal, plain
 from service.domain.wording.build_causes import NO_MATCHING_FILES
 from service.domain.wording.message import Header, compose
+from service.domain.wording.outlook import LAST_RUNS, expected_duration
 from service.ports.queue import Task
 from service.ports.records import NewBuild, RunRecord
 from service.steps.planning.check_own_file import OwnFile, read_own_file
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from service.domain.project.project_file import ProjectFile
     from service.ports.building import Source
     from service.ports.reviewing import ReviewServer
-    from service.ports.store import Outbox, Store, Transaction
+    from service.ports.store import Store, Transaction
 
 # A person waits for a check; no person waits for the other kinds.
 _PRIORITY: Final = {RunKind.CHECK: 0, RunKind.POST_SUBMIT: 1, RunKind.CALIBRATION: 2}
@@ -149,18 +150,18 @@ def _store(tx: Transaction, run: RunRecord, plan: _Plan) -> None:
 def _place(tx: Transaction, run: RunRecord, position: int, spec: BuildSpec, *, is_needed: bool) -> bool:
     """Adopt or queue the build at a position of the run; return whether the run must wait for it.
 
-    A build of another CI belongs to one run and waits for its result; no machine executes it.
+    A build of another CI waits for its result, and no machine executes it. It belongs to one run, unless its
+    job reuses the results of equal trees.
     """
     ended = BuildEnd(Outcome.MISCONFIGURED, (spec.job.problem,)) if spec.job.problem else None
     if not is_needed:
         ended = BuildEnd(Outcome.NOT_BUILT, (NO_MATCHING_FILES,))
-    is_ours = ended is None and not spec.job.kind.is_external
-    if is_ours and run.kind is RunKind.CHECK:
-        adopted = tx.adopt_build(run, position, spec.sequence, DEADLINE)
+    if ended is None and run.kind is RunKind.CHECK and spec.shared_sequence:
+        adopted = tx.adopt_build(run, position, spec.shared_sequence, DEADLINE)
         if adopted is not None:
             return adopted.state is not BuildState.FINISHED
     build_id = tx.add_build(run.id, position, _new_build(spec, ended))
-    if is_ours:
+    if ended is None and not spec.job.kind.is_external:
         tx.queue_task(Task.EXECUTE, build_id)
     return ended is None
 
@@ -174,7 +175,7 @@ def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
         priority=_PRIORITY[spec.kind],
         is_voting=spec.job.voting and spec.kind is not RunKind.CALIBRATION,
         spec=spec.to_mapping(),
-        sequence=spec.sequence if kind.is_known and not (kind.is_external or spec.job.problem) else "",
+        sequence="" if spec.job.problem else spec.shared_sequence,
         deadline_seconds=DEADLINE,
         is_exclusive=spec.job.compares,
         outcome=ended.outcome if ended else None,
@@ -182,12 +183,13 @@ def _new_build(spec: BuildSpec, ended: BuildEnd | None) -> NewBuild:
     )
 
 
-def _announce(tx: Outbox, run: RunRecord, plan: _Plan, run_url: str) -> None:
+def _announce(tx: Transaction, run: RunRecord, plan: _Plan, run_url: str) -> None:
     """Post the start of a merged change's builds on the change, because no vote will show them."""
     if run.kind is not RunKind.POST_SUBMIT or run.change is None:
         return
     if any(build.is_needed for build in plan.builds):
-        started = f"{Header.STARTED} {run_url}"
+        outlook = expected_duration(tx.last_durations(run, LAST_RUNS), run.branch)
+        started = "\n\n".join(filter(None, (f"{Header.STARTED} {run_url}", outlook)))
         tx.queue_review(f"run/{run.id}/started", Review(run.change, run.revision, started))
 
 

@@ -41,7 +41,7 @@ _TOKEN: Final = NewToken(
 _MOMENTS: Final[Mapping[str, Sequence[str]]] = {
     "event": ("received_at",),
     "heard": ("created_at",),
-    "run": ("created_at",),
+    "run": ("created_at", "finished_at"),
     "build": ("created_at", "executed_at", "finished_at", "deadline_at"),
     "outbox": ("next_at", "missing_since"),
     "setback": ("next_at",),

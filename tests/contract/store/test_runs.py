@@ -279,3 +279,20 @@ class TestReruns:
             assert [build.id for build in tx.builds_of(1)] == [builds[1], again]
         upkeep.drop_unwanted_builds()
         assert upkeep.cancelled_builds() == [builds[0]]
+
+
+class TestDurations:
+    def test_of_the_last_finished_runs_of_a_branch_newest_first(self, site: StoreSite) -> None:
+        for revision, seconds in zip("abcd", (600.0, 60.0, 120.0, 30.0), strict=True):
+            with site.store.transaction() as tx:
+                run = start(tx, post_submit_run(revision * 40))
+            site.wait(seconds)
+            with site.store.transaction() as tx:
+                tx.end_run(run, RunState.CANCELLED if revision == "d" else RunState.FINISHED)
+        with site.store.transaction() as tx:
+            other = start(tx, replace(post_submit_run(), branch="stable"))
+            now = tx.lock_run(start(tx, post_submit_run("e" * 40)))
+            durations = tx.last_durations(now, 2)
+            assert [round(seconds) for seconds in durations] == [120, 60]
+            assert len(tx.last_durations(now, 5)) == 3
+            assert tx.last_durations(tx.lock_run(other), 5) == []

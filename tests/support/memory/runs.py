@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
@@ -66,6 +67,7 @@ class MemoryRuns(InMemory, Runs):
         if run.state in UNFINISHED:
             self._m.runs[run_id - 1] = replace(run, state=state)
             self._m.reasons[run_id] = reason
+            self._m.ended[run_id] = self._m.clock
 
     def cancel_runs(self, change_id: int, *, keep_patch_set: int | None, reason: str = "") -> None:
         change = self._m.change_ids[change_id - 1]
@@ -120,6 +122,16 @@ class MemoryRunHistory(InMemory, RunHistory):
         ids = {build for number, build in self._m.run_builds + self._m.replaced if number in runs}
         return [build for build in self._m.builds if build.id in ids and build.job == job]
 
+    def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
+        branch = (run.kind, run.instance, run.project, run.branch)
+        newest_first = (
+            each
+            for each in reversed(self._m.runs)
+            if (each.kind, each.instance, each.project, each.branch) == branch
+            and each.state is RunState.FINISHED
+        )
+        return [self._m.ended[each.id] - self._m.created[each.id] for each in islice(newest_first, count)]
+
 
 class MemoryReruns(MemorySequences, Reruns):
     def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
@@ -158,7 +170,7 @@ class MemoryReruns(MemorySequences, Reruns):
         pool = was.pool
         if spec is not None:
             pool = spec.job.pool
-            sequence = self._sequence("" if kind.is_external else spec.sequence)
+            sequence = self._sequence(spec.shared_sequence)
             again = replace(again, spec=spec.to_mapping(), sequence_id=sequence)
         self._m.builds.append(again)
         self._m.waiting[again.id] = Waiting(pool, was.priority, now + deadline_seconds, now, now)

@@ -124,6 +124,7 @@ class Memory:
     patch_sets: list[StoredPatchSet] = field(default_factory=list)
     runs: list[RunRecord] = field(default_factory=list)
     created: dict[int, float] = field(default_factory=dict)  # by run
+    ended: dict[int, float] = field(default_factory=dict)  # by run
     planned: set[int] = field(default_factory=set)  # runs
     reasons: dict[int, str] = field(default_factory=dict)
     builds: list[BuildRecord] = field(default_factory=list)

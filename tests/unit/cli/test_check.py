@@ -47,7 +47,7 @@ def test_every_error_is_printed_with_line_key_and_allowed_values() -> None:
         f"<stdin>:8: jobs.perf.suites[0].programme: unknown key; allowed are {SUITE_KEYS}",
         "<stdin>:9: jobs.perf.suites[1].cpus: 0 is out of range; allowed is 1 to 1024",
         f"<stdin>:10: jobs.lint.kind: this version does not run style-check; it runs {', '.join(KINDS)}",
-        "<stdin>:11: jobs.unit.pool: unknown key; allowed are kind, paths, policy, voting",
+        "<stdin>:11: jobs.unit.pool: unknown key; allowed are kind, paths, reuse, policy, voting",
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import exists, false, func, literal, select, true, union, update
+from sqlalchemy import Float, cast, exists, false, func, literal, select, true, union, update
 from sqlalchemy.dialects.postgresql import insert
 from typing_extensions import override
 
@@ -153,6 +153,14 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
         return [build_record(row) for row in found.mappings()]
 
     @override
+    def last_durations(self, run: RunRecord, count: int) -> Sequence[float]:
+        columns = (t.run.c.kind, t.run.c.instance, t.run.c.project, t.run.c.branch, t.run.c.state)
+        wanted = (run.kind.value, run.instance, run.project, run.branch, RunState.FINISHED.value)
+        took = cast(func.extract("epoch", t.run.c.finished_at - t.run.c.created_at), Float)
+        query = select(took).where(*(column == value for column, value in zip(columns, wanted, strict=True)))
+        return self._execute(query.order_by(t.run.c.id.desc()).limit(count)).scalars().all()
+
+    @override
     def follow_run(self, previous: RunRecord, comment_id: int | None) -> int:
         new = {"state": RunState.RUNNING.value, "previous_id": previous.id, "asked_by": comment_id}
         columns = (*(t.run.c[name] for name in _COPIED), *map(literal, new.values()))
@@ -183,7 +191,7 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
                 "spec": spec.to_mapping(),
                 "kind": kind,
                 "pool": spec.job.pool,
-                "sequence_id": self._sequence("" if kind.is_external else spec.sequence),
+                "sequence_id": self._sequence(spec.shared_sequence),
             }
             self._execute(update(t.build).where(t.build.c.id == again).values(**changed))
         return again

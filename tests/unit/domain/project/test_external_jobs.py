@@ -8,7 +8,7 @@ from service.domain.errors import BadProjectFile
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job, parse_project_file
-from service.kinds.external.configuration import ExternalConfiguration
+from service.kinds.external.configuration import ExternalConfiguration, Reuse
 
 JOB = "version: 1\njobs:\n  linux:\n    kind: external\n"
 
@@ -26,6 +26,14 @@ def test_every_key_is_read() -> None:
     assert (job.kind, job.voting, job.paths) == (JobKind("external"), False, ("src/",))
     assert job.policy == Policy(on_nothing_to_build=VoteWhen.NONE)
     assert parse_job("linux", job.source) == job
+
+
+def test_results_are_reused_only_if_the_job_says_so() -> None:
+    job = parse_project_file(JOB + "    reuse: equal-trees").job("linux")
+    assert job.configuration == ExternalConfiguration(Reuse.EQUAL_TREES)
+    assert job.configuration.shares_results
+    assert not parse_project_file(JOB).job("linux").configuration.shares_results
+    assert refusal("reuse: always").endswith("allowed are never, equal-trees")
 
 
 def test_the_kind_is_the_only_required_key() -> None:
@@ -52,7 +60,7 @@ def test_the_kind_is_the_only_required_key() -> None:
 def test_a_key_of_other_kinds_is_unknown_here(line: str) -> None:
     assert refusal(line) == (
         f"benchgate.yaml:5: jobs.linux.{line.partition(':')[0]}: unknown key; "
-        "allowed are kind, paths, policy, voting"
+        "allowed are kind, paths, reuse, policy, voting"
     )
 
 

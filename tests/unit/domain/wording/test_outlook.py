@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from service.domain.wording.outlook import cost, noise
+import pytest
+
+from service.domain.wording.outlook import cost, expected_duration, noise
 
 BLAME = "will hardly be found in the machine time; `benchgate doctor` reports sources of noise"
 
@@ -21,3 +23,21 @@ def test_too_few_pairs_come_with_a_remedy() -> None:
 def test_noise_is_a_range_if_benchmarks_differ() -> None:
     assert noise(0.2, 0.5, 0.15) == f"pairs vary by 20 % to 50 %: a change below 15 % {BLAME}"
     assert noise(0.2, 0.2, 0.15) == f"pairs vary by 20 %: a change below 15 % {BLAME}"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        ([70, 65, 300, 71, 2], "About 1 h 10 min, as the last 5 runs on master took."),
+        ([120, 120, 120, 120], "About 2 h, as the last 4 runs on master took."),
+        ([45, 44, 46], "About 45 min, as the last 3 runs on master took."),
+        ([0.1, 0.1, 0.1], "About 1 min, as the last 3 runs on master took."),
+        ([59.6, 59.6, 59.6], "About 1 h, as the last 3 runs on master took."),
+    ],
+)
+def test_the_expected_duration_is_the_median_of_the_last_runs(minutes: list[float], words: str) -> None:
+    assert expected_duration([each * 60 for each in minutes], "master") == words
+
+
+def test_fewer_than_three_runs_promise_nothing() -> None:
+    assert expected_duration([60.0, 60.0], "master") == ""

@@ -231,3 +231,20 @@ def test_a_whole_run_from_upload_to_vote(tmp_path: Path) -> None:
     (review,) = farm.service.store.memory.reviews.values()
     assert review.review.labels == {"Performance": -1}
     assert "1 of 2 results is slower; worst: BM_a CPU time +" in review.review.message
+
+
+def test_the_start_of_a_run_of_the_branch_names_the_time_that_the_last_runs_took(tmp_path: Path) -> None:
+    farm = Farm(tmp_path)
+    farm.service.see(change_at(1, status=ChangeStatus.MERGED, merged_as="patch1"))
+    farm.service.source.refs["refs/heads/master"] = "patch1"
+    memory = farm.service.store.memory
+    for earlier in range(2, 5):
+        memory.runs.append(replace(memory.runs[0], id=earlier, state=RunState.FINISHED))
+        memory.created[earlier], memory.ended[earlier] = 0.0, 4200.0
+    farm.service.plan()
+
+    (started,) = (stored.review for stored in memory.reviews.values())
+    assert started.message == (
+        "Build Started https://bench.example.com/runs/1\n\n"
+        "About 1 h 10 min, as the last 3 runs on master took."
+    )
