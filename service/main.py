@@ -25,6 +25,7 @@ from service.steps.access.recent_answers import RecentAnswers
 from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
 from service.steps.intake.record_external_build import record_once
+from service.steps.intake.record_tests import record_tests
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
@@ -73,7 +74,11 @@ def create_app() -> FastAPI:
         create_sign_in(ways_in, sign_in_page),
         create_webhooks(settings.webhook_secrets_by_instance, partial(receive_events, plane.store), registry),
         create_api(reading_of),
-        create_external_builds(settings.instances, partial(record_once, plane.store)),
+        create_external_builds(
+            settings.instances,
+            partial(record_once, plane.store),
+            partial(record_tests, plane.store, plane.artifacts),
+        ),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),

@@ -37,6 +37,7 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/api/v1/gerrit/checks"): Need.READ,
         # The route compares the token's project and job.
         ("POST", "/api/v1/builds/{job}/{number}"): Need.REPORT,
+        ("POST", "/api/v1/builds/{job}/{number}/tests"): Need.REPORT,
         ("GET", "/"): Need.READ,
         ("GET", "/changes/{change}"): Need.READ,
         ("GET", "/changes/{change}/{patch_set}"): Need.READ,

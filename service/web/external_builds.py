@@ -1,11 +1,12 @@
-"""The API route to which another CI reports its builds: their start, result, causes, findings and log."""
+"""The API routes to which another CI reports its builds: start, result, causes, findings, log and tests."""
 
 from __future__ import annotations
 
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Final
 
-from fastapi import APIRouter, Header, Path, Request, Security
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Security
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
@@ -26,8 +27,10 @@ from service.domain.decision.external import (
 from service.domain.decision.vote import Result  # noqa: TC001 - pydantic reads the annotations
 from service.domain.errors import BadInput, NotAllowed
 from service.domain.identity import ChangeKey, RunKind
+from service.domain.testing.junit import Dialect
 from service.domain.text import plain
 from service.ports.records import NewReport
+from service.steps.intake.record_tests import RecordedTests, ReportedTests
 from service.web.access.authenticate import known_caller
 from service.web.problems import RESPONSES
 
@@ -40,6 +43,7 @@ BEARER: Final = HTTPBearer(
     auto_error=False, scheme_name="token", description="An API token, from `benchgate token create`."
 )
 MOST: Final = (1 << 31) - 1
+MOST_TESTS: Final = 16 << 20  # bytes of a file of results; 100,000 short cases have fewer
 
 Key = Annotated[
     str,
@@ -104,16 +108,34 @@ class Recorded(BaseModel):
     ] = 0
 
 
+class TestsQuery(BaseModel):
+    """The build and the file that results of tests are of."""
+
+    __test__ = False
+    model_config = ConfigDict(extra="forbid")
+
+    instance: Annotated[str, Field(max_length=100)] = ""
+    project: Annotated[str, Field(min_length=1, max_length=500)]
+    suite: Annotated[
+        str, Field(pattern=r"^[!-~]{1,100}$", description="tells the files of a build apart")
+    ] = "tests"
+    format: Annotated[
+        Dialect, Field(description="ctest: written by `ctest --output-junit`, which has its own words")
+    ] = Dialect.GENERIC
+
+
 def create_external_builds(
     instances: Sequence[str],
     record: Callable[[Report, NewReport | None], bool],
+    record_results: Callable[[ReportedTests], RecordedTests],
 ) -> APIRouter:
-    """Create the route that takes reports.
+    """Create the routes that take reports.
 
     Args:
         instances: the names of the review servers.
         record: records a report, once under its key if it has one, and returns whether it is news; called in
             a thread.
+        record_results: records results of tests; called in a thread.
     """
     router = APIRouter(prefix="/api/v1", responses=RESPONSES, tags=["builds"])
 
@@ -143,7 +165,52 @@ def create_external_builds(
         skipped = len(build.findings) - len(report.findings)
         return Recorded(recorded=record(report, sent), skipped_findings=skipped)
 
+    _add_tests(router, instances, record_results)
     return router
+
+
+def _add_tests(
+    router: APIRouter, instances: Sequence[str], record: Callable[[ReportedTests], RecordedTests]
+) -> None:
+    # Not in the route's signature: the body is read after the check of rights, and up to its own limit.
+    schema = {
+        "requestBody": {"required": True, "content": {"application/xml": {"schema": {"type": "string"}}}}
+    }
+
+    @router.post(
+        "/builds/{job}/{number}/tests",
+        operation_id="reportTests",
+        dependencies=[Security(BEARER)],
+        openapi_extra=schema,
+    )
+    async def report_tests(
+        request: Request, job: JobName, number: Number, given: Annotated[TestsQuery, Query()]
+    ) -> RecordedTests:
+        """Report the results of tests of a build that was reported: the body is JUnit XML, at most 16 MiB.
+
+        Report them before the result: then failed tests become causes of a failed build. A file that is sent
+        again for the same suite replaces the previous one. Needs the same token as the build.
+        """
+        instance = instance_of(given.instance, instances)
+        sender_of(known_caller(request), (instance, given.project, job), has_several=len(instances) > 1)
+        data = await _read(request)
+        reported = ReportedTests(instance, given.project, job, number, given.suite, given.format, data)
+        return await run_in_threadpool(record, reported)
+
+
+async def _read(request: Request) -> bytes:
+    announced = request.headers.get("content-length", "")
+    is_too_large = announced.isdigit() and int(announced[:20]) > MOST_TESTS
+    body = bytearray()
+    if not is_too_large:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_TESTS:
+                is_too_large = True
+                break
+    if is_too_large:
+        raise HTTPException(413, f"a file of results has at most {MOST_TESTS >> 20} MiB")
+    return bytes(body)
 
 
 def _report(build: ReportedBuild, job: str, number: int) -> Report:

@@ -26,6 +26,7 @@ from service.domain.errors import NotFound
 from service.domain.links import Links
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.intake.record_external_build import record_once
+from service.steps.intake.record_tests import record_tests
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
@@ -39,6 +40,7 @@ from service.web.health import create_health
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
+from tests.support.memory.files import MemoryArtifacts
 from tests.support.memory.sessions import MemorySessions
 from tests.support.memory.state import Memory
 from tests.support.memory.store import MemoryStore
@@ -95,7 +97,11 @@ def build_app(
             sign_in_page,
         ),
         create_api(lambda _: reading),
-        create_external_builds(("review",), partial(record_once, MemoryStore())),
+        create_external_builds(
+            ("review",),
+            partial(record_once, MemoryStore()),
+            partial(record_tests, MemoryStore(), MemoryArtifacts()),
+        ),
         create_gerrit_checks(lambda _: reading, Links("https://bench.example.com"), {GERRIT: "gerrit"}),
         create_webhooks({"gerrit": secrets}, receive, registry),
         create_health(reading, registry),

@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from service.domain.testing.cases import TestRun
 
 OPENING: Final = "Failure of a GoogleTest test "
-"""The words before the name of a test in a message."""
+"""The words before the name of a test of GoogleTest in a message."""
+OPENING_OF_OTHERS: Final = "Failure of a test "
+"""The words before the name of a test of an unknown framework."""
 
 
-def failures_of(run: TestRun, sources: str = "") -> Iterator[Failure]:
+def failures_of(run: TestRun, sources: str = "", opening: str = OPENING) -> Iterator[Failure]:
     """Yield the failures of a run; their signatures are those of the failures in the program's output.
 
     Args:
-        run: from :func:`service.domain.testing.gtest.read_gtest`.
+        run: from :func:`service.domain.testing.gtest.read_gtest`, or another reader of results.
         sources: the folder of the sources on the host.
+        opening: the words before the name of a test.
     """
     roots = (sources.replace("\\", "/"), *SANDBOX) if sources else SANDBOX
     for case in run.cases:
@@ -32,4 +35,4 @@ def failures_of(run: TestRun, sources: str = "") -> Iterator[Failure]:
             kind = FailureKind.CRASH if case.message == NO_END else FailureKind.TEST
             headline = headline_of(case.message.split("\n"))
             place = f"{source_name(path, roots)}:{line}" if path else ""
-            yield failure_of(kind, case.name, headline, f"{OPENING}{case.name}", place)
+            yield failure_of(kind, case.name, headline, f"{opening}{case.name}", place)

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from service.domain.decision.external import Notice, causes_of, outcome_of
-from service.domain.decision.machine_report import BuildEnd
+from service.domain.decision.machine_report import BuildEnd, MachineReport
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.failures.failure import distinct
 from service.domain.failures.reported import failures_of_causes
 from service.domain.identity import RunKind
 from service.domain.wording.build_causes import WITHDRAWN
+from service.domain.wording.failures import failure_causes
 from service.domain.wording.refusals import LATE_RESULT
 from service.ports.failures.storing import BuildFailures
 from service.steps.deciding.analyse import finish
+from service.steps.intake.record_tests import report_of
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
@@ -67,16 +70,21 @@ def _record(tx: Transaction, report: Report) -> bool:
         return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
     if report.result == Notice.WITHDRAWN:
         return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
-    end = _end_of(report)
-    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, end)
+    outcome_of(report.result)  # raises before anything is looked for
+    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report)
 
 
-def _end_of(report: Report) -> BuildEnd:
+def _end_of(report: Report, tested: MachineReport) -> BuildEnd:
+    """Make the end of a build from a reported result, and from the tests that were reported before it."""
     outcome, causes = outcome_of(report.result), causes_of(report.causes)
     if CONSEQUENCES[outcome].counts is Counts.PASS:
         return BuildEnd(outcome, causes)
-    failures, is_cut = failures_of_causes(causes)
-    return BuildEnd(outcome, causes, failures=failures, is_cut=is_cut)
+    named, is_cut = failures_of_causes(causes)
+    unnamed = [each for each in tested.failures if not any(each.subject in cause for cause in causes)]
+    failures, has_more = distinct([*named, *tested.failures])
+    shown = failure_causes(unnamed, is_cut=tested.is_cut and bool(unnamed))
+    is_cut = is_cut or tested.is_cut or has_more
+    return BuildEnd(outcome, (*causes, *shown), failures=failures, is_cut=is_cut)
 
 
 def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
@@ -87,8 +95,9 @@ def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
     return True
 
 
-def _finish(tx: Transaction, place: _Place, report: Report, end: BuildEnd) -> bool:
+def _finish(tx: Transaction, place: _Place, report: Report) -> bool:
     known = place.known(report.build)
+    tested = report_of(known) if known is not None else MachineReport()
     if known is not None and known.has_result:
         if known.reported == report.result:
             return False
@@ -107,6 +116,9 @@ def _finish(tx: Transaction, place: _Place, report: Report, end: BuildEnd) -> bo
         build_id = known.id  # it runs, or it was cancelled or replaced before its result came
     tx.record_report(build_id, report.build, report.result)
     tx.store_findings(build_id, report.findings)
+    end = _end_of(report, tested)
+    if known is not None and known.id != build_id and known.execution:
+        tx.store_execution(build_id, known.execution)
     if tx.lock_build(build_id).state is BuildState.FINISHED:
         tx.keep_result(build_id, end.outcome, end.causes)
         tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))

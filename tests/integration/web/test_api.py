@@ -200,6 +200,7 @@ def test_the_document_names_every_operation() -> None:
         "/api/v1/voting-statuses": "listVotingStatuses",
         "/api/v1/gerrit/checks": "getGerritChecks",
         "post /api/v1/builds/{job}/{number}": "reportBuild",
+        "post /api/v1/builds/{job}/{number}/tests": "reportTests",
     }
     for path, method in (("changes", "get"), ("builds/{job}/{number}", "post")):
         answers = document["paths"][f"/api/v1/{path}"][method]["responses"]
@@ -226,5 +227,5 @@ def test_the_document_describes_a_report_its_key_and_its_token() -> None:
 
 def test_the_page_of_the_api_lists_every_operation() -> None:
     page = call(APP, "GET", "/docs").text
-    for operation in ("GET /api/v1/changes", "POST /api/v1/builds/{job}/{number}"):
+    for operation in ("GET /api/v1/changes", "POST /api/v1/builds/{job}/{number}/tests"):
         assert operation in page.replace("<wbr>", "")

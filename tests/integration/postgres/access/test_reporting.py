@@ -19,9 +19,11 @@ from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
 from service.ports.access import NewToken
 from service.steps.intake.record_external_build import record_once
+from service.steps.intake.record_tests import record_tests
 from service.web.application import assemble
 from service.web.external_builds import create_external_builds
 from tests.support.access.callers import Callers
+from tests.support.memory.files import MemoryArtifacts
 from tests.support.store_samples import named, queue
 from tests.support.web import call
 
@@ -69,7 +71,9 @@ def app(store: PostgresStore, tokens: PostgresTokens) -> FastAPI:
         return named(job, kind=JobKind("external"), pool="", sequence="", spec=spec)
 
     queue(store, external("linux"), external("macos"))
-    reports = create_external_builds(("review",), partial(record_once, store))
+    reports = create_external_builds(
+        ("review",), partial(record_once, store), partial(record_tests, store, MemoryArtifacts())
+    )
     return assemble([reports], access=Callers().access(find_token=tokens.find), version="0.1.0")
 
 

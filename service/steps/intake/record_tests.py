@@ -1,0 +1,91 @@
+"""Results of tests that another CI reports for one of its builds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from service.domain.decision.machine_report import MachineReport
+from service.domain.errors import BadInput, NotFound
+from service.domain.failures.ctest_lines import OPENING
+from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of
+from service.domain.failures.failure import distinct
+from service.domain.testing.junit import Dialect, read_junit
+from service.domain.testing.record import RECORD_BYTES, TestSuite, read_tests, write_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.ports.building import Artifacts
+    from service.ports.records import BuildRecord
+    from service.ports.store import Store
+
+MOST_SUITES: Final = 100
+# How the line of a failed test begins in a message.
+_OPENINGS: Final = {Dialect.CTEST: OPENING, Dialect.GENERIC: OPENING_OF_OTHERS}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedTests:
+    """A file of results for a build, which another CI names by its number.
+
+    ``suite`` tells the files of a build apart: one that is sent again replaces the previous one.
+    """
+
+    instance: str
+    project: str
+    job: str
+    number: int
+    suite: str
+    dialect: Dialect
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTests:
+    """The number of test cases in a file, and how many of them failed."""
+
+    tests: int
+    failed: int
+
+
+def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) -> RecordedTests:
+    """Store the results of tests with their build; failed tests become causes when the build ends.
+
+    Raises:
+        BadInput: the file cannot be read, or the build has too many.
+        NotFound: no such build was reported.
+    """
+    run = read_junit(reported.data, reported.dialect)
+    new, has_more = distinct(failures_of(run, opening=_OPENINGS[reported.dialect]))
+    is_cut_here = run.is_cut or has_more
+    with store.transaction() as tx:
+        named = tx.builds_numbered(reported.instance, reported.project, reported.job, reported.number)
+        if not named:
+            raise NotFound(
+                f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
+                "report its start"
+            )
+        build = tx.lock_build(named[-1].id)
+        report = report_of(build)
+        suites = [each for each in _stored(artifacts, report) if each.program != reported.suite]
+        if len(suites) == MOST_SUITES:
+            raise BadInput(f"the build has {MOST_SUITES} suites already; put several into one file", "suite")
+        # A test that ran again has the failure of its last run only.
+        names = {case.name for case in run.cases}
+        kept = [each for each in report.failures if each.subject not in names]
+        tests = artifacts.put(write_tests([*suites, TestSuite(reported.suite, run)]))
+        failures, is_cut = distinct([*kept, *new])
+        is_cut = is_cut or is_cut_here or report.is_cut
+        ended = replace(report, tests=tests, failures=failures, is_cut=is_cut)
+        tx.store_execution(build.id, ended.to_mapping())
+    return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
+
+
+def report_of(build: BuildRecord) -> MachineReport:
+    """Return what is stored of a build's execution."""
+    return MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
+
+
+def _stored(artifacts: Artifacts, report: MachineReport) -> Sequence[TestSuite]:
+    return read_tests(artifacts.get(report.tests, at_most=RECORD_BYTES)) if report.tests else ()
