@@ -181,8 +181,7 @@ class Build:
     external_number: int | None = field(default=None, metadata={"description": "the number in another CI"})
     url: str = field(default="", metadata={"description": "the page in another CI; may be empty"})
     notes: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
-    # The next steps depend on these.
-    blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)
+    blamed: tuple[str, ...] = field(default=(), metadata=_PAGES_ONLY)  # from here: for next steps
     seed: str = field(default="", metadata=_PAGES_ONLY)
     permissions: tuple[Permission, ...] = field(default=(), metadata=_PAGES_ONLY)
     groups: Mapping[str, str] = field(default_factory=dict, metadata=_PAGES_ONLY)  # by permission

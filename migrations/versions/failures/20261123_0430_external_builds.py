@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261123_0430"
-down_revision = "20261123_0410"
+down_revision = "20261123_0420"
 branch_labels = None
 depends_on = None
 

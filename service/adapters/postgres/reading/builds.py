@@ -72,6 +72,11 @@ SELECT rb.is_reused, {_BUILD_COLUMNS}
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
+# The number of another CI comes before an equal one of ours.
+_NAMED: Final = f"""
+WHERE b.job = :job AND (b.number = :number OR b.external_number = :number) AND {visible_build("b.id")}
+ORDER BY b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1
+"""
 _BUILD: Final = text(f"""
 SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}') AS environment,
        coalesce(e.fingerprint, '') AS fingerprint,
@@ -79,14 +84,13 @@ SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}'
        coalesce(b.execution -> 'seconds', '{{}}') AS seconds,
        coalesce(b.execution ->> 'tests', '') AS tests, {_BUILD_COLUMNS}
 FROM build AS b LEFT JOIN environment AS e ON e.id = b.environment_id
-WHERE b.job = :job AND (b.number = :number OR b.external_number = :number) AND {visible_build("b.id")}
-ORDER BY b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1
+{_NAMED}
 """)  # noqa: S608 - put together from constants
 
 _LOG: Final = text(f"""
 SELECT b.id, b.log, b.state, b.kind, e.token, e.start, e.line, e.data
 FROM build AS b LEFT JOIN log_end AS e ON e.build_id = b.id
-WHERE b.job = :job AND b.number = :number AND {visible_build("b.id")}
+{_NAMED}
 """)  # noqa: S608 - put together from constants
 _CHUNKS: Final = text("""
 SELECT start, line, size, artifact FROM log_chunk

@@ -237,6 +237,7 @@ class TestResults:
         assert by_its.build.id == by_ours.build.id == builds[1]
         assert (by_its.build.number, by_its.build.external_number, by_its.log_url) == (1, 7, "")
         assert (newer.build.id, newer.log_url) == (3, "https://ci.example.com/log")
+        assert reading.log("macos", 8).parts == ()
 
     def test_a_number_of_the_other_ci_hides_an_equal_one_of_ours(
         self, store: PostgresStore, database: Database, builds: list[int]

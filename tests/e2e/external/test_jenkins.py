@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
-DOCS: Final = Path(__file__).parents[2] / "docs"
+DOCS: Final = Path(__file__).parents[3] / "docs"
 JOB: Final = "  unit: {kind: external, reuse: equal-trees}\n"
 CHANGE: Final = 1
 JUNIT: Final = (
@@ -161,6 +161,7 @@ def test_the_page_of_a_build_shows_the_other_ci(running: RunningSite, jenkins: J
     page = httpx.get(f"{running.site.base_url}/job/unit/7/").text
     assert 'href="https://ci.example.com/job/unit/7/"' in page
     assert "https://ci.example.com/job/unit/7/consoleText" in page
+    assert "<bdi>dcp</bdi>" in page or "dcp" in page.partition('id="tests"')[2]
     late = httpx.get(f"{running.site.base_url}/changes/{CHANGE}/1").text
     assert "unit/8" in late
 
