@@ -23,11 +23,12 @@ from dashboards.sentences import delivery, override_text
 from service.domain.decision.states import UNFINISHED, BuildState, RunState
 from service.domain.decision.vote import Result
 from service.domain.gerrit.change import ChangeStatus
-from service.domain.gerrit.comment_commands import MAX_FILTER, MAX_REASON
+from service.domain.gerrit.comment_commands import MAX_FILTER, MAX_REASON, MIN_REASON
 from service.domain.gerrit.form_commands import Action
 from service.domain.identity import RunKind
 from service.domain.inference.policy import MOST_PAIRS
 from service.domain.text import plain, plain_lines
+from service.domain.triage.known import DEFAULT_DAYS
 from service.domain.wording.next_steps import MORE_PAIRS
 from service.domain.wording.reasons import sentence
 
@@ -191,6 +192,8 @@ def _environment() -> Environment:
         row_offers=row_offers,
         MORE_PAIRS=MORE_PAIRS,
         MAX_REASON=MAX_REASON,
+        MIN_REASON=MIN_REASON,
+        DEFAULT_DAYS=DEFAULT_DAYS,
     )
     environment.globals.update(MAX_FILTER=MAX_FILTER, MOST_PAIRS=MOST_PAIRS)
     environment.globals.update(tone=formatting.tone, version=version("benchgate"))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Links:
-    """The addresses of the pages of changes, runs and builds.
+    """The addresses of the pages of changes, runs, builds and known failures.
 
     Args:
         base_url: address of the pages.
@@ -38,6 +38,10 @@ class Links:
     def reply(self, change: ChangeKey, comment_id: int) -> str:
         """Make the address of a comment on its change's page; it also marks Benchgate's reply to it."""
         return f"{self.change(change)}#m{comment_id}"
+
+    def known(self, known_id: int) -> str:
+        """Make the address of a known failure's page."""
+        return f"{self._base}/failures/{known_id}"
 
     def build(self, name: BuildName) -> str:
         """Make the address of a build's page."""

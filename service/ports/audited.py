@@ -51,6 +51,8 @@ def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
 
 
 def _way_of(entry: NewOverride) -> str:
+    if entry.carried_from:
+        return f"carried over from patch set {entry.carried_from}"
     if entry.comment_id is None:
         return ""  # a vote by hand, of which the kind says so
     return CommentSource.PAGE if entry.signed_in_as else CommentSource.COMMENT

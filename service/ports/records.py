@@ -264,6 +264,7 @@ class NewOverride:
     """An entry for the log of overrides.
 
     ``comment_id`` is the message that asked for it, and ``signed_in_as`` is as of this message.
+    ``carried_from`` is the patch set with the same code on which the person decided it; 0: this one.
     """
 
     kind: OverrideKind
@@ -275,6 +276,7 @@ class NewOverride:
     reason: str = ""
     comment_id: int | None = None
     signed_in_as: str = ""
+    carried_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,6 +308,9 @@ class Overrides(Protocol):
     def overrides(self, patch_set_id: int) -> Sequence[Override]:
         """Return all entries of a patch set, oldest first, also those that were revoked."""
 
+    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+        """Return all entries of patch sets by their numbers, oldest first; one without any is left out."""
+
 
 class Decisions(Protocol):
     """Votes with their messages."""

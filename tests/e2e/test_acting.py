@@ -67,13 +67,13 @@ def test_an_override_on_the_page_turns_the_vote(
     running: RunningSite, browser: httpx.Client, change: int
 ) -> None:
     path, fields = form(browser, change, "override")
-    answer = browser.post(path, data={**fields, "bug": "MB-123", "reason": "known slow"})
+    answer = browser.post(path, data={**fields, "bug": "MB-123", "reason": "slow on purpose"})
     assert (answer.status_code, answer.headers["location"]) == (303, f"/changes/{change}/1#m1")
     running.wait(lambda: running.vote(change) == 1, "the +1")
     # The name is that of the account on the review server, and not the one that the session claims.
-    assert "overridden by local: known slow (MB-123)" in running.messages(change)[-1].replace("\\", "")
+    assert "overridden by local: slow on purpose (MB-123)" in running.messages(change)[-1].replace("\\", "")
     page = browser.get(f"/changes/{change}").text
-    assert "override tiny-perf MB-123 known slow" in page
+    assert "override tiny-perf MB-123 slow on purpose" in page
     assert "Somebody Else" not in page
 
 

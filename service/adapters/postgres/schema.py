@@ -138,6 +138,7 @@ ruling: Final = Table(
     Column("builds", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
     *_optional_texts("pattern", "bug", "reason"),
     Column("heard_id", ForeignKey(heard.c.id)),
+    Column("carried_from", Integer, nullable=False, server_default=text("0")),
     _moment("made_at"),
 )
 

@@ -1,13 +1,14 @@
-"""Overrides: decisions of people that failed builds of one revision do not count."""
+"""Waivers of failed builds: overrides, which people decide for one revision, and known failures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
+from service.domain.triage.known import KnownMatches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,6 +45,7 @@ class Override:
         account: the person's account on the review server.
         at: the time of the decision.
         builds: the builds that an override covers; a later failure needs an override of its own.
+        carried_from: the patch set with the same code on which the person decided it; 0: this one.
     """
 
     id: int
@@ -56,15 +58,25 @@ class Override:
     account: str
     at: datetime
     builds: frozenset[int] = frozenset()
+    carried_from: int = 0
+
+
+Waiver: TypeAlias = Override | KnownMatches
+"""The reason why the failure of a build does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedBuild:
-    """A finished build; ``blamed`` names the slower and removed benchmarks that would vote −1."""
+    """A finished build.
+
+    ``blamed`` names the slower and removed benchmarks that would vote −1. ``known`` are the known failures
+    that all its failures matched when its run was decided; None if one did not.
+    """
 
     id: int
     outcome: Outcome
     blamed: tuple[str, ...] = ()
+    known: KnownMatches | None = None
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
@@ -90,22 +102,25 @@ def revoked(overrides: Sequence[Override], revision: str) -> tuple[Override, ...
 
 def waived_by(
     builds: Iterable[JudgedBuild], overrides: Iterable[Override], revision: str
-) -> tuple[Override | None, ...]:
-    """Find the override that waives each build's failure, the newest of several.
+) -> tuple[Waiver | None, ...]:
+    """Find the waiver of each build's failure: the newest override, else its known failures.
 
     An override waives the builds that had failed when it was made. A build that is slower or lacks benchmarks
     is also waived if accepts, together, match every benchmark that would vote −1; they also apply to a rerun.
+    Known failures waive failures of tests, compilers and linters only, not what was measured.
     """
     newest_first = active_overrides(overrides, revision)[::-1]
     return tuple(_waiver(build, newest_first) for build in builds)
 
 
-def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Override | None:
+def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Waiver | None:
     if CONSEQUENCES[build.outcome].counts is not Counts.FAIL:
         return None
     for each in newest_first:
         if each.kind is OverrideKind.OVERRIDE and build.id in each.builds:
             return each
+    if build.outcome is Outcome.FAILED:
+        return build.known
     if build.outcome not in ACCEPTABLE:
         return None
     accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]

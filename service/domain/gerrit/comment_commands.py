@@ -25,6 +25,8 @@ MAX_COMMANDS: Final = 20  # in a message; nobody needs more, and each causes wor
 MAX_REASON: Final = 500
 MAX_FILTER: Final = 200
 _SHORTEST_REASON: Final = 2  # letters or digits
+MIN_REASON: Final = 10  # characters of an override's reason; a shorter one explains nothing
+_KNOWN: Final = "known"
 # Capitals only, so that neither "gcc-12" nor "step-1" matches.
 BUG_KEY: Final = r"[A-Z][A-Z0-9]{1,19}-[0-9]{1,12}"
 _BUG: Final = re.compile(rf"{BUG_KEY}|#[0-9]{{1,12}}|https?://[!#-;=?-~]{{1,300}}")
@@ -77,6 +79,12 @@ class OverrideCommand:
     reason: str
     job: str = ""
 
+    @property
+    def is_known(self) -> bool:
+        """Return whether their failures become known: the reason is ``known``, and a reason behind it."""
+        first, rest = _first_word(self.reason)
+        return first.lower() == _KNOWN and len(rest) >= MIN_REASON
+
 
 @dataclass(frozen=True, slots=True)
 class UndoOverrideCommand:
@@ -106,7 +114,7 @@ class OkToTestCommand:
 
 @dataclass(frozen=True, slots=True)
 class Misspelt:
-    """A message of one line that looks like a malformed command; ``expected`` is the correct form."""
+    """A line that looks like a malformed command; ``expected`` is the correct form."""
 
     line: str
     expected: str
@@ -282,11 +290,15 @@ def _more_pairs(rest: str, message: _Message) -> MorePairsCommand | None:
     return MorePairsCommand(pattern, count) if 1 <= count <= MOST_PAIRS else None
 
 
-def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCommand | None:
+def _override(rest: str, message: _Message) -> OverrideCommand | UndoOverrideCommand | Misspelt | None:
     if rest.lower() == "undo":
         return UndoOverrideCommand()
     job, after = _first_word(rest)
-    return (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
+    found = (_override_of(after, job) if job in message.jobs else None) or _override_of(rest)
+    if found is not None and len(found.reason) < MIN_REASON:
+        # A bug's id behind the word is no prose, so the person also gets a reply in a longer message.
+        return Misspelt(plain(f"override {rest}"), _expected("override", message.jobs))
+    return found
 
 
 def _override_of(text: str, job: str = "") -> OverrideCommand | None:
@@ -337,7 +349,7 @@ _NEAR_MISSES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _POLITE: Final = frozenset({"please", "pls", "thanks", "now", "again"})
-_PARSERS: Final[Mapping[str, Callable[[str, _Message], ReviewCommand | None]]] = MappingProxyType(
+_PARSERS: Final[Mapping[str, Callable[[str, _Message], ReviewCommand | Misspelt | None]]] = MappingProxyType(
     {
         "recheck": _recheck,
         "benchmark": _more_pairs,
@@ -353,8 +365,9 @@ _EXPECTED: Final[Mapping[str, str]] = MappingProxyType(
         "benchmark": f"write `benchmark FILTER` or `benchmark FILTER xN` with N from 1 to {MOST_PAIRS}; "
         'if FILTER is a plain word, quote it: "WORD"',
         "cancel": "write `cancel` alone on a line",
-        "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON` or `override undo`; "
-        "BUG-ID is like MB-123, #123 or a URL, and REASON is at least a word",
+        "override": "write `override BUG-ID REASON`, `override JOB BUG-ID REASON`, "
+        "`override BUG-ID known REASON` or `override undo`; "
+        f"BUG-ID is like MB-123, #123 or a URL, and REASON has at least {MIN_REASON} characters",
         "accept": "write `accept FILTER REASON`; REASON is at least a word; "
         'if FILTER is a plain word, quote it: "WORD"',
         "ok-to-test": "write `ok-to-test` alone on a line",

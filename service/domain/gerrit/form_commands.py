@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
 from service.domain.errors import BadInput
 from service.domain.gerrit.comment_commands import (
+    MIN_REASON,
     AcceptCommand,
     CancelCommand,
     MorePairsCommand,
@@ -50,7 +52,8 @@ class Action(StrEnum):
 def command_from(form: Mapping[str, str]) -> FormCommand:
     """Make a command from the fields of a form.
 
-    They are ``action``, ``job``, ``filter``, ``pairs``, ``bug`` and ``reason``; a command uses some of them.
+    They are ``action``, ``job``, ``filter``, ``pairs``, ``bug``, ``reason`` and ``known`` (not empty: the
+    failures become known); a command uses some of them.
     Blanks around a value, and double blanks in it, are dropped. Whether the values form a command is for
     :func:`service.domain.gerrit.comment_commands.line_of` to decide.
 
@@ -95,7 +98,14 @@ def _more_pairs(form: Mapping[str, str]) -> MorePairsCommand:
 
 def _override(form: Mapping[str, str]) -> OverrideCommand:
     bug = _needed(form, "bug", "name it like MB-123, #123 or by its URL")
-    return OverrideCommand(bug, _reason(form), _field(form, "job"))
+    reason = _reason(form)
+    command = OverrideCommand(bug, reason, _field(form, "job"))
+    if not _field(form, "known") or command.is_known:
+        return command
+    known = replace(command, reason=f"known {reason}")
+    if not known.is_known:
+        raise BadInput(f"must have at least {MIN_REASON} characters", "reason")
+    return known
 
 
 _MAKERS: Final[Mapping[Action, Callable[[Mapping[str, str]], FormCommand]]] = MappingProxyType(

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.overrides import JudgedBuild, Override, waived_by
+from service.domain.decision.overrides import JudgedBuild, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.gerrit.change import Review
 from service.domain.gerrit.inline_comments import remarks
 from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
+from service.domain.triage.known import KnownMatches
 from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
 from service.domain.wording.next_steps import EndedBuild, Step, in_one_line, next_steps
-from service.domain.wording.overrides import override_sentence
+from service.domain.wording.overrides import waiver_sentence
+from service.ports.failures.matching import known_by_build
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
+from service.steps.deciding.known_failures import keep_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from service.domain.decision.overrides import Waiver
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
+    from service.domain.triage.evidence import Rate
     from service.domain.wording.next_steps import NextStep
+    from service.ports.failures.storing import Failures
     from service.ports.store import Changes, Outbox, Overrides, Results, Transaction
 
-    _BuildAndOverride = tuple[BuildRecord, Override | None]
+    _BuildAndWaiver = tuple[BuildRecord, Waiver | None]
+
+    class _Waivers(Overrides, Failures, Protocol):
+        """The reads that tell which failed builds do not count."""
 
 
 def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], links: Links) -> None:
     """Store the decision of a run and queue its review; called again after each override."""
-    judged = list(zip(builds, overrides_on(tx, run, builds), strict=True))
+    keep_matches(tx, run, builds)
+    judged = list(zip(builds, waivers_on(tx, run, builds), strict=True))
     specs = {build.id: BuildSpec.from_mapping(build.spec) for build in builds}
     # One voting job with ``none`` is enough to withhold the vote.
     policies = [specs[build.id].job.policy for build in builds if build.is_voting]
@@ -41,7 +51,8 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     if run.kind is not RunKind.CHECK:
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
-    reports = [_report(build, override, links.build) for build, override in reported]
+    rates = _rates(tx, judged)
+    reports = [_report(each, rates, links.build) for each in reported]
     last = in_one_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
     message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
@@ -63,10 +74,11 @@ def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Map
     return result_kept(min(same_code)) if len(same_code) > 1 else ""
 
 
-def overrides_on(tx: Overrides, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Override | None, ...]:
-    """Find the override that waives each finished build's failure; None for a build without one."""
+def waivers_on(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
+    """Find the waiver of each finished build's failure; None for a build without one."""
     overrides = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
-    judged = [JudgedBuild(build.id, outcome_of(build), build.blamed) for build in builds]
+    known = known_by_build(tx, run.id)
+    judged = [JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id)) for build in builds]
     return waived_by(judged, overrides, run.revision)
 
 
@@ -78,11 +90,11 @@ def outcome_of(build: BuildRecord) -> Outcome:
 
 
 def has_failed(build: BuildRecord) -> bool:
-    """Return whether a finished build votes −1 unless an override waives it."""
+    """Return whether a finished build votes −1 unless it is waived."""
     return build.is_voting and CONSEQUENCES[outcome_of(build)].counts is Counts.FAIL
 
 
-def _reported(judged: Sequence[_BuildAndOverride]) -> Sequence[_BuildAndOverride]:
+def _reported(judged: Sequence[_BuildAndWaiver]) -> Sequence[_BuildAndWaiver]:
     """Select the builds for the message: withdrawn builds only if another build was executed.
 
     Such a withdrawn build prevents a +1, and the message must show why.
@@ -94,7 +106,7 @@ def _reported(judged: Sequence[_BuildAndOverride]) -> Sequence[_BuildAndOverride
 
 
 def _next_steps(
-    tx: Results, judged: Sequence[_BuildAndOverride], specs: Mapping[int, BuildSpec]
+    tx: Results, judged: Sequence[_BuildAndWaiver], specs: Mapping[int, BuildSpec]
 ) -> tuple[NextStep, ...]:
     """List what a reader of the message can do about the builds of a check."""
     ended = [
@@ -105,35 +117,45 @@ def _next_steps(
             slower=build.blamed,
             undecided=tuple(tx.unresolved_benchmarks(build.id)),
             is_voting=build.is_voting,
-            is_waived=override is not None,
+            is_waived=waiver is not None,
         )
-        for build, override in judged
+        for build, waiver in judged
     ]
     found = next_steps(ended, {granted for spec in specs.values() for granted in spec.commands.granted})
     return tuple(each for each in found if each.step is not Step.ENABLE)  # reviewers cannot enable commands
 
 
-def _ballot(judged: _BuildAndOverride) -> Ballot:
-    build, override = judged
-    return Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=override is not None)
+def _ballot(judged: _BuildAndWaiver) -> Ballot:
+    build, waiver = judged
+    return Ballot(outcome_of(build), is_voting=build.is_voting, is_waived=waiver is not None)
 
 
 def _remarks(
-    tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndOverride]
+    tx: Outbox, change: ChangeKey, revision: str, judged: Sequence[_BuildAndWaiver]
 ) -> tuple[InlineComment, ...]:
     """Compose inline comments from the findings of failed builds, each finding once per change.
 
-    Overridden builds and builds that do not vote get none: an unresolved comment may block the submit.
+    Waived builds and builds that do not vote get none: an unresolved comment may block the submit.
     """
-    failed = (build for build, override in judged if override is None and has_failed(build))
+    failed = (build for build, waiver in judged if waiver is None and has_failed(build))
     named = [(build.job, finding) for build in failed for finding in build.findings]
     jobs = [build.job for build, _ in judged]
     return remarks(named, jobs, tx.remarks_on(change, revision)) if named else ()
 
 
-def _report(build: BuildRecord, override: Override | None, link: Callable[[BuildName], str]) -> BuildReport:
+def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate]:
+    """Return the rate of each known failure that waives a build."""
+    matches = (waiver.known for _, waiver in judged if isinstance(waiver, KnownMatches))
+    known = sorted({each.id for found in matches for each in found})
+    return tx.rates_of(known) if known else {}
+
+
+def _report(
+    judged: _BuildAndWaiver, rates: Mapping[int, Rate], link: Callable[[BuildName], str]
+) -> BuildReport:
+    build, waiver = judged
     result = CONSEQUENCES[outcome_of(build)].result
-    line = "" if override is None else override_sentence(override)
+    line = "" if waiver is None else waiver_sentence(waiver, rates)
     page = build.url or link(BuildName(build.job, build.number))
     return BuildReport(
         page,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.decision.states import BuildState, RunState
 from service.domain.identity import RunKind
+from service.steps.deciding.carry_overrides import carry_overrides
 from service.steps.deciding.decide_run import decide_run
 
 if TYPE_CHECKING:
@@ -23,5 +24,6 @@ def finish_run(store: Store, links: Links, run_id: int) -> None:
         if any(build.state is not BuildState.FINISHED for build in builds):
             return
         if run.kind is not RunKind.CALIBRATION:  # a branch against itself needs no decision
+            carry_overrides(tx, run, builds)
             decide_run(tx, run, builds, links)
         tx.end_run(run_id, RunState.FINISHED)

@@ -19,7 +19,7 @@ from service.domain.wording.replies import (
     nothing_to_measure,
 )
 from service.ports.queue import Task
-from service.steps.deciding.decide_run import outcome_of, overrides_on
+from service.steps.deciding.decide_run import outcome_of, waivers_on
 from service.steps.planning.plan_run import DEADLINE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from service.domain.project.job import Job
     from service.domain.project.project_file import ProjectFile
     from service.ports.records import BuildRecord, RunRecord
-    from service.ports.store import Overrides, Pairs, Transaction
+    from service.ports.store import Pairs, Transaction
 
 # Of these, the pairs decide. A build of another outcome failed before, and may not fail again.
 _MEASURED: Final = frozenset(
@@ -103,7 +103,7 @@ def run_again(
 
 
 def _targets(
-    tx: Overrides, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
+    tx: Transaction, run: RunRecord, finished: Sequence[BuildRecord], wanted: RecheckCommand
 ) -> tuple[str, ...]:
     """List the jobs to run again: the named jobs, all jobs, or those that prevent a +1."""
     if wanted.jobs:
@@ -113,11 +113,11 @@ def _targets(
     ours = [build for build in finished if not build.is_external]
     if wanted.is_all:
         return tuple(build.job for build in ours if build.outcome is not Outcome.NOT_BUILT)
-    waived_by = overrides_on(tx, run, ours)
+    waived_by = waivers_on(tx, run, ours)
     counted = {
         build.job: outcome_of(build)
-        for build, override in zip(ours, waived_by, strict=True)
-        if Ballot(outcome_of(build), is_waived=override is not None).counts is not Counts.PASS
+        for build, waiver in zip(ours, waived_by, strict=True)
+        if Ballot(outcome_of(build), is_waived=waiver is not None).counts is not Counts.PASS
     }
     return failed_jobs(counted)
 

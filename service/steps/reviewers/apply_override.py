@@ -10,6 +10,7 @@ from service.domain.decision.states import BuildState, RunState
 from service.domain.wording.replies import NO_OVERRIDE, RECORDED, nothing_to_accept, nothing_to_override
 from service.ports.records import NewOverride
 from service.steps.deciding.decide_run import decide_run, has_failed
+from service.steps.reviewers.make_known import make_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ def override_builds(
 ) -> str:
     """Override the builds that have failed so far, and return the reply; empty if a new vote is the reply.
 
+    If the command says so, their failures become known as well.
     Builds that start later are not covered: the person overrides only failures that they can see.
     """
     failed = [build for build in _finished(tx, run) if has_failed(build) and command.job in {"", build.job}]
@@ -40,7 +42,9 @@ def override_builds(
         comment_id=comment.id,
         signed_in_as=comment.signed_in_as,
     )
-    return _add_override(tx, run, comment, override, links)
+    # Before the new decision, so that it counts them already.
+    known = make_known(tx, run, failed, comment, command, links) if command.is_known else ""
+    return "; ".join(filter(None, (_add_override(tx, run, comment, override, links), known)))
 
 
 def accept_benchmarks(

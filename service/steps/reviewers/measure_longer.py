@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from service.domain.building.spec import BuildSpec, Longer
 from service.domain.comparison.benchmark_filter import is_chosen
 from service.domain.comparison.counting_pairs import counting_pairs
-from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.overrides import Override, OverrideKind
 from service.domain.decision.states import BuildState, RunState
 from service.domain.inference.interim_looks import look_from
 from service.domain.inference.policy import MOST_PAIRS
@@ -20,7 +20,7 @@ from service.domain.wording.replies import (
     no_measured_match,
     too_many_pairs,
 )
-from service.steps.deciding.decide_run import overrides_on
+from service.steps.deciding.decide_run import waivers_on
 from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def measure_longer(tx: Transaction, run: RunRecord | None, wanted: MorePairsComm
         return _why_not_longer(tx, builds, wanted)
     specs: dict[str, BuildSpec | None] = {}
     refused: list[str] = []
-    for build, override in zip(undecided, overrides_on(tx, run, undecided), strict=True):
+    for build, waiver in zip(undecided, waivers_on(tx, run, undecided), strict=True):
         spec = _longer(tx, build, wanted)
-        if override is not None and override.kind is OverrideKind.OVERRIDE:
+        if isinstance(waiver, Override) and waiver.kind is OverrideKind.OVERRIDE:
             refused.append(f"{build.job}: {OVERRIDDEN}")
         elif spec.longer is not None and spec.longer.pairs > MOST_PAIRS:
             refused.append(f"{build.job}: {too_many_pairs(MOST_PAIRS)}")

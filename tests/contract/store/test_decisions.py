@@ -69,6 +69,17 @@ class TestOverrides:
         assert first.revision == second.revision == change().current.revision
         assert (second.kind, second.builds, second.who) == (OverrideKind.UNDO, frozenset(), "Eve")
 
+    def test_the_entries_of_patch_sets_are_found_by_their_numbers(self, store: Store) -> None:
+        entry = NewOverride(OverrideKind.OVERRIDE, "1000003", "Bob", builds=[3], carried_from=2)
+        with store.transaction() as tx:
+            for number in (1, 2, 3):
+                patch_set = tx.upsert_change(change(patch_set=number, minutes=number)).patch_set_id
+                if number != 2:
+                    tx.add_override(patch_set, entry)
+            tx.add_override(tx.upsert_change(change(8)).patch_set_id, entry)
+            found = tx.overrides_on(change().key, [1, 2])
+        assert {number: [each.carried_from for each in made] for number, made in found.items()} == {1: [2]}
+
     def test_a_patch_set_without_entries_has_none(self, store: Store) -> None:
         with store.transaction() as tx:
             assert tx.overrides(tx.upsert_change(change()).patch_set_id) == []

@@ -14,7 +14,7 @@ from tests.support.memory.audit import MemoryAudit
 from tests.support.memory.state import InMemory, StoredReview, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from service.domain.gerrit.change import Review
     from service.domain.identity import ChangeKey
@@ -42,12 +42,22 @@ class MemoryOverrides(MemoryAudit, Overrides):
             account=entry.account,
             at=self._m.now,
             builds=frozenset(entry.builds),
+            carried_from=entry.carried_from,
         )
         self._m.overrides.append((patch_set_id, made))
         return number
 
     def overrides(self, patch_set_id: int) -> Sequence[Override]:
         return [override for number, override in self._m.overrides if number == patch_set_id]
+
+    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+        made: dict[int, list[Override]] = {}
+        for number, override in self._m.overrides:
+            patch_set = self._m.patch_sets[number - 1]
+            of_change = self._m.change_ids[patch_set.change_id - 1] == change
+            if of_change and patch_set.number in patch_sets:
+                made.setdefault(patch_set.number, []).append(override)
+        return made
 
 
 class MemoryDecisions(InMemory, Decisions):

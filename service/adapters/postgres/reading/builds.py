@@ -21,13 +21,15 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.decisions import PostgresDecisions
+from service.adapters.postgres.transaction.failures import PostgresFailures
 from service.domain.decision.states import BuildState
 from service.domain.errors import BadProjectFile, NotFound
 from service.domain.inference.policy import Policy
 from service.domain.logs.stored_log import LogPart, StoredLog
 from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import parse_job
-from service.domain.wording.overrides import override_sentence
+from service.domain.wording.overrides import waiver_sentence
+from service.ports.failures.matching import known_by_build
 from service.ports.reading import BuildReading
 from service.ports.views import Build, BuildDetail, BuildOfRun, Run, RunWithBuilds
 
@@ -164,15 +166,16 @@ def runs_of_patch_set(connection: Connection, patch_set_id: int) -> tuple[Run, .
 
 
 def builds_of_run(connection: Connection, run: Run, overrides: Sequence[Override]) -> tuple[BuildOfRun, ...]:
-    """Return the builds of a run in their order, each with the override that waives its failure."""
+    """Return the builds of a run in their order, each with the waiver of its failure."""
     rows = connection.execute(_BUILDS_OF_RUN, {"run_id": run.id}).mappings().all()
-    waivers = waivers_among(rows, overrides, run.revision)
+    known = known_by_build(PostgresFailures(connection), run.id)
+    waivers = waivers_among(rows, overrides, run.revision, known)
     return tuple(
         from_row(
             BuildOfRun,
             row,
             floor=_floor(row),
-            waived_by=override_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
+            waived_by=waiver_sentence(waivers[row["id"]]) if row["id"] in waivers else "",
         )
         for row in rows
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, RowMapping
+
+    from service.domain.decision.overrides import Waiver
+    from service.domain.triage.known import KnownMatches
 
 _COLUMNS: Final = "SELECT run_id, number, vote, header, message, created_at FROM decision "
 _OF_PATCH_SET: Final = text(f"{_COLUMNS} WHERE patch_set_id = :of ORDER BY number DESC LIMIT 100")
@@ -61,12 +65,25 @@ def _key(decision: RowMapping) -> str:
     return review_key(decision["run_id"], decision["number"])
 
 
+_NOTHING_KNOWN: Final[Mapping[int, KnownMatches]] = MappingProxyType({})
+
+
 def waivers_among(
-    builds: Sequence[RowMapping], overrides: Sequence[Override], revision: str
-) -> Mapping[int, Override]:
-    """Return by build the override that waives its failure; rows have id, outcome and blamed."""
+    builds: Sequence[RowMapping],
+    overrides: Sequence[Override],
+    revision: str,
+    known: Mapping[int, KnownMatches] = _NOTHING_KNOWN,
+) -> Mapping[int, Waiver]:
+    """Return by build the waiver of its failure.
+
+    Args:
+        builds: rows with id, outcome and blamed.
+        overrides: of their patch set.
+        revision: of their run.
+        known: the known failures that their run keeps, by build.
+    """
     judged = [
-        JudgedBuild(row["id"], Outcome(row["outcome"]), tuple(row["blamed"]))
+        JudgedBuild(row["id"], Outcome(row["outcome"]), tuple(row["blamed"]), known.get(row["id"]))
         for row in builds
         if row["outcome"] is not None
     ]
@@ -84,7 +101,8 @@ def override_views(
     names = {row["id"]: BuildName(row["job"], row["number"]) for row in builds}
     waived: dict[int, list[BuildName]] = {}
     for build_id, waiver in waivers_among(builds, overrides, revision).items():
-        waived.setdefault(waiver.id, []).append(names[build_id])
+        if isinstance(waiver, Override):
+            waived.setdefault(waiver.id, []).append(names[build_id])
     inactive = {override.id for override in revoked(overrides, revision)}
     return tuple(
         views.Override(

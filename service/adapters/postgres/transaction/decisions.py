@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,9 @@ from service.ports.records import ReviewState, review_key
 from service.ports.store import Decisions, Outbox, Overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import Row
 
     from service.domain.gerrit.change import Review
     from service.ports.queue import Task
@@ -36,6 +39,13 @@ WHERE payload ? 'comments' AND payload -> 'number' = to_jsonb(CAST(:number AS bi
   AND payload ->> 'instance' = :instance
   AND (state = 'sent' OR (state = 'pending' AND payload ->> 'revision' = :revision))
 """)
+
+
+_RULINGS: Final = (
+    select(t.ruling, t.patch_set.c.revision, t.patch_set.c.number.label("patch_set"))
+    .select_from(t.ruling.join(t.patch_set).join(t.change))
+    .order_by(t.ruling.c.id)
+)
 
 
 class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
@@ -68,27 +78,17 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
 
     @override
     def overrides(self, patch_set_id: int) -> Sequence[Override]:
-        found = self._execute(
-            select(t.ruling, t.patch_set.c.revision)
-            .join(t.patch_set)
-            .where(t.ruling.c.patch_set_id == patch_set_id)
-            .order_by(t.ruling.c.id)
-        )
-        return [
-            Override(
-                id=row.id,
-                kind=OverrideKind(row.kind),
-                revision=row.revision,
-                filter=row.pattern,
-                bug=row.bug,
-                reason=row.reason,
-                who=row.person,
-                account=row.account,
-                at=row.made_at,
-                builds=frozenset(row.builds),
-            )
-            for row in found
-        ]
+        found = self._execute(_RULINGS.where(t.ruling.c.patch_set_id == patch_set_id))
+        return [_override(row) for row in found]
+
+    @override
+    def overrides_on(self, change: ChangeKey, patch_sets: Sequence[int]) -> Mapping[int, Sequence[Override]]:
+        of_change = (t.change.c.instance == change.instance) & (t.change.c.number == change.number)
+        rows = self._execute(_RULINGS.where(of_change, t.patch_set.c.number.in_(patch_sets)))
+        made: defaultdict[int, list[Override]] = defaultdict(list)
+        for row in rows:
+            made[row.patch_set].append(_override(row))
+        return dict(made)
 
     @override
     def add_decision(self, decision: NewDecision) -> int:
@@ -165,3 +165,19 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
     def remarks_on(self, change: ChangeKey, revision: str) -> Collection[tuple[str, str]]:
         where = {"instance": change.instance, "number": change.number, "revision": revision}
         return {(row.path, row.text) for row in self._execute(_REMARKS, where)}
+
+
+def _override(row: Row[Any]) -> Override:
+    return Override(
+        id=row.id,
+        kind=OverrideKind(row.kind),
+        revision=row.revision,
+        filter=row.pattern,
+        bug=row.bug,
+        reason=row.reason,
+        who=row.person,
+        account=row.account,
+        at=row.made_at,
+        builds=frozenset(row.builds),
+        carried_from=row.carried_from,
+    )

@@ -16,6 +16,7 @@ from service.domain.decision.overrides import (
     waived_by,
 )
 from service.domain.decision.vote import Outcome
+from service.domain.triage.known import KnownMatches
 
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
 OTHER = "f9b60cd802102402c4e3ec82a153cd6e2f6eec78"
@@ -47,6 +48,7 @@ def slower(*names: str, build_id: int = 1) -> JudgedBuild:
 
 def excuse(build: JudgedBuild, *overrides: Override) -> Override | None:
     (found,) = waived_by([build], overrides, REVISION)
+    assert not isinstance(found, KnownMatches)
     return found
 
 

@@ -55,7 +55,7 @@ ANY_COMMAND = st.one_of(
         (MorePairsCommand("BM_Map<int, int>", 64), 'benchmark "BM_Map<int, int>" x64'),
         (CancelCommand(), "cancel"),
         (OverrideCommand("MB-2", "flaky since Monday"), "override MB-2 flaky since Monday"),
-        (OverrideCommand("#7", "flaky", "perf"), "override perf #7 flaky"),
+        (OverrideCommand("#7", "flaky again", "perf"), "override perf #7 flaky again"),
         (UndoOverrideCommand(), "override undo"),
         (AcceptCommand("BM_Sort", "safer locks"), "accept BM_Sort safer locks"),
         (AcceptCommand("Sort", "x2 is fine"), 'accept "Sort" x2 is fine'),

@@ -216,7 +216,7 @@ class TestBug:
         "text",
         [
             "Patch Set 3:\n\nrecheck all\n\nas of MB-5",
-            "Patch Set 3:\n\noverride MB-5 flaky",
+            "Patch Set 3:\n\noverride MB-5 flaky since Monday",
             "Patch Set 3:\n\n> known failure (MB-5)",
             "Topic set to MB-5",
             "Removed Verified-1 by MB-5 <x@example.com>",

@@ -156,7 +156,7 @@ def test_an_overridden_build_is_not_replaced(service: Service) -> None:
     service.server.members.add(("bob", "reviewers"))
     service.source = project(TWO_JOBS + "commands: {rerun: committers, override: reviewers}\n")
     service.store.update(2, outcome=Outcome.SLOWER, blamed=("HTB/Insert",))
-    say(service, "override MB-1 known")
+    say(service, "override MB-1 the builder was full")
     (answer,) = say(service, "benchmark HTB/Find x8")
 
     assert f"perf: {OVERRIDDEN}" in answer

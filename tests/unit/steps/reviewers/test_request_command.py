@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 RIGHTS = "commands: {rerun: committers, override: reviewers}\n"
 BOB = Account("bob", "Bob Builder")
 SUBJECT = "s-1"  # of the person whom the identity provider links to Bob's account
-FLAKY = OverrideCommand("MB-1", "flaky", "perf")
+FLAKY = OverrideCommand("MB-1", "flaky since Monday", "perf")
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ class TestRecheck:
         assert builds(service, 2) == [1, 3]
 
     def test_without_a_failure_the_reply_offers_recheck_all(self, service: Service) -> None:
-        say(service, "override MB-1 known")
+        say(service, "override MB-1 the builder was full")
         (answer,) = say(service, "recheck")
         assert answer.startswith("{} `recheck`: no build failed; `recheck all` runs all builds again")
 
@@ -179,24 +179,24 @@ class TestCancel:
 
 class TestOverride:
     def test_the_vote_changes_at_once_and_names_the_person_and_the_reason(self, service: Service) -> None:
-        (review,) = say(service, "override MB-37948 known to fail now and then")
+        (review,) = say(service, "override MB-37948 it fails now and then")
         assert review.startswith("{'Performance': 1} Build Successful")
-        assert "overridden by Bob: known to fail now and then (MB-37948)" in review
+        assert "overridden by Bob: it fails now and then (MB-37948)" in review
 
     def test_it_can_be_undone(self, service: Service) -> None:
-        say(service, "override MB-37948 known")
+        say(service, "override MB-37948 the builder was full")
         (review,) = say(service, "override undo")
         assert review.startswith("{'Performance': -1} Benchmarks Failed")
 
     def test_it_does_not_cover_a_later_build(self, service: Service) -> None:
-        say(service, "override MB-37948 known")
+        say(service, "override MB-37948 the builder was full")
         say(service, "recheck perf")
         finish(service, 3, Outcome.SLOWER)
         service.vote(2)
         assert [each.vote for each in service.store.memory.decisions] == [-1, 1, -1]
 
     def test_it_does_not_cover_a_new_patch_set(self, service: Service) -> None:
-        say(service, "override MB-37948 known")
+        say(service, "override MB-37948 the builder was full")
         service.see(change_at(2, updated=WRITTEN))
         service.plan(2)
         for build in builds(service, 2):
@@ -205,12 +205,12 @@ class TestOverride:
         assert service.store.memory.decisions[-1].vote == -1
 
     def test_a_build_that_passed_cannot_be_overridden(self, service: Service) -> None:
-        (answer,) = say(service, "override other MB-1 it passed")
+        (answer,) = say(service, "override other MB-1 it has passed")
         assert answer.startswith("{} `override`: there is no failed build of other to override")
 
     def test_during_a_run_it_takes_effect_at_the_end(self, service: Service) -> None:
         say(service, "recheck other")
-        (answer,) = say(service, "override MB-1 known")
+        (answer,) = say(service, "override MB-1 the builder was full")
         assert "it takes effect when the run finishes" in answer
         finish(service, 3, Outcome.PASSED)
         service.vote(2)
@@ -219,12 +219,12 @@ class TestOverride:
     def test_it_stays_active_when_another_run_is_cancelled(self, service: Service) -> None:
         say(service, "recheck")
         say(service, "cancel")
-        (review,) = say(service, "override MB-1 known")
+        (review,) = say(service, "override MB-1 the builder was full")
         assert review.startswith("{'Performance': 1}")
 
     def test_it_can_be_undone_after_an_ok_to_test(self, service: Service) -> None:
         service.source = project(TWO_JOBS + RIGHTS.replace("}", ", trusted: committers}"))
-        say(service, "override MB-1 known")
+        say(service, "override MB-1 the builder was full")
         say(service, "ok-to-test")
         (review,) = say(service, "override undo")
         assert review.startswith("{'Performance': -1}")
@@ -234,7 +234,7 @@ class TestOrder:
     """Commands run in the order of the comments, not of the tasks."""
 
     def test_an_earlier_command_runs_before_a_later_one(self, service: Service) -> None:
-        service.server.say(KEY, "bob", "Patch Set 1:\n\noverride MB-1 known")
+        service.server.say(KEY, "bob", "Patch Set 1:\n\noverride MB-1 the builder was full")
         service.server.say(KEY, "bob", "Patch Set 1:\n\noverride undo")
         service.see(service.server.changes[KEY])
         run_comment_commands(service.store, service.server, service.source, LINKS, 2)
@@ -263,17 +263,20 @@ class TestAccept:
 
 class TestRights:
     def test_a_person_outside_the_group_is_refused(self, service: Service) -> None:
-        (answer,) = say(service, "override MB-1 please", who="mallory")
+        (answer,) = say(service, "override MB-1 the builder was full", who="mallory")
         assert answer.startswith("{} `override`: refused: Mallory is not a member of reviewers")
         assert len(service.store.memory.decisions) == 1
 
     def test_each_permission_has_its_own_group(self, service: Service) -> None:
-        assert "is not a member of reviewers" in say(service, "override MB-1 please", who="carol")[0]
+        assert (
+            "is not a member of reviewers"
+            in say(service, "override MB-1 the builder was full", who="carol")[0]
+        )
         assert say(service, "recheck", who="carol") == []
 
     def test_a_project_without_groups_refuses_every_command(self, service: Service) -> None:
         service.source = project(TWO_JOBS)
-        (answer,) = say(service, "override MB-1 please")
+        (answer,) = say(service, "override MB-1 the builder was full")
         assert "`override`: not enabled: set `commands: {override: GROUP}` in benchgate.yaml" in answer
 
 

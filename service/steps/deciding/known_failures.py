@@ -1,0 +1,44 @@
+"""Known failures of a run: which of them its failed builds match when it is decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.decision.vote import Outcome
+from service.domain.triage.known import Scope, match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.ports.failures.storing import Failures
+    from service.ports.records import BuildRecord, RunRecord
+
+
+def keep_matches(tx: Failures, run: RunRecord, builds: Sequence[BuildRecord]) -> None:
+    """Match the failures of a run's builds with the known failures that waive now, and keep the matches.
+
+    Matches of an earlier decision of the run stay, also if their known failure expired since.
+    """
+    by_id = {build.id: build for build in builds if build.outcome is Outcome.FAILED}
+    found = tx.failures_of(sorted(by_id))
+    if not found:
+        return
+    now = tx.known_now(run.instance, run.project)
+    tx.keep_matches(
+        run.id,
+        {
+            (build, position): known.id
+            for build, each in found.items()
+            for position, known in enumerate(
+                match(each.failures, place_of(run, by_id[build]), now.known, now.at)
+            )
+            if known is not None
+        },
+    )
+
+
+def place_of(run: RunRecord, build: BuildRecord) -> Scope:
+    """Return the place at which a build ran."""
+    return Scope(
+        instance=run.instance, project=run.project, branch=run.branch, job=build.job, host=build.host
+    )

@@ -1,0 +1,64 @@
+"""The command `override BUG known REASON`: the failures of overridden builds become known failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from service.domain.failures.signature import signature_of
+from service.domain.triage.known import DEFAULT_DAYS, is_specific
+from service.domain.wording.known_failures import made_known
+from service.ports.failures.storing import Author, NewKnown
+from service.steps.deciding.known_failures import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from service.domain.failures.failure import Failure
+    from service.domain.gerrit.comment_commands import OverrideCommand
+    from service.domain.links import Links
+    from service.domain.triage.known import Scope
+    from service.ports.records import BuildRecord, ReviewComment, RunRecord
+    from service.ports.store import Transaction
+
+
+def make_known(
+    tx: Transaction,
+    run: RunRecord,
+    builds: Sequence[BuildRecord],
+    comment: ReviewComment,
+    command: OverrideCommand,
+    links: Links,
+) -> str:
+    """Make one known failure of each signature of the builds, and return the reply.
+
+    Each concerns the project, branch and job. Failures that do not say what failed are left out.
+    """
+    author = Author(account=comment.account, name=comment.person, signed_in_as=comment.signed_in_as)
+    found = tx.failures_of([build.id for build in builds])
+    unknown = len(found) < len(builds) or any(each.is_cut for each in found.values())
+    recognised: dict[tuple[str, bytes], tuple[Scope, Failure]] = {}
+    for build in builds:
+        scope = replace(place_of(run, build), host="")
+        for failure in found[build.id].failures if build.id in found else ():
+            if is_specific(failure):
+                recognised.setdefault((build.job, signature_of(failure).digest), (scope, failure))
+            else:
+                unknown = True
+    made = [
+        (
+            tx.make_known(
+                NewKnown(
+                    signature=digest,
+                    scope=scope,
+                    bug=command.bug,
+                    reason=command.reason,
+                    days=DEFAULT_DAYS,
+                ),
+                author,
+            ),
+            failure,
+        )
+        for (_, digest), (scope, failure) in recognised.items()
+    ]
+    return made_known(made, links.known, has_others=unknown)
