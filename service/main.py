@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
+from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.adapters.sign_in_secret import read_secret
@@ -26,6 +27,7 @@ from service.steps.access.visibility import Viewers
 from service.steps.intake.receive_event import receive_events
 from service.steps.intake.record_external_build import record_once
 from service.steps.intake.record_tests import record_tests
+from service.steps.reviewers.change_known import KnownChanges
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
@@ -40,6 +42,7 @@ from service.web.application import assemble
 from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks, origins_of
 from service.web.health import create_health
+from service.web.known.changes import PageKnownChanges, create_known_changes
 from service.web.webhooks import create_webhooks
 from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
@@ -47,6 +50,7 @@ from service.wiring.control import build_control
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI, Request
 
+    from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
     from service.web.api import ReadingOf
     from service.wiring.control import Control
@@ -82,6 +86,7 @@ def create_app() -> FastAPI:
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),
         create_health(public, registry, health=health, is_public=is_public),
         *_pages(plane, actions, health),
+        *_failures(plane, answers, health),
         create_account(plane.tokens, account_renderer(health)),
         create_audit(plane.audit_log, health),
     ]
@@ -130,6 +135,18 @@ def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[A
         actions_of=actions.forms_for,
     )
     return create_actions(actions), pages
+
+
+def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, APIRouter]:
+    """Create the pages of known failures, and the route to which their form sends changes."""
+    viewers = Viewers(answers)
+
+    def reading_of(request: Request) -> FailureReading:
+        return plane.failures.seen_by(viewers.of(known_caller(request)))
+
+    page = PageKnownChanges(KnownChanges(plane.store, answers), reading_of)
+    pages = create_failures(reading_of, health, page.form_for, plane.addresses)
+    return create_known_changes(page), pages
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

@@ -17,6 +17,7 @@ from service.adapters.postgres.access.sessions import PostgresSessions
 from service.adapters.postgres.access.tokens import PostgresTokens
 from service.adapters.postgres.engine import make_engine
 from service.adapters.postgres.listening import OutboxListener
+from service.adapters.postgres.reading.failures import PostgresFailureReading
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
@@ -54,6 +55,7 @@ class Control:
     store: PostgresStore
     upkeep: PostgresUpkeep
     reading: PostgresReading
+    failures: PostgresFailureReading
     tokens: PostgresTokens
     queue: CeleryQueue
     servers: Mapping[str, ReviewServer]  # by instance, in the order of their names
@@ -145,6 +147,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         store=PostgresStore(engine),
         upkeep=PostgresUpkeep(engine),
         reading=PostgresReading(engine),
+        failures=PostgresFailureReading(engine),
         tokens=PostgresTokens(engine),
         queue=CeleryQueue(settings.redis_url),
         servers=_review_servers(settings),

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dashboards.account_page import account_renderer
 from dashboards.audit_page import create_audit
+from dashboards.failures.pages import create_failures
 from dashboards.pages import INLINE_STYLE_PATHS, create_pages
 from dashboards.rendering import problem_page, sign_in_page
 from service.domain.errors import NotFound
@@ -27,6 +28,7 @@ from service.domain.links import Links
 from service.steps.access.recent_answers import RecentAnswers
 from service.steps.intake.record_external_build import record_once
 from service.steps.intake.record_tests import record_tests
+from service.steps.reviewers.change_known import KnownChanges
 from service.steps.reviewers.offered_actions import ActionOffers
 from service.steps.upkeep.check_health import HealthCheck
 from service.web.access.account import create_account
@@ -37,6 +39,7 @@ from service.web.application import assemble
 from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks
 from service.web.health import create_health
+from service.web.known.changes import PageKnownChanges, create_known_changes
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
@@ -50,10 +53,11 @@ from tests.support.reading.fake_reading import FakeReading
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fastapi import APIRouter, FastAPI
+    from fastapi import APIRouter, FastAPI, Request
     from starlette.routing import BaseRoute
 
     from service.ports.access import AuditLog
+    from service.ports.failures.reading import FailureReading
     from service.ports.reading import Reading
     from service.web.access.authenticate import Access
 
@@ -75,6 +79,7 @@ def build_app(
     tokens: MemoryTokens | None = None,
     offers: ActionOffers | None = None,
     store: MemoryStore | None = None,
+    failures_of: Callable[[Request], FailureReading] | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -88,6 +93,9 @@ def build_app(
     access = access or Callers().access()
     actions = PageActions(
         store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
+    )
+    known_changes = PageKnownChanges(
+        KnownChanges(store or MemoryStore(), RecentAnswers({})), failures_of or _no_failures
     )
     routers = [
         create_sign_in(
@@ -113,10 +121,16 @@ def build_app(
             review_urls=review_urls,
             actions_of=actions.forms_for,
         ),
+        create_failures(known_changes.reading_of, HealthCheck(reading), known_changes.form_for),
+        create_known_changes(known_changes),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
+
+
+def _no_failures(request: Request) -> FailureReading:
+    raise NotFound(f"{request.url.path}: nothing is stored")
 
 
 def build_pages(

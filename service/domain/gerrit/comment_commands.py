@@ -198,6 +198,11 @@ def may_be_command(text: str) -> bool:
     return any(_first_word(line)[0].rstrip(".!").lower() in _PARSERS or _meant_by(line) for line in lines)
 
 
+def is_bug(text: str) -> bool:
+    """Return whether a text names a bug: ``MB-123``, ``#123`` or a URL."""
+    return _BUG.fullmatch(text) is not None
+
+
 def filter_text(pattern: str) -> str:
     """Write a filter as the commands `accept` and `benchmark` read it; empty if they cannot read it."""
     if not pattern or '"' in pattern or "`" in pattern or plain(pattern, MAX_FILTER) != pattern:

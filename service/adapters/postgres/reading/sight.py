@@ -83,6 +83,20 @@ OF_NAMED_BUILD: Final = _with_branches(f"""
 OF_HELD_BUILDS: Final = _with_branches(f"""
 {_HIDDEN_OF_RUNS} r.id IN (SELECT rb.run_id FROM lease JOIN run_build AS rb ON rb.build_id = lease.build_id)
 """)  # noqa: S608 - put together from constants
+OF_KNOWN: Final = _with_branches("""
+SELECT DISTINCT c.id, c.instance, c.number
+FROM (
+    SELECT had.build_id FROM known_failure AS k JOIN failure AS had ON had.signature_id = k.signature_id
+    WHERE k.id = :known_id
+    UNION SELECT build_id FROM known_match WHERE known_id = :known_id
+    ORDER BY build_id DESC LIMIT 100
+) AS found
+JOIN run_build AS rb ON rb.build_id = found.build_id
+JOIN run AS r ON r.id = rb.run_id
+JOIN patch_set AS p ON p.id = r.patch_set_id
+JOIN change AS c ON c.id = p.change_id
+WHERE NOT c.is_public
+""")
 OF_TREND: Final = _with_branches("""
 SELECT DISTINCT c.id, c.instance, c.number
 FROM (
@@ -111,6 +125,19 @@ def visible_branch(row: str) -> str:
         SELECT FROM public_branch AS open
         WHERE (open.instance, open.project, open.branch) = ({row}.instance, {row}.project, {row}.branch)
     ) OR {_has_seen_change(row)})"""
+
+
+def visible_scope(row: str) -> str:
+    """Return the condition for a row with instance, project and a branch; of all, one must be visible."""
+    return f"""({_ALL} OR EXISTS (
+        SELECT FROM public_branch AS open
+        WHERE (open.instance, open.project) = ({row}.instance, {row}.project)
+            AND {row}.branch IN ('', open.branch)
+    ) OR EXISTS (
+        SELECT FROM change AS seen_one WHERE seen_one.id = {_SEEN}
+        AND (seen_one.instance, seen_one.project) = ({row}.instance, {row}.project)
+        AND {row}.branch IN ('', seen_one.branch)
+    ))"""  # noqa: S608 - put together from constants
 
 
 def visible_run(run: str) -> str:

@@ -43,6 +43,7 @@ _VALUES: Final = {
     "patch_set": "1",
     "change": "1",
     "token_id": "1",
+    "known_id": "1",
     "run_id": "1",
     "series_id": "1",
     "job": "perf",

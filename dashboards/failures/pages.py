@@ -1,0 +1,107 @@
+"""The routes of known failures: the lists, and the page of each."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
+
+from dashboards.failures.rate_chart import HEIGHT, WIDTH, bars_of
+from dashboards.rendering import NO_URLS, Pages
+from service.domain.errors import BadInput
+from service.domain.text import plain
+from service.domain.triage.evidence import Rate, is_proposed_for_closing
+from service.ports.failures.reading import KnownStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from service.ports.failures.reading import FailureReading, KnownDetail, KnownRow
+    from service.steps.upkeep.check_health import HealthCheck
+
+    FormOf = Callable[[Request, KnownDetail], object]
+
+_PAGE: Final = 100
+_TITLES: Final = {
+    KnownStatus.PROPOSED: "Proposed",
+    KnownStatus.ACTIVE: "Active",
+    KnownStatus.EXPIRED: "Expired",
+    KnownStatus.CLOSED: "Closed",
+}
+
+
+def create_failures(
+    reading_of: Callable[[Request], FailureReading],
+    health: HealthCheck,
+    form_of: FormOf = lambda *_: None,
+    review_urls: Mapping[str, str] = NO_URLS,
+) -> APIRouter:
+    """Create the routes of the pages.
+
+    Args:
+        reading_of: returns the known failures that the caller of a request may see.
+        health: the check whose problems every page shows.
+        form_of: returns the form by which the caller may change a known failure.
+        review_urls: the addresses of the Gerrits by instance.
+    """
+    pages = Pages(health, review_urls)
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/failures")
+    def failures(
+        request: Request, status: Annotated[str, Query(max_length=20)] = KnownStatus.PROPOSED
+    ) -> HTMLResponse:
+        chosen, reading = _status(status), reading_of(request)
+        rows = reading.known_failures(chosen, _PAGE + 1)
+        return pages.render(
+            request,
+            "failures.html",
+            rows=rows[:_PAGE],
+            has_more=len(rows) > _PAGE,
+            chosen=chosen,
+            titles=_TITLES,
+            counts=reading.statuses(),
+            interval_of=_interval,
+            is_to_close=_is_to_close,
+        )
+
+    @router.get("/failures/{known_id}")
+    def known_failure(
+        request: Request, known_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
+    ) -> HTMLResponse:
+        detail = reading_of(request).known_failure(known_id)
+        return pages.render(
+            request,
+            "known_failure.html",
+            instance=detail.row.instance,
+            detail=detail,
+            row=detail.row,
+            title=_TITLES[detail.row.status],
+            bars=bars_of(detail.days, datetime.now(UTC).date()),
+            size=(WIDTH, HEIGHT),
+            interval=_interval(detail.row),
+            is_to_close=_is_to_close(detail.row),
+            form=form_of(request, detail),
+        )
+
+    return router
+
+
+def _status(text: str) -> KnownStatus:
+    try:
+        return KnownStatus(text)
+    except ValueError:
+        raise BadInput(f"{plain(text, 30)!r} is not one of: {', '.join(KnownStatus)}", "status") from None
+
+
+def _interval(row: KnownRow) -> tuple[float, float]:
+    return Rate(row.failed, row.builds).interval
+
+
+def _is_to_close(row: KnownRow) -> bool:
+    """Return whether a known failure stopped occurring, by its rate until it was last seen."""
+    if row.status is not KnownStatus.ACTIVE:
+        return False
+    return is_proposed_for_closing(Rate(row.failed, row.builds - row.since), row.since)

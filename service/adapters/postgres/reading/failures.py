@@ -1,0 +1,181 @@
+"""Known failures with their builds of the last 30 days."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+from typing_extensions import override
+
+from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key
+from service.adapters.postgres.reading.sight import (
+    OF_BRANCHES,
+    OF_KNOWN,
+    Sighted,
+    visible_build,
+    visible_scope,
+)
+from service.adapters.postgres.rows import from_row
+from service.adapters.postgres.storable import LARGEST_BIGINT
+from service.adapters.postgres.transaction.failures import COUNTED, HAS_IT, IN_SCOPE, RUNS_OF_BUILD, SINCE
+from service.domain.errors import NotFound
+from service.domain.triage.evidence import Rate, Sighting, explaining_machines, proposal_of
+from service.ports.failures.reading import (
+    DayRow,
+    FailureReading,
+    KnownDetail,
+    KnownRow,
+    KnownStatus,
+    SightingRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+_MOST_SIGHTINGS: Final = 50
+_STATUS: Final = """
+    CASE WHEN k.state = 'untriaged' THEN 'proposed' WHEN k.state IN ('fixed', 'invalid') THEN 'closed'
+    WHEN k.expires_at <= now() THEN 'expired' ELSE 'active' END
+"""
+# A signature is hidden with all its builds: its text is theirs.
+_VISIBLE: Final = f"""
+    {visible_scope("k")} AND (k.signature_id IS NULL OR EXISTS (
+        SELECT FROM failure AS shown
+        WHERE shown.signature_id = k.signature_id AND {visible_build("shown.build_id")}
+    ))
+"""
+_BUILDS: Final = f"""
+    SELECT k.id, b.id AS build_id, b.finished_at, split_part(coalesce(b.machine, ''), '/', 1) AS host,
+           {HAS_IT} AS had
+    FROM chosen AS k JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND {IN_SCOPE}
+"""  # noqa: S608 - put together from constants
+
+
+def _rows(chosen: str) -> str:
+    return f"""
+WITH chosen AS (SELECT k.* FROM known_failure AS k WHERE {chosen} AND {_VISIBLE}),
+builds AS ({_BUILDS}),
+seen AS (SELECT id, max(finished_at) FILTER (WHERE had) AS last_at FROM builds GROUP BY id),
+counts AS (
+    SELECT builds.id, count(*) AS builds, count(*) FILTER (WHERE had) AS failed,
+           count(*) FILTER (WHERE finished_at > last_at) AS since, max(last_at) AS last_seen_at
+    FROM builds JOIN seen USING (id) GROUP BY builds.id
+)
+SELECT k.id, k.state, coalesce(s.kind, '') AS kind, coalesce(s.subject, '') AS subject,
+       coalesce(s.text, k.pattern) AS text, k.instance, k.project, k.branch, k.job, k.host, k.bug, k.reason,
+       k.owner, k.assignee, k.created_at, k.expires_at, k.expires_at <= now() AS is_expired,
+       coalesce(c.failed, 0) AS failed, coalesce(c.builds, 0) AS builds, coalesce(c.since, 0) AS since,
+       c.last_seen_at
+FROM chosen AS k LEFT JOIN signature AS s ON s.id = k.signature_id LEFT JOIN counts AS c ON c.id = k.id
+ORDER BY k.id DESC
+"""  # noqa: S608 - put together from constants
+
+
+_LIST: Final = text(
+    _rows(
+        f"k.id IN (SELECT k.id FROM known_failure AS k WHERE {_STATUS} = :status AND {_VISIBLE} "  # noqa: S608
+        "ORDER BY k.id DESC LIMIT :limit)"
+    )
+)
+_ONE: Final = text(_rows("k.id = :known_id"))
+_STATUSES: Final = text(f"""
+SELECT {_STATUS} AS status, count(*) AS known FROM known_failure AS k WHERE {_VISIBLE} GROUP BY 1
+""")  # noqa: S608 - put together from constants
+_OF_ONE: Final = f"""
+WITH chosen AS (SELECT * FROM known_failure WHERE id = :known_id), builds AS ({_BUILDS})
+"""  # noqa: S608 - put together from constants
+_DAYS: Final = text(f"""
+{_OF_ONE}
+SELECT cast(finished_at AT TIME ZONE 'UTC' AS date) AS day, count(*) AS builds,
+       count(*) FILTER (WHERE had) AS failed
+FROM builds GROUP BY 1 ORDER BY 1
+""")  # noqa: S608 - put together from constants
+_HOSTS: Final = text(f"""
+{_OF_ONE}
+SELECT host, count(*) AS builds, count(*) FILTER (WHERE had) AS failed
+FROM builds WHERE host <> '' GROUP BY 1 ORDER BY 1
+""")  # noqa: S608 - put together from constants
+_SIGHTINGS: Final = text(f"""
+{_OF_ONE}
+SELECT b.job, b.number, coalesce(b.machine, '') AS machine, b.finished_at,
+       coalesce(found.line, found.headline, '') AS line, r.id AS run_id, p.number AS patch_set,
+       CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
+       coalesce(cast(c.id AS text), r.revision) AS change, r.revision, coalesce(r.parent, '') AS parent,
+       builds.host, b.outcome = 'passed' AS passed_on_retry,
+       EXISTS (
+           SELECT FROM known_match AS m WHERE m.known_id = :known_id AND m.build_id = b.id
+       ) AS is_waived
+FROM builds JOIN build AS b ON b.id = builds.build_id
+JOIN LATERAL (
+    SELECT run.* FROM run WHERE run.id IN ({RUNS_OF_BUILD}) ORDER BY run.id DESC LIMIT 1
+) AS r ON true
+LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
+LEFT JOIN LATERAL (
+    SELECT f.line, f.headline FROM failure AS f JOIN known_failure AS k ON k.id = :known_id
+    WHERE f.build_id = b.id AND f.signature_id = k.signature_id ORDER BY f.position LIMIT 1
+) AS found ON true
+WHERE builds.had AND {visible_build("b.id")}
+ORDER BY b.finished_at DESC LIMIT {_MOST_SIGHTINGS}
+""")  # noqa: S608 - put together from constants
+_GROUP: Final = text(f"""
+SELECT b.spec -> 'groups' ->> 'override' FROM known_failure AS k JOIN build AS b ON {IN_SCOPE}
+WHERE k.id = :known_id ORDER BY b.id DESC LIMIT 1
+""")  # noqa: S608 - put together from constants
+
+
+class PostgresFailureReading(Sighted, FailureReading):
+    """Known failures in the database."""
+
+    @override
+    def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            rows = connection.execute(_LIST, {"status": status.value, "limit": limit, **sight}).mappings()
+            return [from_row(KnownRow, row) for row in rows]
+
+    @override
+    def statuses(self) -> Mapping[KnownStatus, int]:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            rows = connection.execute(_STATUSES, sight)
+            return {KnownStatus(row.status): row.known for row in rows}
+
+    @override
+    def known_failure(self, known_id: int) -> KnownDetail:
+        keys = {"known_id": number_key(known_id, LARGEST_BIGINT)}
+        sight = self._sight(OF_KNOWN, **keys)
+        with self._begin() as connection:
+            row = connection.execute(_ONE, {**keys, **sight}).mappings().first()
+            if row is None:
+                raise NotFound(f"there is no known failure {known_id}")
+            return _detail(connection, from_row(KnownRow, row), {**keys, **sight})
+
+
+def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> KnownDetail:
+    rows = connection.execute(_SIGHTINGS, keys).mappings().all()
+    hosts = {each.host: Rate(each.failed, each.builds) for each in connection.execute(_HOSTS, keys)}
+    sightings = [
+        Sighting(
+            change=each["change"],
+            revision=each["revision"],
+            parent=each["parent"],
+            host=each["host"],
+            at=each["finished_at"],
+            passed_on_retry=each["passed_on_retry"],
+        )
+        for each in rows
+    ]
+    return KnownDetail(
+        row=row,
+        days=tuple(
+            DayRow(day=each.day, failed=each.failed, builds=each.builds)
+            for each in connection.execute(_DAYS, keys)
+        ),
+        sightings=tuple(from_row(SightingRow, each) for each in rows),
+        hosts=hosts,
+        machines=explaining_machines(hosts),
+        proposal=proposal_of(sightings),
+        group=connection.execute(_GROUP, keys).scalar() or "",
+    )

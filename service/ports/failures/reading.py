@@ -1,0 +1,144 @@
+"""Known failures as pages read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime  # noqa: TC003 - rows are read by the annotation
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from service.domain.triage.known import ACTIVE, TriageState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from service.domain.triage.evidence import ExplainingMachine, Proposal, Rate
+
+
+class KnownStatus(StrEnum):
+    """The lists of known failures; that of one that expired depends on the time."""
+
+    PROPOSED = "proposed"
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownRow:
+    """A known failure in a list, with its builds of the last 30 days.
+
+    Args:
+        id: its number.
+        state: the judgement of a person.
+        kind: of the failure; empty for a pattern.
+        subject: the failing thing; empty for a pattern.
+        text: of the signature, or the pattern.
+        instance: the review server.
+        project: the project of its builds.
+        branch: empty: all.
+        job: empty: all.
+        host: empty: all.
+        bug: the bug's id or URL.
+        reason: of the person who made it known.
+        owner: that person; empty in a proposal.
+        assignee: may be empty.
+        created_at: the moment when it was proposed or made known.
+        expires_at: the moment from which it waives nothing.
+        is_expired: that moment has come.
+        failed: builds in its scope that had it.
+        builds: builds in its scope.
+        since: those after the last that had it.
+        last_seen_at: the end of the last build that had it; None: there was none.
+    """
+
+    id: int
+    state: TriageState
+    kind: str
+    subject: str
+    text: str
+    instance: str
+    project: str
+    branch: str
+    job: str
+    host: str
+    bug: str
+    reason: str
+    owner: str
+    assignee: str
+    created_at: datetime
+    expires_at: datetime
+    is_expired: bool
+    failed: int
+    builds: int
+    since: int
+    last_seen_at: datetime | None
+
+    @property
+    def status(self) -> KnownStatus:
+        """The list that it is in."""
+        if self.state is TriageState.UNTRIAGED:
+            return KnownStatus.PROPOSED
+        if self.state not in ACTIVE:
+            return KnownStatus.CLOSED
+        return KnownStatus.EXPIRED if self.is_expired else KnownStatus.ACTIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayRow:
+    """The builds of one day in the scope of a known failure."""
+
+    day: date
+    failed: int
+    builds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SightingRow:
+    """A build that had a known failure. ``is_waived``: the failure matched when a run was decided."""
+
+    job: str
+    number: int
+    machine: str
+    finished_at: datetime
+    line: str
+    change_address: str | None
+    patch_set: int | None
+    run_id: int
+    is_waived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDetail:
+    """A known failure with its evidence.
+
+    Args:
+        row: the known failure.
+        days: the days of the last 30 that had builds, oldest first.
+        sightings: the newest builds that had it.
+        hosts: the builds of each host, in its scope.
+        machines: those on which it is more frequent than by chance.
+        proposal: the grounds to call it intermittent; None without one.
+        group: the group of the review server that may change it; empty: the project names none.
+    """
+
+    row: KnownRow
+    days: tuple[DayRow, ...]
+    sightings: tuple[SightingRow, ...]
+    hosts: Mapping[str, Rate]
+    machines: tuple[ExplainingMachine, ...]
+    proposal: Proposal | None
+    group: str
+
+
+class FailureReading(Protocol):
+    """Known failures as a viewer sees them: one is hidden with its project, or if all its builds are."""
+
+    def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
+        """Return the known failures of a list: the last made known first."""
+
+    def known_failure(self, known_id: int) -> KnownDetail:
+        """Return a known failure. NotFound without such a one."""
+
+    def statuses(self) -> Mapping[KnownStatus, int]:
+        """Return how many known failures each list has."""

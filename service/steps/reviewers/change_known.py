@@ -1,0 +1,79 @@
+"""Changes of a known failure by a person: its state, bug, assignee and expiry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from service.domain.errors import BadInput, BenchgateError, NotAllowed, Permanent, Transient
+from service.domain.project.project_file import Permission
+from service.domain.triage.known import ACTIVE, require_transition
+from service.domain.wording import refusals, replies
+from service.ports.failures.storing import Author
+
+if TYPE_CHECKING:
+    from service.domain.gerrit.change import Account
+    from service.ports.failures.reading import KnownDetail
+    from service.ports.failures.storing import KnownChange
+    from service.ports.store import Store
+    from service.steps.access.recent_answers import RecentAnswers
+
+
+class KnownChanges:
+    """The changes that people make on the page of a known failure.
+
+    Args:
+        store: keeps the known failures.
+        answers: of the review servers, whose groups decide.
+    """
+
+    def __init__(self, store: Store, answers: RecentAnswers) -> None:
+        self._store = store
+        self._answers = answers
+
+    def account_for(self, email: str, detail: KnownDetail) -> Account:
+        """Return the account by which a person may change a known failure.
+
+        The group is the one that may override in its project, according to the newest build in its scope.
+
+        Raises:
+            NotAllowed: the person has no account on the review server, or is not in the group.
+            Transient: the review server cannot be asked.
+        """
+        if not email:
+            raise NotAllowed(refusals.NO_EMAIL)
+        if not detail.group:
+            raise NotAllowed(replies.not_enabled(Permission.OVERRIDE))
+        instance = detail.row.instance
+        try:
+            account = self._answers.account_of(instance, email)
+            if account is None:
+                raise NotAllowed(refusals.no_account(email))
+            if not self._answers.is_member(instance, account.id, detail.group):
+                raise NotAllowed(refusals.not_in_group(Permission.OVERRIDE, account.name, detail.group))
+        except Transient as error:
+            raise Transient(refusals.not_asked(error)) from error
+        except Permanent as error:
+            raise NotAllowed(replies.refused(error)) from error
+        return account
+
+    def refusal(self, email: str, detail: KnownDetail) -> BenchgateError | None:
+        """Return why a person may not change a known failure; None if they may."""
+        try:
+            self.account_for(email, detail)
+        except (NotAllowed, Transient) as error:
+            return error
+        return None
+
+    def change(self, known_id: int, change: KnownChange, account: Account, *, signed_in_as: str) -> None:
+        """Change a known failure.
+
+        Raises:
+            NotFound: there is no such one.
+            BadInput: the state cannot follow the present one, or needs a bug.
+        """
+        with self._store.transaction() as tx:
+            require_transition(tx.lock_known(known_id).state, change.state)
+            if change.state in ACTIVE and not change.bug:
+                raise BadInput("is missing: name it like MB-123, #123 or by its URL", "bug")
+            author = Author(account=account.id, name=account.name, signed_in_as=signed_in_as)
+            tx.change_known(known_id, change, author)

@@ -1,0 +1,1 @@
+"""The form by which people change a known failure."""
