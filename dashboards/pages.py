@@ -137,12 +137,17 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
 
     @router.get("/changes/{change}/{patch_set}")
     def patch_set(
-        request: Request, change: Address, patch_set: Number, q: Search = "", show: Show = ""
+        request: Request,
+        change: Address,
+        patch_set: Number,
+        q: Search = "",
+        show: Show = "",
+        known: Search = "",
     ) -> HTMLResponse:
-        return show_patch_set(request, (ChangeAddress.parse(change), patch_set), q, show)
+        return show_patch_set(request, (ChangeAddress.parse(change), patch_set), q, show, known)
 
     def show_patch_set(
-        request: Request, wanted: tuple[ChangeAddress, int | None], q: str, show: str
+        request: Request, wanted: tuple[ChangeAddress, int | None], q: str, show: str, known: str = ""
     ) -> HTMLResponse:
         reading, (address, number) = reading_of(request), wanted
         detail = reading.patch_set(address, number)
@@ -160,6 +165,7 @@ def _add_changes(router: APIRouter, reading_of: ReadingOf, pages: Pages, actions
             run=run,
             sentence=verdict_sentence(run, detail.builds, decision),
             newest=newest,
+            known=known,  # the job whose form is open, to make its failure known
             **(tables := _tables(reading, _waived(detail.builds), q, show, is_open=is_open)),
             actions=actions_of(request, detail, tables["compared"]),
         )

@@ -185,7 +185,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(asset=asset_path, query=_query, UNFINISHED=UNFINISHED)
-    environment.globals.update(actions=None)  # pages without forms have none
+    environment.globals.update(actions=None, known="")  # pages without forms have none
     environment.globals.update(
         title_of=title_of,
         button_of=button_of,

@@ -27,6 +27,10 @@ class Links:
         address = ChangeAddress(key.number, key.instance if self._has_several else None)
         return f"{self._base}/changes/{address}"
 
+    def override_form(self, key: ChangeKey, patch_set: int, job: str) -> str:
+        """Make the address of the form that overrides a job's failure and makes it known."""
+        return f"{self.change(key)}/{patch_set}?known={job}#actions"
+
     def run(self, run_id: int) -> str:
         """Make the address of a run's page."""
         return f"{self._base}/runs/{run_id}"

@@ -79,7 +79,7 @@ def build_app(
     tokens: MemoryTokens | None = None,
     offers: ActionOffers | None = None,
     store: MemoryStore | None = None,
-    failures_of: Callable[[Request], FailureReading] | None = None,
+    known: PageKnownChanges | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -94,9 +94,7 @@ def build_app(
     actions = PageActions(
         store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
     )
-    known_changes = PageKnownChanges(
-        KnownChanges(store or MemoryStore(), RecentAnswers({})), failures_of or _no_failures
-    )
+    known_changes = known or PageKnownChanges(KnownChanges(MemoryStore(), RecentAnswers({})), _no_failures)
     routers = [
         create_sign_in(
             WaysIn(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.states import BuildState
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome
-from service.domain.identity import BuildName
+from service.domain.identity import BuildName, ChangeKey
 from service.domain.inference.metric import Better, metric_named
 from service.domain.inference.verdict import Verdict
 from service.domain.text import plain, shortened
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from service.domain.links import Links
-    from service.ports.views import Build, BuildOfRun, Comparison, RunWithBuilds
+    from service.ports.views import Build, BuildOfRun, Comparison, Run, RunWithBuilds
 
     ReadRows = Callable[[Build], Sequence[Comparison]]
 
@@ -106,7 +106,7 @@ def _check_run(build: Build, attempt: int, run: RunWithBuilds, findings: _Findin
         scheduled_timestamp=build.created_at,
         started_timestamp=build.started_at,
         finished_timestamp=build.finished_at,
-        results=_results(build, findings, _links(build, run.run.id, links)),
+        results=_results(build, findings, _links(build, run.run, findings, links)),
     )
 
 
@@ -188,15 +188,24 @@ def _worsening(row: Comparison) -> float:
     return ratio if row.better is Better.LOWER else 1 / ratio
 
 
-def _links(build: Build, run_id: int, links: Links) -> tuple[Link, ...]:
+def _links(build: Build, run: Run, findings: _Findings, links: Links) -> tuple[Link, ...]:
     page = _page_of(build, links)
     name = BuildName(build.job, build.external_number or build.number)
-    common = (
+    common: tuple[Link, ...] = (
         Link(url=page, tooltip=f"Build {name}", primary=True, icon="external"),
-        Link(url=links.run(run_id), tooltip="All builds of this run", icon="view_timeline"),
+        Link(url=links.run(run.id), tooltip="All builds of this run", icon="view_timeline"),
     )
+    if _may_be_overridden(build, findings) and run.change is not None and run.patch_set is not None:
+        form = links.override_form(ChangeKey(run.instance, run.change), run.patch_set, build.job)
+        common = (*common, Link(url=form, tooltip="Override it, or make it a known failure", icon="external"))
     # A build of another CI has its log there.
     return common if build.url else (*common, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
+
+
+def _may_be_overridden(build: Build, findings: _Findings) -> bool:
+    if build.outcome is None or not build.is_voting or findings.override:
+        return False
+    return CONSEQUENCES[build.outcome].counts is Counts.FAIL
 
 
 def _page_of(build: Build, links: Links) -> str:

@@ -1,0 +1,265 @@
+"""Known failures on pages: the lists, the evidence, and the form by which a person changes one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+import pytest
+
+from service.adapters.postgres.access.audit import PostgresAuditLog
+from service.adapters.postgres.reading.failures import PostgresFailureReading
+from service.adapters.postgres.store import PostgresStore
+from service.domain.access.caller import Role
+from service.domain.decision.vote import Outcome
+from service.domain.errors import NotFound
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.signature import signature_of
+from service.domain.gerrit.change import Account
+from service.domain.triage.known import TRANSITIONS, Scope, TriageState
+from service.ports.failures.reading import KnownStatus
+from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from service.steps.access.recent_answers import RecentAnswers
+from service.steps.reviewers.change_known import KnownChanges
+from service.steps.upkeep.propose_known import propose_known
+from service.web.known.changes import PageKnownChanges
+from tests.contract.reading.seen_by import Person
+from tests.support.access.accounts import CountedAccounts
+from tests.support.access.callers import Callers
+from tests.support.reading.fake_reading import FakeReading
+from tests.support.store_samples import change, check_run, named, start
+from tests.support.web import build_app, call
+
+if TYPE_CHECKING:
+    import httpx
+
+    from tests.support.postgres import Database
+
+pytestmark = pytest.mark.integration
+
+FLAKY: Final = Failure(FailureKind.TEST, "ep.expiry", "Which is: 3", "1/2 Test #1: ep.expiry")
+SCOPE: Final = Scope(instance="review", project="kv_engine", branch="master", job="linux")
+BOB: Final = Author(account="1000003", name="Bob")
+SPEC: Final = {"groups": {"override": "reviewers"}}
+PEOPLE: Final = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
+
+
+@dataclass
+class Site:
+    """A database with a failing build, and pages over it; Al is in the group that may override."""
+
+    database: Database
+    callers: Callers = field(default_factory=Callers)
+
+    def __post_init__(self) -> None:
+        self.store = PostgresStore(self.database.owner)
+        self.reading = PostgresFailureReading(self.database.owner)
+        accounts = CountedAccounts(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
+        self.changes = KnownChanges(self.store, RecentAnswers({"review": accounts}))
+        page = PageKnownChanges(self.changes, lambda _: self.reading)
+        self.app = build_app(FakeReading(), access=self.callers.access(), known=page)
+
+    def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:
+        """Finish a build of a change; return the run."""
+        with self.store.transaction() as tx:
+            record = tx.upsert_change(change(number))
+            run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
+            build = tx.add_build(run, 0, named("linux", sequence="", spec=SPEC))
+            tx.store_failures(build, BuildFailures(found or (FLAKY,)))
+            tx.finish_build(build, outcome, [])
+        return run
+
+    def make_known(self, days: int = 30) -> int:
+        digest = signature_of(FLAKY).digest
+        new = NewKnown(signature=digest, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days)
+        with self.store.transaction() as tx:
+            return tx.make_known(new, BOB).id
+
+    def publish(self, *numbers: int) -> None:
+        with self.store.transaction() as tx:
+            tx.record_visible("review", numbers, numbers)
+
+    def read(self, path: str, role: Role = Role.REVIEWER, subject: str = "al") -> str:
+        answer = call(self.app, "GET", path, headers=self.callers.as_person(role, subject))
+        assert answer.status_code == 200
+        return answer.text
+
+    def save(self, subject: str = "al", ticket: str = "", **fields: str) -> httpx.Response:
+        found = re.findall(r'name="ticket" value="([^"]+)"', self.read("/failures/1", subject=subject))
+        form = {"state": "confirmed", "bug": "MB-1", "ticket": ticket or found[0], **fields}
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            **self.callers.as_person(Role.REVIEWER, subject),
+        }
+        return call(self.app, "POST", "/failures/1", content=urlencode(form), headers=headers)
+
+
+@pytest.fixture
+def site(database: Database) -> Site:
+    return Site(database)
+
+
+class TestLists:
+    def test_each_known_failure_is_in_the_list_of_its_status(self, site: Site) -> None:
+        site.fail()
+        known = site.make_known()
+        assert site.reading.statuses() == {KnownStatus.ACTIVE: 1}
+        [row] = site.reading.known_failures(KnownStatus.ACTIVE, 10)
+        assert (row.id, row.subject, row.bug, row.owner) == (known, "ep.expiry", "MB-37948", "Bob")
+        assert (row.failed, row.builds, row.since) == (1, 1, 0)
+        site.database.change("UPDATE known_failure SET expires_at = now()")
+        assert [each.status for each in site.reading.known_failures(KnownStatus.EXPIRED, 10)] == [
+            KnownStatus.EXPIRED
+        ]
+        site.database.change("UPDATE known_failure SET state = 'fixed'")
+        assert site.reading.statuses() == {KnownStatus.CLOSED: 1}
+
+    def test_a_signature_of_unrelated_changes_is_proposed(self, site: Site) -> None:
+        for number in (7, 8):
+            site.fail(number)
+        assert propose_known(site.store) == 0, "both failed within six hours"
+        site.database.change("UPDATE build SET finished_at = now() - interval '7 hours' WHERE id = 1")
+        assert propose_known(site.store) == 1
+        assert propose_known(site.store) == 0
+        [row] = site.reading.known_failures(KnownStatus.PROPOSED, 10)
+        assert (row.state, row.bug, row.failed) == (TriageState.UNTRIAGED, "", 2)
+        assert "Failures that look intermittent" in site.read("/failures")
+        assert "2 unrelated changes" in site.read(f"/failures/{row.id}")
+
+    @pytest.mark.parametrize("status", KnownStatus)
+    def test_a_list_without_entries_says_so(self, site: Site, status: KnownStatus) -> None:
+        assert "There is none." in site.read(f"/failures?status={status}")
+
+    def test_an_unknown_list_is_refused(self, site: Site) -> None:
+        answer = call(site.app, "GET", "/failures?status=lost")
+        assert answer.status_code == 422
+        assert "is not one of: proposed, active, expired, closed" in answer.text
+
+
+class TestOne:
+    def test_its_page_shows_the_evidence(self, site: Site) -> None:
+        run = site.fail()
+        for number in range(8, 12):
+            site.fail(number, FLAKY)
+        known = site.make_known()
+        with site.store.transaction() as tx:
+            tx.keep_matches(run, {(1, 0): known})
+        detail = site.reading.known_failure(known)
+        assert sum(day.failed for day in detail.days) == 5
+        assert [each.is_waived for each in detail.sightings] == [False] * 4 + [True]
+        assert detail.group == "reviewers"
+        page = site.read(f"/failures/{known}")
+        assert "MB-37948" in page
+        assert "5 of 5 builds in 30 days" in page
+        assert '<a href="/job/linux/1/">linux/1</a>' in page
+        assert "did not count" in page
+
+    def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
+        with pytest.raises(NotFound, match="known failure 99"):
+            site.reading.known_failure(99)
+        assert call(site.app, "GET", "/failures/99").status_code == 404
+
+
+class TestVisibility:
+    def test_a_known_failure_is_as_hidden_as_its_project(self, site: Site) -> None:
+        site.fail()
+        known = site.make_known()
+        public = site.reading.seen_by(None)
+        assert public.statuses() == {}
+        assert public.known_failures(KnownStatus.ACTIVE, 10) == []
+        with pytest.raises(NotFound):
+            public.known_failure(known)
+        site.publish(7)
+        assert public.statuses() == {KnownStatus.ACTIVE: 1}
+        assert [each.number for each in public.known_failure(known).sightings] == [1]
+
+    def test_a_signature_that_only_hidden_changes_have_is_hidden(self, site: Site) -> None:
+        site.fail(7)
+        site.fail(8, Failure(FailureKind.TEST, "other", "x"))
+        known = site.make_known()
+        site.publish(8)
+        assert site.reading.seen_by(None).statuses() == {}
+        assert site.reading.seen_by(Person([7])).known_failure(known).row.id == known
+
+    def test_a_hidden_build_is_no_sighting(self, site: Site) -> None:
+        site.fail(7)
+        site.fail(8)
+        known = site.make_known()
+        site.publish(8)
+        assert [
+            each.change_address for each in site.reading.seen_by(None).known_failure(known).sightings
+        ] == ["8"]
+
+
+class TestForm:
+    def test_a_member_of_the_group_changes_it(self, site: Site) -> None:
+        site.fail()
+        site.make_known()
+        answer = site.save(state="infrastructure", bug="MB-2", assignee="Ann", days="7")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/failures/1")
+        row = site.reading.known_failure(1).row
+        assert (row.state, row.bug, row.assignee) == (TriageState.INFRASTRUCTURE, "MB-2", "Ann")
+        [entry] = PostgresAuditLog(site.database.owner).newest(1)
+        assert (entry.kind, entry.actor) == ("known failure changed", "1000003")
+        assert entry.details["signed in as"] == "al"
+
+    def test_others_are_refused_and_get_no_form(self, site: Site) -> None:
+        site.fail()
+        site.make_known()
+        page = site.read("/failures/1", subject="eve")
+        assert "only members of reviewers may override" in page.replace("<wbr>", "")
+        assert 'name="state"' not in page
+
+    def test_a_reader_without_the_role_gets_no_form(self, site: Site) -> None:
+        site.fail()
+        site.make_known()
+        assert 'name="state"' not in site.read("/failures/1", Role.READER)
+
+    def test_a_forged_ticket_is_refused(self, site: Site) -> None:
+        site.fail()
+        site.make_known()
+        assert site.save(ticket="bm9uc2Vuc2U=").status_code == 403
+        assert site.reading.known_failure(1).row.bug == "MB-37948"
+
+    @pytest.mark.parametrize(
+        ("fields", "problem"),
+        [
+            ({"state": "untriaged"}, "state: must be a state"),
+            ({"state": "lost"}, "state: must be a state"),
+            ({"bug": "javascript:alert(1)"}, "bug: must be like MB-123"),
+            ({"bug": ""}, "bug: is missing"),
+            ({"days": "0"}, "days: must be a number of days, 1 to 365"),
+            ({"days": "366"}, "days: must be a number of days, 1 to 365"),
+        ],
+    )
+    def test_a_value_that_cannot_be_used_is_refused(
+        self, site: Site, fields: dict[str, str], problem: str
+    ) -> None:
+        site.fail()
+        site.make_known()
+        answer = site.save(**fields)
+        assert answer.status_code == 422
+        assert problem in answer.text
+        assert site.reading.known_failure(1).row.bug == "MB-37948"
+
+
+@pytest.mark.parametrize("old", TriageState)
+@pytest.mark.parametrize("new", [each for each in TriageState if each is not TriageState.UNTRIAGED])
+def test_the_stored_state_follows_the_table_of_transitions(
+    site: Site, old: TriageState, new: TriageState
+) -> None:
+    site.fail()
+    known = site.make_known()
+    site.database.change("UPDATE known_failure SET state = :state", state=old.value)
+    account = PEOPLE["al@example.com"]
+    change_to = KnownChange(state=new, bug="MB-1", assignee="")
+    if new in {old, *TRANSITIONS[old]}:
+        site.changes.change(known, change_to, account, signed_in_as="al")
+        expected = new
+    else:
+        with pytest.raises(Exception, match=f"cannot become {new}"):
+            site.changes.change(known, change_to, account, signed_in_as="al")
+        expected = old
+    assert site.database.value("SELECT state FROM known_failure") == expected
