@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "20261123_0420"
-down_revision = "20261123_0410"
+revision = "20261123_0440"
+down_revision = "20261123_0430"
 branch_labels = None
 depends_on = None
 
