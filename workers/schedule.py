@@ -16,6 +16,7 @@ from service.config import ControlSettings
 from service.domain.errors import Transient
 from service.logs import log_as_json
 from service.ports.queue import Task, reconciliation
+from service.steps.upkeep.delete_old_logs import delete_old_logs
 from service.steps.upkeep.propose_known import propose_known
 from service.steps.upkeep.sweep import ask_for_heartbeats, relay_hints, sweep
 from service.wiring.control import build_control
@@ -46,6 +47,7 @@ def main() -> None:
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
+        PeriodicJob("old logs", 600.0, lambda: delete_old_logs(plane.upkeep, plane.artifacts)),
     )
     while not stop.is_set():
         for job in jobs:

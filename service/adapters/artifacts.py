@@ -90,6 +90,21 @@ class DirectoryArtifacts(Artifacts):
                 path.unlink(missing_ok=True)
                 raise
 
+    @override
+    def delete(self, key: str, stored_before: float) -> bool:
+        place, aside = self._place(key), self._incoming / secrets.token_hex(16)
+        latest = time.time() - stored_before
+        with _translated(str(self._root)), suppress(FileNotFoundError):
+            if place.stat().st_mtime > latest:
+                return False
+            # Another process may have stored it since. What is aside is stored by nobody.
+            place.rename(aside)
+            if aside.stat().st_mtime > latest:
+                aside.replace(place)
+                return False
+            aside.unlink()
+        return True
+
     def _place(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
             raise NotFound(f"not the key of an artifact: {key[:100]!r}")

@@ -146,6 +146,12 @@ class Artifacts(Protocol):
     def get_file(self, key: str, path: Path) -> None:
         """Write the bytes to a new file, which is removed if this raises; Permanent if the file exists."""
 
+    def delete(self, key: str, stored_before: float) -> bool:
+        """Delete an artifact that was last stored more than so many seconds ago; False if it was later.
+
+        One that is stored again meanwhile stays. It is no error if there is none.
+        """
+
 
 class Packer(Protocol):
     """A mover of built programs in and out of sandboxes; the host itself never reads a hostile tree."""

@@ -91,6 +91,22 @@ class StalledWork(Protocol):
         """Return (pool, build) of builds that waited so many seconds although a machine may be free."""
 
 
+class OldLogs(Protocol):
+    """Logs of builds, and the artifacts that only they named."""
+
+    def drop_old_logs(self, most: int) -> int:
+        """Forget the logs of at most so many builds that ended long ago; return how many had one.
+
+        A log is kept for 90 days, that of a build that did not succeed for 400.
+        """
+
+    def unneeded_artifacts(self, most: int) -> Sequence[str]:
+        """Return some artifacts of logs that were forgotten an hour ago, and that nothing else names."""
+
+    def drop_artifacts(self, artifacts: Sequence[str]) -> None:
+        """Forget artifacts that were deleted."""
+
+
 class Calibrations(Protocol):
     """Calibrations of pools that have nothing else to do."""
 

@@ -56,6 +56,23 @@ class TestArtifacts:
             artifacts.get_file(key, tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
+    def test_a_deleted_artifact_is_gone_and_can_be_stored_again(self, artifacts: Artifacts) -> None:
+        key, other = artifacts.put(DATA), artifacts.put(b"other")
+        assert artifacts.delete(key, 0.0)
+        with pytest.raises(NotFound):
+            artifacts.get(key)
+        assert artifacts.get(other) == b"other"
+        assert artifacts.put(DATA) == key
+        assert artifacts.get(key) == DATA
+
+    def test_an_artifact_that_was_stored_lately_is_not_deleted(self, artifacts: Artifacts) -> None:
+        key = artifacts.put(DATA)
+        assert not artifacts.delete(key, 3600.0)
+        assert artifacts.get(key) == DATA
+
+    def test_an_artifact_that_is_not_there_counts_as_deleted(self, artifacts: Artifacts) -> None:
+        assert artifacts.delete("0" * 64, 3600.0)
+
     def test_more_bytes_than_asked_for_are_refused(self, artifacts: Artifacts) -> None:
         key = artifacts.put(DATA)
         assert artifacts.get(key, at_most=len(DATA)) == DATA

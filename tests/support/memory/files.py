@@ -118,6 +118,12 @@ class MemoryArtifacts:
     def put_file(self, path: Path) -> str:
         return self.put(path.read_bytes())
 
+    def delete(self, key: str, stored_before: float) -> bool:
+        if key in self.kept and stored_before > 0:  # all were stored just now
+            return False
+        self.kept.pop(key, None)
+        return True
+
     def get_file(self, key: str, path: Path) -> None:
         data = self.get(key)
         if path.exists():

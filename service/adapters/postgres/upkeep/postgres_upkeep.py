@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
+from service.adapters.postgres.upkeep.old_logs import PostgresOldLogs
 from service.adapters.postgres.upkeep.outbox import PostgresOutbox
 from service.adapters.postgres.upkeep.pools import PostgresPools
 from service.adapters.postgres.upkeep.stalled_work import PostgresStalledWork
 from service.ports.upkeep import Upkeep
 
 
-class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, Upkeep):
+class PostgresUpkeep(PostgresOutbox, PostgresStalledWork, PostgresPools, PostgresOldLogs, Upkeep):
     """All of the upkeep; each call is a transaction of its own.
 
     Args:
