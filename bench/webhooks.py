@@ -57,7 +57,7 @@ def web_part() -> Iterator[int]:
     try:
         server.start(durable=True)
         migrate(server.owner_url, server.administrator_url)
-        with _serving(home, server.owner_url) as port:
+        with serving(home, server.owner_url) as port:
             yield port
     finally:
         server.stop()
@@ -65,7 +65,8 @@ def web_part() -> Iterator[int]:
 
 
 @contextmanager
-def _serving(home: Path, database_url: str) -> Iterator[int]:
+def serving(home: Path, database_url: str) -> Iterator[int]:
+    """Start the web part on a database; its port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
