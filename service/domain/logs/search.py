@@ -45,11 +45,11 @@ def find(log: StoredLog, wanted: str, place: int, stream: Stream, *, is_exact: b
     """
     needle = wanted.encode() if is_exact else wanted.encode().lower()
     found: list[Match] = []
-    begin: int | None = None
+    searched = 0
     for block in _blocks(log, place, stream):
-        begin = block.start if begin is None else begin
-        if len(found) >= MOST_MATCHES or block.start - begin >= SEARCHED_BYTES:
+        if len(found) >= MOST_MATCHES or searched >= SEARCHED_BYTES:
             return Found(tuple(found), block.start)
+        searched += len(block.data)
         for match in _matches(block, needle, is_exact=is_exact):
             if len(found) == MOST_MATCHES:
                 return Found(tuple(found), match.start)

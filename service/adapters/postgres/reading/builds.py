@@ -138,7 +138,7 @@ class PostgresBuilds(Sighted, BuildReading):
             if row is None:
                 raise NotFound(f"there is no build {job}/{number}")
             is_growing = row["state"] in _GROWING and not JobKind(row["kind"]).is_external
-            if row["token"] is None:
+            if row["log"] or row["token"] is None:  # a machine of the previous version stores it whole
                 return StoredLog("", (), is_growing, row["log"] or "")
             # After the end: what became a chunk in between is in both, never in neither.
             chunks = connection.execute(_CHUNKS, {"id": row["id"], "token": row["token"]}).mappings()
