@@ -1,0 +1,109 @@
+"""An intermittent test: overridden once with its bug, then known on the next patch sets, until it expires."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from service.domain.access.caller import LOCAL_EMAIL, Role
+from service.ports.access import NewSession
+from service.web.access.address import Address
+from tests.e2e.conftest import started
+from tests.support.tiny_project import TinyProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.conftest import RunningSite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+CHANGE = 2
+FILES = {
+    "benchgate.yaml": """\
+version: 1
+commands: {rerun: committers, override: reviewers}
+jobs:
+  unit:
+    kind: ctest
+    pool: perf
+    build: {configure: cmake -S . -B build, compile: cmake --build build}
+""",
+    "CMakeLists.txt": """\
+cmake_minimum_required(VERSION 3.20)
+project(tiny LANGUAGES NONE)
+enable_testing()
+foreach(name replication store)
+  add_test(NAME ${name} COMMAND sh ${CMAKE_SOURCE_DIR}/${name}.sh ${CMAKE_SOURCE_DIR})
+endforeach()
+""",
+    "replication.sh": '[ ! -f "$1/late.txt" ] || { echo "waited $(cat "$1/late.txt") ms"; exit 1; }\n',
+    "store.sh": '[ ! -f "$1/broken.txt" ] || { echo "not stored"; exit 1; }\n',
+}
+_FORM = re.compile(r'<form method="post" action="([^"]+)".*?</form>', re.DOTALL)
+_HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSite]:
+    """A Benchgate whose project has two tests, one of which depends on a file."""
+    root: Path = tmp_path_factory.mktemp("site")
+    project = TinyProject(root / "tiny")
+    project.commit(FILES)
+    with started(root, project) as found:
+        yield found
+
+
+def upload(running: RunningSite, patch_set: int, **files: str) -> int | None:
+    """Upload a patch set with these files; return its vote."""
+    named = {f"{name}.txt": content for name, content in files.items()}
+    before = len(running.messages(CHANGE)) if patch_set > 1 else 0
+    running.feed(running.project.propose(CHANGE, named, patch_set).event())
+    running.wait(lambda: len(running.messages(CHANGE)) > before, f"the message on patch set {patch_set}")
+    return running.vote(CHANGE)
+
+
+def override(running: RunningSite, **fields: str) -> None:
+    """Send the override form of the change's page."""
+    session = NewSession(subject="local", name="Ada", email=LOCAL_EMAIL, role=Role.REVIEWER)
+    name = Address(running.site.base_url).session_cookie
+    headers = {"Cookie": f"{name}={running.plane.sessions.open(session)}", "Origin": running.site.base_url}
+    with httpx.Client(base_url=running.site.base_url, headers=headers) as client:
+        page = client.get(f"/changes/{CHANGE}").raise_for_status().text
+        for found in _FORM.finditer(page):
+            hidden = {name: unescape(value) for name, value in _HIDDEN.findall(found[0])}
+            if hidden["action"] == "override":
+                assert client.post(found[1], data={**hidden, **fields}).status_code == 303
+                return
+    raise AssertionError("no form to override")
+
+
+def last(running: RunningSite, start: str) -> str:
+    """The last message on the change with these words."""
+    return [text for text in running.messages(CHANGE) if start in text][-1].replace("\\", "")
+
+
+def test_a_known_failure_from_the_first_minus_one_to_its_expiry(running: RunningSite) -> None:
+    assert upload(running, 1, late="17") == -1
+    assert re.search(r"Failure of a CTest test .*replication", last(running, "Build Failed"))
+
+    override(running, bug="MB-37948", reason="known intermittent failure", known="yes")
+    running.wait(lambda: running.vote(CHANGE) == 1, "the +1")
+    assert "known intermittent failure (MB-37948)" in last(running, "Build Successful")
+
+    assert upload(running, 2, late="23", note="other code") == 1
+    assert "known failure MB-37948 (local, until " in last(running, "Build Successful")
+
+    assert upload(running, 3, late="99", broken="yes") == -1
+    assert re.search(r"Failure of a CTest test .*store", last(running, "Build Failed"))
+
+    with running.plane.engine.begin() as connection:
+        connection.execute(text("UPDATE known_failure SET expires_at = now()"))
+    assert upload(running, 4, late="31", note="third code") == -1
+    assert "known failure" not in last(running, "Build Failed")
