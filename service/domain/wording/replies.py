@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.text import plain
+from service.domain.triage.known import MAX_BUG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from service.domain.failures.failure import Failure
     from service.domain.project.project_file import Permission
+    from service.domain.triage.known import KnownFailure
 
 STILL_RUNNING: Final = "a build is still running; try again when it has finished"
 FAILED_ELSEWHERE: Final = "only builds of another CI failed; run them again there"
@@ -24,6 +27,11 @@ NO_PAIRS_NEEDED: Final = (
 OVERRIDDEN: Final = "its failure is overridden, and the override would not cover a new build"
 NO_OVERRIDE: Final = "there is no override to undo"
 RECORDED: Final = "recorded; it takes effect when the run finishes"
+_MOST_NAMED: Final = 5  # failures; the page lists all
+NOTHING_KNOWN: Final = (
+    "overridden on this patch set only: the failed builds do not say what failed, so it cannot be recognised "
+    "again"
+)
 _SLOWER_NAMED: Final = 5  # benchmarks; a person needs an example, the message has all
 _MAX_NAMES: Final = 500
 
@@ -100,3 +108,35 @@ def no_measured_match(benchmark_filter: str) -> str:
 def too_many_pairs(most: int) -> str:
     """The reply to `benchmark` for more pairs than a sequence can have."""
     return f"a benchmark can have at most {most} pairs"
+
+
+def made_known(
+    made: Sequence[tuple[KnownFailure, Failure]], link: Callable[[int], str], *, has_others: bool
+) -> str:
+    """The reply that names known failures, their expiry and the way to close them.
+
+    Args:
+        made: each with the failure of the build.
+        link: makes the address of the page of a known failure.
+        has_others: the builds have failures that cannot be recognised again.
+    """
+    if not made:
+        return NOTHING_KNOWN
+    first, _ = made[0]
+    named = "; ".join(
+        f"{known.scope.job}: {_name_of(failure)} ({link(known.id)})" for known, failure in made[:_MOST_NAMED]
+    )
+    more = f"; and {len(made) - _MOST_NAMED} more" if len(made) > _MOST_NAMED else ""
+    warning = (
+        "; other failures of these builds say too little to be recognised, so a build with one still fails"
+        if has_others
+        else ""
+    )
+    return (
+        f"known until {first.expires_at:%Y-%m-%d} as {plain(first.bug, MAX_BUG)} on {first.scope.branch}: "
+        f"{named}{more}{warning}; to end it sooner, set its state to fixed or invalid on its page"
+    )
+
+
+def _name_of(failure: Failure) -> str:
+    return plain(": ".join(filter(None, (failure.subject, failure.headline))), 120)

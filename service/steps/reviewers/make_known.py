@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.domain.failures.signature import signature_of
 from service.domain.triage.known import DEFAULT_DAYS, is_specific
-from service.domain.wording.known_failures import made_known
+from service.domain.wording.replies import made_known
 from service.ports.failures.storing import Author, NewKnown
 from service.steps.deciding.known_failures import place_of
 

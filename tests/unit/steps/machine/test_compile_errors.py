@@ -211,7 +211,7 @@ def test_a_decision_made_anew_repeats_no_remark(tmp_path: Path) -> None:
     fail(farm, 1, ERROR)
     fail(farm, 2, OTHER)
     service.vote()
-    say(farm, "override perf MB-1 known")  # the first review still waits to be posted
+    say(farm, "override perf MB-1 the disk was full")  # the first review still waits to be posted
     say(farm, "override undo")
 
     told = [("lib/a.cc", 3, SAID), ("lib/b.cc", 7, f"asan: {OTHER.text}")]
@@ -223,7 +223,7 @@ def test_errors_that_an_override_waives_are_not_posted(tmp_path: Path) -> None:
     farm = heard_farm(tmp_path, TWO_JOBS + RIGHTS)
     service = farm.service
     fail(farm, 1, ERROR)
-    say(farm, "override perf MB-1 known")  # the round still runs
+    say(farm, "override perf MB-1 the disk was full")  # the round still runs
     fail(farm, 2, OTHER)
     service.vote()
 
