@@ -10,8 +10,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "20261123_0430"
-down_revision = "20261123_0420"
+revision = "20261123_0450"
+down_revision = "20261123_0440"
 branch_labels = None
 depends_on = None
 
