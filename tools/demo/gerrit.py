@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tools.demo.scenario import Upload
 
 PUSHED_TO: Final = f"refs/for/{BRANCH}"
-OVERRIDE: Final = "override DEMO-1 known"
+OVERRIDE: Final = "override DEMO-1 slower on purpose"
 _POLL_SECONDS: Final = 2.0  # between two requests for messages, so that they do not disturb measurements
 
 

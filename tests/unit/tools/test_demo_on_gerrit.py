@@ -280,7 +280,7 @@ def test_the_shell_command_posts_an_override_as_bob(model_site: ModelSite) -> No
     assert words[words.index("-u") + 1] == f"bob:{SECRET}"
     assert words[-1] == f"{URL}/a/changes/41/revisions/{slower.commit.revision}/review"
     message = json.loads(words[words.index("-d") + 1])["message"]
-    assert commands_in(message, []) == (OverrideCommand("DEMO-1", "known"),)
+    assert commands_in(message, []) == (OverrideCommand("DEMO-1", "slower on purpose"),)
 
 
 def test_without_a_minus_one_there_is_nothing_to_override(model_site: ModelSite) -> None:
