@@ -27,9 +27,10 @@ class Links:
         address = ChangeAddress(key.number, key.instance if self._has_several else None)
         return f"{self._base}/changes/{address}"
 
-    def override_form(self, key: ChangeKey, patch_set: int, job: str) -> str:
-        """Make the address of the form that overrides a job's failure and makes it known."""
-        return f"{self.change(key)}/{patch_set}?known={job}#actions"
+    def override_form(self, key: ChangeKey, patch_set: int, known: str = "") -> str:
+        """Make the address of the form that overrides; ``known`` is the job whose failures become known."""
+        query = f"?known={known}" if known else ""
+        return f"{self.change(key)}/{patch_set}{query}#actions"
 
     def run(self, run_id: int) -> str:
         """Make the address of a run's page."""

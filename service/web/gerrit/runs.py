@@ -196,8 +196,10 @@ def _links(build: Build, run: Run, findings: _Findings, links: Links) -> tuple[L
         Link(url=links.run(run.id), tooltip="All builds of this run", icon="view_timeline"),
     )
     if _may_be_overridden(build, findings) and run.change is not None and run.patch_set is not None:
-        form = links.override_form(ChangeKey(run.instance, run.change), run.patch_set, build.job)
-        common = (*common, Link(url=form, tooltip="Override it, or make it a known failure", icon="external"))
+        known = build.job if build.outcome is Outcome.FAILED else ""  # measurements are never known
+        form = links.override_form(ChangeKey(run.instance, run.change), run.patch_set, known)
+        tooltip = "Override it, or make it a known failure" if known else "Override it"
+        common = (*common, Link(url=form, tooltip=tooltip, icon="external"))
     # A build of another CI has its log there.
     return common if build.url else (*common, Link(url=f"{page}#log", tooltip="Log", icon="file_present"))
 

@@ -92,6 +92,7 @@ def test_a_regression_is_an_error_with_its_figures_and_its_pages() -> None:
     assert [(link["url"], link["primary"]) for link in result["links"]] == [
         (f"https://perf.example/job/{JOB}/5904/", True),
         ("https://perf.example/runs/41", False),
+        ("https://perf.example/changes/4712/2#actions", False),
         (f"https://perf.example/job/{JOB}/5904/#log", False),
     ]
     assert (idle["checkName"], idle["status"], idle["results"]) == ("kv_engine.docs", "COMPLETED", [])
