@@ -69,7 +69,12 @@ def test_a_session_that_is_over_is_none(app: FastAPI, callers: Callers) -> None:
 @pytest.mark.parametrize("path", [*PAGES, "/sign-in"])
 def test_a_site_without_a_way_in_offers_none(callers: Callers, path: str) -> None:
     app = build_app(sample_project(), access=callers.access(has_way_in=False))
-    assert links_of(call(app, "GET", path, headers=PAGE).text) == ["Changes", "Trends", "Machines"]
+    assert links_of(call(app, "GET", path, headers=PAGE).text) == [
+        "Changes",
+        "Trends",
+        "Failures",
+        "Machines",
+    ]
 
 
 @pytest.mark.parametrize("path", ["/" + "a" * 1500, "/a%0d%0ab"])
