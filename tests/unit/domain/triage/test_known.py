@@ -44,7 +44,7 @@ def known_of(failure: Failure, **others: object) -> KnownFailure:
         scope=whole,
         bug="MB-37948",
         reason="intermittent",
-        owner="James H",
+        owner="Ada L",
         assignee="",
         state=TriageState.CONFIRMED,
         expires_at=AT + timedelta(days=30),
