@@ -177,8 +177,8 @@ def _either(lines: Sequence[str]) -> str:
 
 def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:
     """Yield the line for the worst build alone: its results are those that the reader asks about."""
-    measured = [build for build in builds if build.kind.may_compare]
-    for build in sorted(measured, key=lambda each: CONSEQUENCES[each.outcome].counts is not Counts.FAIL)[:1]:
+    ours = [build for build in builds if build.kind.is_known and not build.kind.is_external]
+    for build in sorted(ours, key=lambda each: CONSEQUENCES[each.outcome].counts is not Counts.FAIL)[:1]:
         seed = f" --seed {shlex.quote(build.seed)}" if build.seed else ""
         yield f"benchgate gate --job {shlex.quote(build.job)}{seed}"
 

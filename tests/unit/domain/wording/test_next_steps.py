@@ -114,6 +114,14 @@ def test_names_with_nothing_in_common_are_not_accepted_by_one_filter_for_all() -
     assert "accept FILTER REASON" in lines(apart)
 
 
+@pytest.mark.parametrize(
+    "kind", ["ctest", "gtest", "command", "clang-format", "clang-tidy", "clang-analyzer"]
+)
+def test_a_job_of_any_kind_that_benchgate_runs_can_be_repeated(kind: str) -> None:
+    failed = EndedBuild(job="checks", kind=JobKind(kind), outcome=Outcome.FAILED)
+    assert lines(failed)[0] == "benchgate gate --job checks"
+
+
 def test_a_broken_project_file_is_checked_before_the_next_push() -> None:
     own = EndedBuild(job="benchgate.yaml", kind=JobKind(OWN_FILE), outcome=Outcome.FAILED)
     assert lines(own) == ["benchgate check benchgate.yaml", "override BUG-ID REASON"]
