@@ -80,7 +80,7 @@ def create_app() -> FastAPI:
         create_api(reading_of),
         create_external_builds(
             settings.instances,
-            partial(record_once, plane.store),
+            partial(record_once, plane.store, patterns=plane.failure_patterns),
             partial(record_tests, plane.store, plane.artifacts),
         ),
         create_gerrit_checks(reading_of, plane.links, origins_of(plane.addresses)),

@@ -59,7 +59,7 @@ def command(
     target = Target(key_at(change, settings.instances), revision, kind)
     report = Report(target, ExternalBuild(job, number, url, log_url), result, causes)
     with closing(build_control(settings)) as plane:
-        is_news = record_external_build(plane.store, report)
+        is_news = record_external_build(plane.store, report, plane.failure_patterns)
     click.echo("recorded" if is_news else "already recorded", err=True)
 
 

@@ -10,6 +10,7 @@ from service.domain.decision.machine_report import BuildEnd, MachineReport
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import CONSEQUENCES, Counts, Outcome
 from service.domain.errors import BadInput, NotFound, Transient
+from service.domain.failures.configured import NO_PATTERNS
 from service.domain.failures.failure import distinct
 from service.domain.failures.reported import failures_of_causes
 from service.domain.identity import RunKind
@@ -23,17 +24,23 @@ from service.steps.planning.rerun import run_again
 
 if TYPE_CHECKING:
     from service.domain.decision.external import ExternalBuild, Report
+    from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.records import BuildRecord, NewReport, RunRecord
     from service.ports.reports import ExternalBuilds
     from service.ports.store import Store, Transaction
 
 
-def record_external_build(store: Store, report: Report) -> bool:
+def record_external_build(store: Store, report: Report, patterns: ConfiguredPatterns = NO_PATTERNS) -> bool:
     """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
 
     After a finished run, a build that starts or ends begins the next run, in which only that job runs again;
     in a running run, it replaces the job's previous build. A result needs no announcement before it. The
     result of a patch set that is not current, or of a run that was cancelled, is kept and never voted on.
+
+    Args:
+        store: of the builds.
+        report: about one build.
+        patterns: configured ones, for causes that name no failure that Benchgate knows.
 
     Raises:
         BadInput: the result is unknown, the job is not of kind ``external``, the number is that of a build of
@@ -42,10 +49,12 @@ def record_external_build(store: Store, report: Report) -> bool:
         Transient: the run is not planned yet.
     """
     with store.transaction() as tx:
-        return _record(tx, report)
+        return _record(tx, report, patterns)
 
 
-def record_once(store: Store, report: Report, sent: NewReport | None) -> bool:
+def record_once(
+    store: Store, report: Report, sent: NewReport | None, patterns: ConfiguredPatterns = NO_PATTERNS
+) -> bool:
     """Record a report; if it was sent under a key and is sent again, return the first answer.
 
     Raises:
@@ -53,11 +62,11 @@ def record_once(store: Store, report: Report, sent: NewReport | None) -> bool:
         NotFound, Transient: as in :func:`record_external_build`. The report may be sent again under its key.
     """
     if sent is None:
-        return record_external_build(store, report)
+        return record_external_build(store, report, patterns)
     with store.transaction() as tx:
         first = tx.claim_report(sent)
         if first is None:
-            is_news = _record(tx, report)
+            is_news = _record(tx, report, patterns)
             tx.answer_report(sent, is_news=is_news)
             return is_news
         if first.digest != sent.digest:
@@ -65,21 +74,21 @@ def record_once(store: Store, report: Report, sent: NewReport | None) -> bool:
         return first.is_news
 
 
-def _record(tx: Transaction, report: Report) -> bool:
+def _record(tx: Transaction, report: Report, patterns: ConfiguredPatterns) -> bool:
     if report.result == Notice.STARTED:
         return (place := _place_of(tx, report)) is not None and _announce(tx, place, report)
     if report.result == Notice.WITHDRAWN:
         return (place := _place_of(tx, report)) is not None and _withdraw(tx, place)
     outcome_of(report.result)  # raises before anything is looked for
-    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report)
+    return (place := _place_of(tx, report)) is not None and _finish(tx, place, report, patterns)
 
 
-def _end_of(report: Report, tested: MachineReport) -> BuildEnd:
+def _end_of(report: Report, tested: MachineReport, patterns: ConfiguredPatterns) -> BuildEnd:
     """Make the end of a build from a reported result, and from the tests that were reported before it."""
     outcome, causes = outcome_of(report.result), causes_of(report.causes)
     if CONSEQUENCES[outcome].counts is Counts.PASS:
         return BuildEnd(outcome, causes)
-    named, is_cut = failures_of_causes(causes)
+    named, is_cut = failures_of_causes(causes, patterns)
     unnamed = [each for each in tested.failures if not any(each.subject in cause for cause in causes)]
     failures, has_more = distinct([*named, *tested.failures])
     shown = failure_causes(unnamed, is_cut=tested.is_cut and bool(unnamed))
@@ -95,7 +104,7 @@ def _announce(tx: Transaction, place: _Place, report: Report) -> bool:
     return True
 
 
-def _finish(tx: Transaction, place: _Place, report: Report) -> bool:
+def _finish(tx: Transaction, place: _Place, report: Report, patterns: ConfiguredPatterns) -> bool:
     known = place.known(report.build)
     tested = report_of(known) if known is not None else MachineReport()
     if known is not None and known.has_result:
@@ -116,7 +125,7 @@ def _finish(tx: Transaction, place: _Place, report: Report) -> bool:
         build_id = known.id  # it runs, or it was cancelled or replaced before its result came
     tx.record_report(build_id, report.build, report.result)
     tx.store_findings(build_id, report.findings)
-    end = _end_of(report, tested)
+    end = _end_of(report, tested, patterns)
     if known is not None and known.id != build_id and known.execution:
         tx.store_execution(build_id, known.execution)
     if tx.lock_build(build_id).state is BuildState.FINISHED:

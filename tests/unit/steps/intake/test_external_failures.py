@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.decision.external import ExternalBuild, Target
+from service.domain.decision.external import ExternalBuild, Report, Target
+from service.domain.failures.configured import read_patterns
 from service.domain.failures.failure import FailureKind
 from service.ports.failures.storing import BuildFailures
+from service.steps.intake.record_external_build import record_external_build
 from tests.support.changes import KEY, Service, change_at, project
-from tests.support.external import record_external_build
+from tests.support.external import record_external_build as report_build
 from tests.support.fakes import WRITTEN
 
 PROJECT = "version: 1\njobs:\n  linux: {kind: external}\n"
@@ -25,7 +27,7 @@ def service() -> Service:
 
 def fail(service: Service, *causes: str) -> BuildFailures:
     build = ExternalBuild("linux", 5, "http://ci.example.com/job/linux/5/")
-    assert record_external_build(service.store, Target(KEY, "patch1"), build, "FAILURE", causes)
+    assert report_build(service.store, Target(KEY, "patch1"), build, "FAILURE", causes)
     return service.store.memory.build_failures[1]
 
 
@@ -37,3 +39,18 @@ def test_a_cause_that_names_a_test_is_its_failure(service: Service) -> None:
 
 def test_a_cause_that_names_nothing_may_hide_any_failure(service: Service) -> None:
     assert fail(service, "see the console") == BuildFailures((), is_cut=True)
+
+
+def test_a_cause_that_an_operators_pattern_describes_is_a_failure(service: Service) -> None:
+    patterns = read_patterns(
+        "no-licence: 'cannot check out a licence for (?P<subject>\\w+)'", "patterns.yaml"
+    )
+    build = ExternalBuild("linux", 5, "http://ci.example.com/job/linux/5/")
+    report = Report(
+        Target(KEY, "patch1"), build, "FAILURE", ("cannot check out a licence for simulator: full",)
+    )
+    assert record_external_build(service.store, report, patterns)
+
+    found = service.store.memory.build_failures[1]
+    assert [(each.kind, each.subject) for each in found.failures] == [(FailureKind.CONFIGURED, "simulator")]
+    assert not found.is_cut
