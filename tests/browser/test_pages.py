@@ -90,7 +90,7 @@ def test_a_link_to_a_decision_opens_its_message(page: Page) -> None:
 
 def test_overrides_are_shown_with_the_builds_and_in_a_table(page: Page) -> None:
     page.goto(f"/changes/{OVERRIDDEN}")
-    expect(page.locator("section.build", has_text="kv_engine.linux/812").locator(".waived")).to_contain_text(
+    expect(page.locator("section.build", has_text="kv_engine.linux/77").locator(".waived")).to_contain_text(
         "overridden by Bob Reviewer: ep_unit_tests time out"
     )
     rows = page.locator("section:has(#overrides) tbody tr")
