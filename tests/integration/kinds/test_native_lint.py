@@ -80,12 +80,3 @@ def test_clang_tidy_names_the_lines_in_header_and_source(tmp_path: Path) -> None
     assert (SOURCE, source, "modernize-use-nullptr]") in found
     assert len(found) == len(set(found))
     assert report.outcome is Outcome.FAILED
-
-
-@pytest.mark.timeout(600)
-def test_the_analyzer_names_the_line_in_the_header(tmp_path: Path) -> None:
-    report = run("clang-analyzer", tmp_path, **BUILD)
-
-    line = line_of(HEADER, IN_HEADER, "*value;")
-    assert [(finding.path, finding.line) for finding in report.findings] == [(HEADER, line)]
-    assert report.outcome is Outcome.FAILED
