@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TEXT: Final = "error: code should be clang-formatted"
 HEADLINE: Final = "code should be clang-formatted [-Wclang-format-violations]"
-"""What clang-format itself prints; equal in each build, so that a signature can be made of it."""
+"""The message of clang-format. It is the same in each build, so that a signature can be made of it."""
 
 _SHORT: Final = 100  # characters of a line that a finding quotes
 _HUNK: Final = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,10 +13,7 @@ from tests.support.kinds.linted import lint, patch_set
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(shutil.which("clang-format") is None, reason="needs clang-format"),
-]
+pytestmark = pytest.mark.integration
 
 STYLE = {".clang-format": "BasedOnStyle: Google\n"}
 OLD = "int  untouched( int a );\n\nint f(int a) {\n  int b = a;\n  return b;\n}\n"

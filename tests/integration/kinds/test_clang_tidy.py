@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
 
     from service.domain.decision.machine_report import MachineReport
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(shutil.which("clang-tidy") is None, reason="needs clang-tidy"),
-]
+pytestmark = pytest.mark.integration
 
 CONFIGURE = """\
 mkdir -p build && { echo '['

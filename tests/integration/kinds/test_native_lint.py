@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,7 @@ from tests.support.kinds.linted import lint, patch_set
 if TYPE_CHECKING:
     from service.domain.decision.machine_report import MachineReport
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(
-        not all(map(shutil.which, ("clang-format", "clang-tidy", "cmake", "ninja"))),
-        reason="needs clang-format, clang-tidy, CMake and Ninja",
-    ),
-]
+pytestmark = pytest.mark.integration
 
 NATIVE = Path(__file__).parents[3] / "native"
 HEADER, SOURCE = "executor/timer_wheel.h", "executor/timer_wheel.cpp"
