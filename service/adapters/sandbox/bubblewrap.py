@@ -104,15 +104,16 @@ class BubblewrapSandbox(Sandbox):
             stopped_by = supervise(process, tree, command.limits, output, watch)
             seconds = time.monotonic() - started
             exit_code = tree.exit_code()
-            if stopped_by is None and exit_code != 0 and group.memory_kills():
+            is_host_out_of_memory = _is_host_out_of_memory(group)
+            if stopped_by is None and exit_code != 0 and group.memory_kills() and not is_host_out_of_memory:
                 stopped_by = StoppedBy.MEMORY
-            if exit_code is None and stopped_by is None:
+            if exit_code is None and stopped_by is None and not is_host_out_of_memory:
                 watch()  # it may raise, if the work was ended on purpose
                 if process.returncode < 0:
                     raise Transient(f"the sandbox was ended from outside (signal {-process.returncode})")
                 raise Unfit(f"the sandbox did not start: {output.last_line() or process.returncode}")
             code = 128 + signal.SIGKILL if exit_code is None else exit_code
-            return Completed(code, seconds, stopped_by, group.cpu_seconds())
+            return Completed(code, seconds, stopped_by, group.cpu_seconds(), is_host_out_of_memory)
 
     def _start(
         self, group: Group, command: Command, outputs: tuple[int, int], cleanup: ExitStack
@@ -163,6 +164,13 @@ class BubblewrapSandbox(Sandbox):
         cleanup.enter_context(process)
         cleanup.callback(process.kill)
         return process, status
+
+
+def _is_host_out_of_memory(group: Group) -> bool | None:
+    """Return whether the kernel killed a process of a group within its limit; None if it counts none."""
+    if not group.limits_memory:
+        return None
+    return group.memory_kills() > 0 and not group.has_reached_memory_limit()
 
 
 def _listed(words: Sequence[str]) -> bytes:

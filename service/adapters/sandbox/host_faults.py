@@ -26,13 +26,16 @@ class HostFaults(Sandbox):
     """A sandbox that raises Transient if a program failed because of its host.
 
     That is a failure while the disk was full, at any moment of the run because a linker removes what it could
-    not complete, or while the kernel killed processes for lack of memory. Any other SIGKILL is the program's
+    not complete, or while the kernel killed processes for lack of memory. These are processes of the program
+    itself if the sandbox counts them: all that it needs runs inside, and a neighbour that reaches its own
+    limit is no fault of the host. Else they are all processes of the host. Any other SIGKILL is the program's
     own end: it can send one to itself, and a kill of the whole sandbox is Transient already.
 
     Args:
         sandbox: the sandbox that runs the programs.
         scratch: a directory on the file system to which they write.
-        vmstat: the kernel's file with the count of processes killed for lack of memory.
+        vmstat: the kernel's file with the count of processes of the host killed for lack of memory, at
+            whichever limit.
     """
 
     sandbox: Sandbox
@@ -59,7 +62,10 @@ class HostFaults(Sandbox):
         least_free = min(least_free, self._free())
         if least_free < FULL_BELOW:
             raise Transient(f"the machine's disk is full: {least_free >> 20} MiB left while a program failed")
-        if self._kills() > killed_before:
+        is_out_of_memory = done.is_host_out_of_memory
+        if is_out_of_memory is None:
+            is_out_of_memory = self._kills() > killed_before
+        if is_out_of_memory:
             raise Transient("the machine ran out of memory, and its kernel killed a process")
         return done
 

@@ -30,6 +30,8 @@ JOIN: Final = (
 )
 # A sandbox has its own processes: the monitor outside, the first process inside, the launcher.
 OWN_PROCESSES: Final = 4
+# The kernel kills if it cannot get up to 8 pages at once; a page has at most 64 KiB.
+NEAR_LIMIT_BYTES: Final = 1 << 20
 REMOVE_WITHIN_SECONDS: Final = 30.0
 
 _serial = itertools.count(1)
@@ -82,14 +84,21 @@ class Group:
         return any("memory" in hierarchy.controllers for hierarchy, _ in self._members)
 
     def memory_kills(self) -> int:
-        """Count the processes that the kernel killed because the group reached its memory limit."""
-        kills = 0
+        """Count the processes that the kernel killed for lack of memory, of the group or of the host."""
+        return sum(self._of_memory(_kills))
+
+    def has_reached_memory_limit(self) -> bool:
+        """Return whether the group itself lacked memory, and not a group above it or the whole host.
+
+        On version 1 this is also true if the kernel could free enough at the limit, such as cached files.
+        """
+        return any(self._of_memory(_has_reached_limit))
+
+    def _of_memory(self, read: Callable[[int, Path], int]) -> Iterator[int]:
         for hierarchy, directory in self._members:
             with suppress(OSError, ValueError):
                 if "memory" in hierarchy.controllers:
-                    name = "memory.events" if hierarchy.version == UNIFIED else "memory.oom_control"
-                    kills += _field(directory / name, "oom_kill")
-        return kills
+                    yield read(hierarchy.version, directory)
 
     def cpu_seconds(self) -> float | None:
         """Read the CPU time of all processes so far; None if no group counts it."""
@@ -287,6 +296,22 @@ def _kill(directory: Path) -> None:
     for process in _words(directory / "cgroup.procs"):
         with suppress(OSError):
             os.kill(int(process), signal.SIGKILL)
+
+
+def _kills(version: int, directory: Path) -> int:
+    return _field(directory / ("memory.events" if version == UNIFIED else "memory.oom_control"), "oom_kill")
+
+
+def _has_reached_limit(version: int, directory: Path) -> bool:
+    if version == UNIFIED:
+        return _field(directory / "memory.events", "oom") > 0
+    # Of version 1 only the peak tells: newer kernels leave the count of failures at 0.
+    return any(
+        int(peak) + NEAR_LIMIT_BYTES >= int(limit)
+        for name in ("memory", "memory.memsw")  # the second is missing on kernels without swap accounting
+        for peak in _words(directory / f"{name}.max_usage_in_bytes")
+        for limit in _words(directory / f"{name}.limit_in_bytes")
+    )
 
 
 def _words(path: Path) -> list[str]:

@@ -61,13 +61,16 @@ class Completed:
 
     ``exit_code`` is that of a shell (128 + signal number after a signal). ``seconds`` is wall time.
     ``stopped_by`` is the limit that ended the program, if one did. ``cpu_seconds`` is the CPU time of the
-    program and all its children; None if this host does not count it.
+    program and all its children; None if this host does not count it. ``is_host_out_of_memory``: the kernel
+    killed one of its processes although they kept their memory limit; None if this host does not count the
+    kills of one program.
     """
 
     exit_code: int
     seconds: float
     stopped_by: StoppedBy | None = None
     cpu_seconds: float | None = None
+    is_host_out_of_memory: bool | None = None
 
     @property
     def is_success(self) -> bool:

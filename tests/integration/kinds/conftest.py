@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from service.adapters.local.build import LocalBuild
-from service.adapters.sandbox.host_faults import HostFaults
 from service.domain.project.project_file import parse_project_file
 from service.steps.local.gate import local_spec
 from service.steps.machine.execute import execute_build
@@ -52,6 +50,4 @@ def machine(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Machine
     repository = Repository(tmp_path_factory.mktemp("repository"))
     home = tmp_path_factory.mktemp("home")
     host = make_build_host(home, lambda _: str(repository.path), (), is_sandboxed=True)
-    assert isinstance(host.sandbox, HostFaults)
-    # Other tests reach their memory limits meanwhile, which looks like a lack of memory of the host.
-    return Machine(repository, replace(host, sandbox=host.sandbox.sandbox), tmp_path / "cache")
+    return Machine(repository, host, tmp_path / "cache")

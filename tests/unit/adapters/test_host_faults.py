@@ -81,6 +81,19 @@ def test_a_kill_for_lack_of_memory_is_the_hosts_failure(tmp_path: Path) -> None:
         run(Ending(FAILED, kill), tmp_path)
 
 
+def test_a_kill_outside_the_program_is_no_fault_if_the_sandbox_counts_its_own(tmp_path: Path) -> None:
+    def kill() -> None:
+        (tmp_path / "vmstat").write_text("oom_kill 4\n")
+
+    done = Completed(1, 0.1, is_host_out_of_memory=False)
+    assert run(Ending(done, kill), tmp_path) == done
+
+
+def test_a_kill_within_the_programs_limit_is_the_hosts_failure(tmp_path: Path) -> None:
+    with pytest.raises(Transient, match="out of memory"):
+        run(Ending(Completed(137, 0.1, is_host_out_of_memory=True)), tmp_path)
+
+
 def test_a_kill_without_a_limit_or_a_lack_of_memory_is_the_programs_own(tmp_path: Path) -> None:
     done = run(Ending(Completed(137, 0.1)), tmp_path)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from service.adapters.sandbox.limits import Group, Hierarchy, describe, find_hierarchies
 from service.domain.building.sandbox_command import Limits
 
@@ -86,3 +88,46 @@ def test_version_2_counts_processor_time_and_kills(tmp_path: Path) -> None:
 
     assert group.cpu_seconds() == 1.5
     assert group.memory_kills() == 2
+
+
+@pytest.mark.parametrize(
+    ("events", "is_own"),
+    [
+        ("max 7\noom 1\noom_kill 2\n", True),
+        ("max 7\noom 0\noom_kill 2\n", False),  # the kernel freed enough at the limit; the host lacked memory
+        ("max 0\noom 0\noom_kill 2\n", False),
+    ],
+)
+def test_version_2_tells_its_own_limit_from_a_lack_of_memory_above_it(
+    tmp_path: Path, events: str, *, is_own: bool
+) -> None:
+    group = Group([Hierarchy(tmp_path, frozenset({"memory", "pids"}), 2)], Limits())
+    (directory,) = tmp_path.iterdir()
+    (directory / "memory.events").write_text(events)
+
+    assert group.memory_kills() == 2
+    assert group.has_reached_memory_limit() is is_own
+
+
+@pytest.mark.parametrize(
+    ("peaks", "is_own"),
+    [
+        ({"memory": 64 << 20, "memory.memsw": 64 << 20}, True),
+        ({"memory": (64 << 20) - 4096}, True),  # without swap accounting; the next two pages were too many
+        ({"memory": 40 << 20, "memory.memsw": 64 << 20}, True),
+        ({"memory": 40 << 20, "memory.memsw": 48 << 20}, False),
+        ({"memory": 40 << 20}, False),
+    ],
+)
+def test_version_1_tells_its_own_limit_from_a_lack_of_memory_above_it(
+    tmp_path: Path, peaks: dict[str, int], *, is_own: bool
+) -> None:
+    group = Group([Hierarchy(tmp_path, frozenset({"memory"}), 1)], Limits())
+    (directory,) = tmp_path.iterdir()
+    (directory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+    for name, peak in peaks.items():
+        (directory / f"{name}.max_usage_in_bytes").write_text(f"{peak}\n")
+        (directory / f"{name}.limit_in_bytes").write_text(f"{64 << 20}\n")
+
+    assert group.memory_kills() == 1
+    assert group.has_reached_memory_limit() is is_own
