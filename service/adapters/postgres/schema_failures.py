@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Identity, Integer, LargeBinary, Table, text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Identity, Integer, LargeBinary, Table, text
 from sqlalchemy.dialects.postgresql import TIMESTAMP
 
 from service.adapters.postgres import schema as t
@@ -34,6 +34,7 @@ failure: Final = Table(
     Column("signature_id", ForeignKey(signature.c.id), nullable=False),
     Column("headline", CleanText, nullable=False),
     *(Column(name, CleanText, nullable=False, server_default=_EMPTY) for name in ("line", "place")),
+    Column("is_cleared", Boolean, nullable=False, server_default=text("false")),
 )
 
 known_failure: Final = Table(

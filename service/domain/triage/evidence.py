@@ -62,7 +62,8 @@ class Sighting:
         parent: the parent of that commit.
         host: the machine that built it; empty if that is unknown.
         at: the end of the build.
-        fails_on_parent: a finished build of the same job at the parent has the signature too.
+        fails_on_parent: a finished build of the same job at the parent has the signature too, and no retry
+            cleared it there.
         passed_on_retry: another try or build of the same trees and configuration passed.
     """
 

@@ -82,11 +82,15 @@ class UnknownSignature:
 class Failures(Protocol):
     """The failures of builds, and the known failures that they match in a run."""
 
-    def store_failures(self, build_id: int, found: BuildFailures) -> None:
-        """Replace the failures of a build, each with its signature."""
+    def store_failures(self, build_id: int, found: BuildFailures, cleared: Sequence[Failure] = ()) -> None:
+        """Replace the failures of a build, each with its signature.
+
+        Those that a retry ``cleared`` are sightings of their signatures and nothing else: they neither fail
+        the build nor need a known failure.
+        """
 
     def failures_of(self, build_ids: Sequence[int]) -> Mapping[int, BuildFailures]:
-        """Return the failures of builds in their order; a build without any is left out."""
+        """Return the failures of builds that count, in their order; a build without any is left out."""
 
     def known_now(self, instance: str, project: str) -> KnownNow:
         """Return the confirmed known failures of a project by their ids, also expired ones.

@@ -13,8 +13,10 @@ from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.signature import signature_of
 from service.domain.triage.evidence import Rate
-from service.domain.triage.known import Scope, TriageState
+from service.domain.triage.known import KnownMatches, Scope, TriageState
+from service.ports.failures.matching import known_by_build
 from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
+from service.steps.deciding.known_failures import keep_matches
 from tests.support.store_samples import change, check_run, named, post_submit_run, start
 
 if TYPE_CHECKING:
@@ -81,6 +83,28 @@ class TestFailures:
             tx.store_failures(build, BuildFailures((CRASH,)))
             assert tx.failures_of([build]) == {build: BuildFailures((CRASH,))}
 
+    def test_failures_that_a_retry_cleared_are_apart_from_those_that_count(self, store: Store) -> None:
+        with store.transaction() as tx:
+            passed, failed = (finished(tx, checked(tx, number), Outcome.PASSED) for number in (7, 8))
+            tx.store_failures(passed, BuildFailures(), (FLAKY,))
+            tx.store_failures(failed, BuildFailures((CRASH,)), (FLAKY,))
+        with store.transaction() as tx:
+            assert tx.failures_of([passed, failed]) == {failed: BuildFailures((CRASH,))}
+            tx.store_failures(passed, BuildFailures((FLAKY,)))
+            assert tx.failures_of([passed]) == {passed: BuildFailures((FLAKY,))}
+
+    def test_a_build_needs_no_known_failure_of_one_that_a_retry_cleared(self, store: Store) -> None:
+        with store.transaction() as tx:
+            run = checked(tx)
+            build = finished(tx, run, Outcome.FAILED)
+            tx.store_failures(build, BuildFailures((CRASH,)), (FLAKY,))
+            made = known(tx, CRASH)
+            keep_matches(tx, tx.lock_run(run), [tx.lock_build(build)])
+            assert known_by_build(tx, run) == {build: KnownMatches((made,))}
+            known(tx, FLAKY)
+            keep_matches(tx, tx.lock_run(run), [tx.lock_build(build)])
+            assert known_by_build(tx, run) == {build: KnownMatches((made,))}
+
     def test_matches_are_kept_as_they_were_first(self, store: Store) -> None:
         with store.transaction() as tx:
             run = checked(tx)
@@ -115,6 +139,14 @@ class TestFailures:
             made = known(tx)
         with store.transaction() as tx:
             assert tx.rates_of([made.id]) == {made.id: Rate(1, 3)}
+
+    def test_a_rate_counts_failures_that_a_retry_cleared(self, store: Store) -> None:
+        with store.transaction() as tx:
+            finished(tx, checked(tx, 7), Outcome.PASSED)
+            build = finished(tx, checked(tx, 8), Outcome.PASSED)
+            tx.store_failures(build, BuildFailures(), (FLAKY,))
+            made = known(tx)
+            assert tx.rates_of([made.id]) == {made.id: Rate(1, 2)}
 
     def test_a_rate_of_a_pattern_counts_its_matches(self, store: Store) -> None:
         with store.transaction() as tx:
@@ -284,10 +316,29 @@ class TestProposals:
             tx.finish_build(again, Outcome.PASSED, [])
         assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
 
-    def test_a_failure_in_a_build_that_passed_was_retried_there(self, store: Store) -> None:
+    @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED])
+    def test_a_failure_that_a_retry_in_the_build_cleared_is_noticed(
+        self, store: Store, outcome: Outcome
+    ) -> None:
         with store.transaction() as tx:
-            finished(tx, checked(tx), Outcome.PASSED, FLAKY)
-        assert [each.passed_on_retry for each in self.unknown(store)[0].sightings] == [True]
+            build = finished(tx, checked(tx), outcome)
+            counting = () if outcome is Outcome.PASSED else (CRASH,)
+            tx.store_failures(build, BuildFailures(counting), (FLAKY,))
+        found = {each.signature: each.sightings for each in self.unknown(store)}
+        assert [each.passed_on_retry for each in found[signature_of(FLAKY).digest]] == [True]
+        if counting:
+            assert [each.passed_on_retry for each in found[signature_of(CRASH).digest]] == [False]
+
+    def test_a_parent_on_which_a_retry_cleared_it_does_not_fail(self, store: Store) -> None:
+        with store.transaction() as tx:
+            merged = tx.add_run(post_submit_run("p" * 40))
+            assert merged is not None
+            tx.start_run(merged, tree="t" * 40, parent="o" * 40, parent_tree="q" * 40, label="Verified")
+            tx.store_failures(finished(tx, merged, Outcome.PASSED), BuildFailures(), (FLAKY,))
+            finished(tx, checked(tx), Outcome.FAILED, FLAKY)
+        [found] = self.unknown(store)
+        assert [each.fails_on_parent for each in found.sightings] == [False, False]
+        assert [each.passed_on_retry for each in found.sightings] == [True, False]
 
     def test_a_proposal_waives_nothing_and_is_made_once(self, store: Store, audit_log: AuditLog) -> None:
         with store.transaction() as tx:

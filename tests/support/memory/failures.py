@@ -38,6 +38,7 @@ from tests.support.memory.state import NOW, InMemory, row
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from service.domain.failures.failure import Failure
     from service.ports.failures.storing import Author, KnownChange, Matches, NewKnown
     from service.ports.records import BuildRecord, RunRecord
 
@@ -58,9 +59,12 @@ class MemorySightings(InMemory):
             if build.state is BuildState.FINISHED and is_counted and is_recent:
                 yield build
 
-    def _digests(self, build: BuildRecord) -> set[bytes]:
+    def _counting(self, build: BuildRecord) -> set[bytes]:
         found = self._m.build_failures.get(build.id, BuildFailures())
         return {signature_of(failure).digest for failure in found.failures}
+
+    def _cleared(self, build: BuildRecord) -> set[bytes]:
+        return {signature_of(failure).digest for failure in self._m.cleared.get(build.id, ())}
 
     def _is_in(self, scope: Scope, build: BuildRecord) -> bool:
         return any(
@@ -78,8 +82,9 @@ class MemorySightings(InMemory):
 
 
 class MemoryFailures(MemorySightings, Failures):
-    def store_failures(self, build_id: int, found: BuildFailures) -> None:
+    def store_failures(self, build_id: int, found: BuildFailures, cleared: Sequence[Failure] = ()) -> None:
         self._m.build_failures[row(self._m.builds, build_id, "build").id] = found
+        self._m.cleared[build_id] = tuple(cleared)
 
     def failures_of(self, build_ids: Sequence[int]) -> Mapping[int, BuildFailures]:
         stored = {build: self._m.build_failures.get(build, BuildFailures()) for build in build_ids}
@@ -109,14 +114,25 @@ class MemoryFailures(MemorySightings, Failures):
     def _rate(self, known: KnownFailure) -> Rate:
         matched = {build for (_, build, _), number in self._m.known_matches.items() if number == known.id}
         builds = [build for build in self._recent() if self._is_in(known.scope, build)]
-        failed = [build for build in builds if known.signature in self._digests(build) or build.id in matched]
+        failed = [
+            build
+            for build in builds
+            if known.signature in self._counting(build) | self._cleared(build) or build.id in matched
+        ]
         return Rate(len(failed), len(builds))
 
 
 class MemoryKnownFailures(MemoryAudit, KnownFailures):
     def make_known(self, new: NewKnown, author: Author) -> KnownFailure:
-        stored = (failure for found in self._m.build_failures.values() for failure in found.failures)
-        if new.signature is not None and new.signature not in {signature_of(each).digest for each in stored}:
+        stored = {
+            signature_of(failure).digest
+            for failures in (
+                *(found.failures for found in self._m.build_failures.values()),
+                *self._m.cleared.values(),
+            )
+            for failure in failures
+        }
+        if new.signature is not None and new.signature not in stored:
             raise NotFound("there is no such signature")
         values: dict[str, Any] = {
             "bug": new.bug,
@@ -204,7 +220,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
         found = self._m.build_failures.get(build.id, BuildFailures())
         return {
             signature_of(failure).digest
-            for failure in found.failures
+            for failure in (*found.failures, *self._m.cleared.get(build.id, ()))
             if failure.kind in PROPOSABLE and (failure.subject or failure.kind is FailureKind.SANITIZER)
         }
 
@@ -227,6 +243,7 @@ class MemoryProposals(MemorySightings, MemoryAudit, Proposals):
             parent=run.parent or "",
             host=build.host,
             at=NOW + timedelta(seconds=self._m.waiting[build.id].since),
-            fails_on_parent=any(digest in self._digests(other) for other in of_parent),
-            passed_on_retry=any(other.outcome is Outcome.PASSED for other in retried),
+            fails_on_parent=any(digest in self._counting(other) for other in of_parent),
+            passed_on_retry=digest in self._cleared(build)
+            or any(other.outcome is Outcome.PASSED for other in retried),
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from service.domain.calibration.evidence import Session
     from service.domain.calibration.schedule import IdleJob
     from service.domain.decision.overrides import Override
+    from service.domain.failures.failure import Failure
     from service.domain.gerrit.change import Change, Review
     from service.domain.identity import ChangeKey, SeriesKey
     from service.domain.triage.known import KnownFailure
@@ -156,6 +157,7 @@ class Memory:
     reports: dict[tuple[int, str], SentReport] = field(default_factory=dict)  # by token and key
     audit: list[AuditEntry] = field(default_factory=list)
     build_failures: dict[int, BuildFailures] = field(default_factory=dict)
+    cleared: dict[int, tuple[Failure, ...]] = field(default_factory=dict)  # by build
     known: list[KnownFailure] = field(default_factory=list)
     known_matches: dict[tuple[int, int, int], int] = field(default_factory=dict)  # by run, build and place
 

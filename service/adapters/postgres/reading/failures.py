@@ -103,7 +103,7 @@ SELECT b.job, b.number, coalesce(b.machine, '') AS machine, b.finished_at,
        coalesce(found.line, found.headline, '') AS line, r.id AS run_id, p.number AS patch_set,
        CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        coalesce(cast(c.id AS text), r.revision) AS change, r.revision, coalesce(r.parent, '') AS parent,
-       builds.host, b.outcome = 'passed' AS passed_on_retry,
+       builds.host, coalesce(found.is_cleared, false) AS passed_on_retry,
        EXISTS (
            SELECT FROM known_match AS m WHERE m.known_id = :known_id AND m.build_id = b.id
        ) AS is_waived
@@ -113,7 +113,7 @@ JOIN LATERAL (
 ) AS r ON true
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id LEFT JOIN change AS c ON c.id = p.change_id
 LEFT JOIN LATERAL (
-    SELECT f.line, f.headline FROM failure AS f JOIN known_failure AS k ON k.id = :known_id
+    SELECT f.line, f.headline, f.is_cleared FROM failure AS f JOIN known_failure AS k ON k.id = :known_id
     WHERE f.build_id = b.id AND f.signature_id = k.signature_id ORDER BY f.position LIMIT 1
 ) AS found ON true
 WHERE builds.had AND {visible_build("b.id")}

@@ -71,11 +71,13 @@ class PostgresFailures(Connected, Failures):
     """Rows of the tables ``signature``, ``failure`` and ``known_match``."""
 
     @override
-    def store_failures(self, build_id: int, found: BuildFailures) -> None:
+    def store_failures(self, build_id: int, found: BuildFailures, cleared: Sequence[Failure] = ()) -> None:
         self._execute(delete(f.failure).where(f.failure.c.build_id == build_id))
         cut = update(t.build).where(t.build.c.id == build_id, t.build.c.failures_cut != found.is_cut)
         self._execute(cut.values(failures_cut=found.is_cut))
-        signatures = [signature_of(failure) for failure in found.failures]
+        # The failures that count come first: their positions are those of their matches.
+        failures = (*found.failures, *cleared)
+        signatures = [signature_of(failure) for failure in failures]
         ids = {}
         # In one order everywhere, so that two builds that end at once cannot deadlock.
         for each in sorted(set(signatures), key=lambda signature: signature.digest):
@@ -92,8 +94,9 @@ class PostgresFailures(Connected, Failures):
                 "headline": failure.headline,
                 "line": failure.line,
                 "place": failure.place,
+                "is_cleared": position >= len(found.failures),
             }
-            for position, (failure, signature) in enumerate(zip(found.failures, signatures, strict=True))
+            for position, (failure, signature) in enumerate(zip(failures, signatures, strict=True))
         ]
         if rows:
             self._execute(insert(f.failure), rows)
@@ -103,7 +106,7 @@ class PostgresFailures(Connected, Failures):
         rows = self._execute(
             select(f.failure, f.signature.c.kind, f.signature.c.subject)
             .join(f.signature)
-            .where(f.failure.c.build_id.in_(build_ids))
+            .where(f.failure.c.build_id.in_(build_ids), ~f.failure.c.is_cleared)
             .order_by(f.failure.c.build_id, f.failure.c.position)
         )
         found: defaultdict[int, list[Failure]] = defaultdict(list)

@@ -31,10 +31,11 @@ SELECT s.digest, r.instance, r.project, r.branch, b.job, r.revision, coalesce(r.
            SELECT FROM run AS older JOIN run_build AS had ON had.run_id = older.id
            JOIN build AS of_parent ON of_parent.id = had.build_id AND of_parent.job = b.job
            JOIN failure AS same ON same.build_id = of_parent.id AND same.signature_id = s.id
+               AND NOT same.is_cleared
            WHERE older.revision = r.parent AND older.instance = r.instance AND older.project = r.project
                AND (older.kind = 'check' OR (older.kind = 'post-submit' AND older.branch = r.branch))
        ) AS fails_on_parent,
-       b.outcome = 'passed' OR EXISTS (
+       failure.is_cleared OR EXISTS (
            SELECT FROM run AS other JOIN ({_RETRIES}) AS has ON has.run_id = other.id
            JOIN build AS again ON again.id = has.build_id AND again.job = b.job
            WHERE other.revision = r.revision AND other.instance = r.instance AND other.kind = r.kind

@@ -138,6 +138,20 @@ class TestLists:
         assert "Failures that look intermittent" in site.read("/failures")
         assert "2 unrelated changes" in site.read(f"/failures/{row.id}")
 
+    def test_a_failure_that_a_retry_cleared_is_proposed(self, site: Site) -> None:
+        with site.store.transaction() as tx:
+            record = tx.upsert_change(change(7))
+            run = start(tx, check_run(record.patch_set_id, f"{7:040x}"))
+            build = tx.add_build(run, 0, named("linux", sequence="", spec=SPEC))
+            tx.store_failures(build, BuildFailures(), (FLAKY,))
+            tx.finish_build(build, Outcome.PASSED, [])
+        assert propose_known(site.store) == 1
+        [row] = site.reading.known_failures(KnownStatus.PROPOSED, 10)
+        assert (row.state, row.failed, row.builds) == (TriageState.UNTRIAGED, 1, 1)
+        [sighting] = site.reading.known_failure(row.id).sightings
+        assert sighting.line == FLAKY.line
+        assert "passed on a retry" in site.read(f"/failures/{row.id}")
+
     @pytest.mark.parametrize("status", KnownStatus)
     def test_a_list_without_entries_says_so(self, site: Site, status: KnownStatus) -> None:
         assert "There is none." in site.read(f"/failures?status={status}")
