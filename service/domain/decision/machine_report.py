@@ -21,7 +21,8 @@ class BuildEnd:
     """The end of a build: its outcome, the sentences of its causes, and the benchmarks that are slower.
 
     ``notes`` are sentences for pages only, because nobody decides by them. ``failures`` are the reasons in a
-    form that can be recognised again; ``is_cut``: there were more of them.
+    form that can be recognised again; ``is_cut``: there were more of them. ``cleared`` are those that a retry
+    cleared: they count for nothing here, but show that a failure is intermittent.
     """
 
     outcome: Outcome
@@ -30,6 +31,7 @@ class BuildEnd:
     notes: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     is_cut: bool = False
+    cleared: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class MachineReport:
     some pairs. ``is_used_up_by_patch``: launches of the patch took so long that some of the
     policy's base pairs are missing. ``failures`` are the reasons of a failure in a form that can be
     recognised again; ``is_cut``: there were more of them. ``tests`` is the artifact with the test cases;
-    empty if the kind has none. ``retried`` names the tests that failed and then passed on a retry.
+    empty if the kind has none. ``retried`` names the tests that failed and then passed on a retry;
+    ``cleared`` are their failures, which are not among ``failures``.
     """
 
     outcome: Outcome | None = None
@@ -57,6 +60,7 @@ class MachineReport:
     is_cut: bool = False
     tests: str = ""
     retried: tuple[str, ...] = ()
+    cleared: tuple[Failure, ...] = ()
 
     def beside(self, judged: Outcome) -> Outcome:
         """The outcome of a build whose pairs were judged.
@@ -91,4 +95,5 @@ class MachineReport:
             is_cut=is_cut or bool(found.get("is_cut", False)),
             tests=str(found.get("tests", "")),
             retried=tuple(found.get("retried", ())),
+            cleared=failures_from(found.get("cleared"))[0],
         )

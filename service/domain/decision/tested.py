@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.vote import Outcome
@@ -14,6 +14,8 @@ from service.domain.failures.failure import (
     failure_at_limit,
     failure_of,
 )
+from service.domain.failures.patterns import failures_in
+from service.domain.failures.signature import signature_of
 from service.domain.testing.cases import CaseStatus, TestRun, combined
 
 if TYPE_CHECKING:
@@ -39,12 +41,13 @@ class Try:
     """One try of a program that runs tests.
 
     ``run`` is None if nothing is known of its tests. ``problem`` says why the results are missing or are only
-    those of the output.
+    those of the output. ``named`` are the failures that its output names if another try followed.
     """
 
     end: Completed
     run: TestRun | None = None
     problem: str = ""
+    named: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,17 @@ class Tested:
         if not failed and not limit:
             yield self._end()
 
+    def cleared(self) -> Iterator[Failure]:
+        """Yield the reasons why tries failed of which the tests passed later; some may be equal."""
+        is_cleared, retried = self.has_passed, set(self.retried)
+        for each in self.tries[:-1]:
+            alone = replace(self, tries=(each,), named=each.named)
+            yield from (
+                failure
+                for failure in alone.failures()
+                if is_cleared or not retried.isdisjoint(_tests_of(failure))
+            )
+
     def _end(self) -> Failure:
         """Describe a program that failed without a failed test, or left no results."""
         last = self.tries[-1]
@@ -136,6 +150,25 @@ def failures_of_tests(tested: Sequence[Tested]) -> tuple[tuple[Failure, ...], bo
         line = f"{_NOTHING}: all {count} tests are skipped or disabled" if count else _NOTHING
         found = (failure_of(FailureKind.COMMAND, tested[0].program, _NOTHING, line),)
     return found, is_cut or any(each.is_cut or each.run.is_cut for each in tested if not each.has_passed)
+
+
+def cleared_in_tests(tested: Sequence[Tested]) -> tuple[Failure, ...]:
+    """Name the failures that only tries before the last ones had; none has a signature that counts."""
+    counting = {signature_of(failure) for each in tested for failure in each.failures()}
+    found, _ = distinct(failure for each in tested for failure in each.cleared())
+    return tuple(failure for failure in found if signature_of(failure) not in counting)
+
+
+def with_named(tries: Sequence[Try], outputs: Iterable[bytes], sources: str) -> tuple[Try, ...]:
+    """Add to each try before the last one the failures that its output names.
+
+    Args:
+        tries: at least one.
+        outputs: of the tries.
+        sources: the folder of the sources on the host.
+    """
+    named = (distinct(failures_in(output.splitlines(), sources))[0] for output in outputs)
+    return (*(replace(each, named=found) for each, found in zip(tries[:-1], named, strict=False)), tries[-1])
 
 
 def _has_run(tested: Sequence[Tested]) -> bool:

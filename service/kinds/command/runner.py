@@ -41,10 +41,13 @@ def _report(session: BuildSession, tree: Path) -> MachineReport:
     tries = [launch(session, own, tree, own.command, ())]
     while len(tries) <= own.retries and not tries[-1].end.is_success and not tries[-1].end.stopped_by:
         tries.append(launch(session, own, tree, own.command, ()))
+    sources = str(tree.resolve())
     if tries[-1].end.is_success:
         retried = (job.name,) if len(tries) > 1 else ()
-        return MachineReport(Outcome.PASSED, (passed_on_retry(retried),) if retried else (), retried=retried)
-    failures, is_cut = distinct(_failures(job.name, tries, str(tree.resolve())))
+        notes = (passed_on_retry(retried),) if retried else ()
+        cleared, _ = distinct(each for one in tries[:-1] for each in _failures(job.name, [one], sources))
+        return MachineReport(Outcome.PASSED, notes, retried=retried, cleared=cleared)
+    failures, is_cut = distinct(_failures(job.name, tries, sources))
     is_cut |= any(each.is_cut for each in tries)
     causes = failure_causes(failures, is_cut=is_cut)
     return MachineReport(Outcome.FAILED, causes, failures=failures, is_cut=is_cut)

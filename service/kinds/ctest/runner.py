@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.tested import Tested, Try
+from service.domain.decision.tested import Tested, Try, with_named
 from service.domain.errors import BadResults, Unfit
 from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import distinct
@@ -45,12 +45,13 @@ def _tested(session: BuildSession, tree: Path) -> Tested:
     while len(tries) <= own.retries and _is_worth_another(tries[-1]):
         launched.append(launch(session, own, tree, _LINE, (*arguments, "--rerun-failed")))
         tries.append(_try(launched[-1]))
+    sources = str(tree.resolve())
     lines = (line for each in launched for line in each.output.splitlines())
-    named, is_cut = distinct(failures_in(lines, str(tree.resolve())))
+    named, is_cut = distinct(failures_in(lines, sources))
     last = launched[-1]
     return Tested(
         _PROGRAM,
-        tuple(tries),
+        with_named(tries, (each.output for each in launched), sources),
         named,
         is_cut=is_cut or any(each.is_cut for each in launched),
         unfinished=_unfinished(last.output.splitlines()) if last.end.stopped_by else (),

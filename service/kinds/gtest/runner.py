@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from service.domain.decision.tested import Tested, Try
+from service.domain.decision.tested import Tested, Try, with_named
 from service.domain.errors import BadResults
 from service.domain.failures.failed_tests import failures_of
 from service.domain.failures.failure import FailureKind, distinct
@@ -59,7 +59,7 @@ def _tested(session: BuildSession, own: GTestConfiguration, tree: Path, program:
     unfinished = tuple(_unfinished(tries[-1]))
     return Tested(
         program,
-        (*tries[:-1], _without(tries[-1], unfinished)),
+        with_named((*tries[:-1], _without(tries[-1], unfinished)), outputs, sources),
         tuple(each for each in named if not _is_end(each, unfinished)),
         is_cut=is_cut or is_list_cut,
         unfinished=unfinished,

@@ -32,7 +32,13 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
             outcome = report.beside(end.outcome)
             end = replace(end, outcome=outcome, causes=(*end.causes, *report.causes))
         else:
-            end = BuildEnd(report.outcome, report.causes, failures=report.failures, is_cut=report.is_cut)
+            end = BuildEnd(
+                report.outcome,
+                report.causes,
+                failures=report.failures,
+                is_cut=report.is_cut,
+                cleared=report.cleared,
+            )
         store_tests(tx, artifacts, build, report)
         if report.findings:
             tx.store_findings(build_id, report.findings)
@@ -50,7 +56,7 @@ def give_up(store: Store, build_id: int, cause: str) -> None:
 
 def finish(tx: Transaction, build_id: int, end: BuildEnd) -> None:
     """Finish a build, store its failures, and queue the vote of each run that waits for it."""
-    if end.failures or end.is_cut:
-        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut))
+    if end.failures or end.is_cut or end.cleared:
+        tx.store_failures(build_id, BuildFailures(end.failures, end.is_cut), end.cleared)
     for run_id in tx.finish_build(build_id, end.outcome, end.causes, end.blamed, end.notes):
         tx.queue_task(Task.VOTE, run_id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.tested import failures_of_tests, outcome_of_tests
+from service.domain.decision.tested import cleared_in_tests, failures_of_tests, outcome_of_tests
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadResults, CommandFailed
 from service.domain.testing.cases import MAX_BYTES
@@ -134,4 +134,5 @@ def _report(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
         is_cut=is_cut,
         tests=session.host.artifacts.put(write_tests(suites)),
         retried=retried,
+        cleared=cleared_in_tests(tested),
     )

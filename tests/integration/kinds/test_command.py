@@ -67,6 +67,7 @@ def test_a_pass_on_a_retry_passes_and_is_named(machine: Machine) -> None:
     report = machine.run(FILES, job(flaky, "    retries: 1\n"))
     assert (report.outcome, report.retried) == (Outcome.PASSED, ("job",))
     assert report.causes == ("failed, then passed on a retry: job",)
+    assert [(each.kind, each.headline) for each in report.cleared] == [(FailureKind.COMMAND, "exit code 1")]
 
 
 def test_a_command_at_its_time_limit_is_not_tried_again(machine: Machine) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import FailureKind
+from service.domain.failures.signature import signature_of
 from service.domain.testing.cases import CaseStatus
 from service.domain.testing.record import read_tests
 
@@ -116,6 +117,8 @@ def test_a_pass_on_a_retry_passes_and_is_named(machine: Machine) -> None:
     assert (report.outcome, report.failures) == (Outcome.PASSED, ())
     assert report.retried == ("flaky",)
     assert report.causes == ("failed, then passed on a retry: flaky",)
+    (cleared,) = report.cleared
+    assert (cleared.kind, cleared.subject) == (FailureKind.TEST, "flaky")
     assert machine.log.count(b"== test: ") == 2
 
 
@@ -131,6 +134,14 @@ def test_a_test_that_always_fails_is_tried_again_and_fails_beside_one_that_passe
     assert report.outcome is Outcome.FAILED
     assert [each.subject for each in report.failures] == ["fails"]
     assert report.retried == ("flaky",)
+    assert [each.subject for each in report.cleared] == ["flaky"]
+
+
+def test_a_cleared_failure_has_the_signature_of_one_that_counts(machine: Machine) -> None:
+    (counts,) = machine.run(project(PASSES, FLAKY), JOB).failures
+    (cleared,) = machine.run(project(PASSES, FLAKY), f"{JOB}    retries: 2\n").cleared
+
+    assert signature_of(cleared) == signature_of(counts)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_a_pass_on_a_retry_passes_and_is_named(machine: Machine, program: bytes)
     report = machine.run({"t": program}, job("A.Passes:B.*", "    retries: 1\n"))
 
     assert (report.outcome, report.retried, report.failures) == (Outcome.PASSED, ("B.Flaky",), ())
+    assert [each.subject for each in report.cleared] == ["B.Flaky"]
     assert report.causes == ("failed, then passed on a retry: B.Flaky",)
 
 

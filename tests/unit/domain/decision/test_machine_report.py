@@ -20,6 +20,7 @@ from service.domain.failures.failure import Failure, FailureKind
         MachineReport(Outcome.FAILED, findings=(Finding("lib/a.cc", 3, "error: no such thing"),)),
         MachineReport(Outcome.FAILED, failures=(Failure(FailureKind.TEST, "parse", "Failed"),), is_cut=True),
         MachineReport(Outcome.PASSED, tests="a1b2", retried=("parse",)),
+        MachineReport(Outcome.PASSED, cleared=(Failure(FailureKind.TEST, "parse", "Failed"),)),
         *(MachineReport(outcome, ("a cause", "another")) for outcome in Outcome),
     ],
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from service.domain.building.sandbox_command import Completed, StoppedBy
-from service.domain.decision.tested import Tested, Try, failures_of_tests, outcome_of_tests
+from service.domain.decision.tested import (
+    Tested,
+    Try,
+    cleared_in_tests,
+    failures_of_tests,
+    outcome_of_tests,
+    with_named,
+)
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import MOST, FailureKind, failure_of
 from service.domain.testing.cases import CaseStatus, TestCase, TestRun
@@ -101,6 +108,40 @@ def test_a_failure_of_a_test_that_passed_on_a_retry_is_no_reason() -> None:
     tested = ctest(*tries, named=named)
     assert tested.retried == ("a",)
     assert [each.subject for each in tested.failures()] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("tries", "cleared"),
+    [
+        ((Try(ERRORS, run(a=F, b=P)), Try(SUCCESS, run(a=P))), ["a"]),
+        ((Try(ERRORS, run(a=F, b=F)), Try(ERRORS, run(a=P, b=F)), Try(SUCCESS, run(b=P))), ["a", "b"]),
+        ((Try(ERRORS, run(a=F, b=F)), Try(ERRORS, run(a=P, b=F))), ["a"]),
+        ((Try(ERRORS, run(a=F)), Try(ERRORS, run(a=F))), []),
+        ((Try(SUCCESS, run(a=P)),), []),
+        ((Try(ERRORS, run(a=F)), Try(SUCCESS, run(a=S))), []),
+    ],
+)
+def test_a_retry_clears_the_failures_of_the_tests_that_pass(
+    tries: tuple[Try, ...], cleared: list[str]
+) -> None:
+    assert [each.subject for each in cleared_in_tests([ctest(*tries)])] == cleared
+
+
+def test_a_cleared_failure_is_the_one_that_the_output_of_its_try_names() -> None:
+    output = b"1/2 Test #1: a ....***Exception: SegFault 0.1 sec\n2/2 Test #2: b ....***Failed 0.1 sec\n"
+    again = b"1/2 Test #1: a ....   Passed 0.1 sec\n2/2 Test #2: b ....***Failed 0.1 sec\n"
+    tries = (Try(ERRORS, run(a=F, b=F)), Try(ERRORS, run(a=P, b=F)))
+    (failure,) = cleared_in_tests([ctest(*with_named(tries, (output, again), ""))])
+    assert (failure.kind, failure.subject) == (FailureKind.CRASH, "a")
+    assert failure.line.startswith("Failure of a CTest test 1/2 Test #1: a ....***Exception")
+
+
+def test_a_failure_that_another_program_has_to_the_end_is_not_cleared() -> None:
+    race = failure_of(FailureKind.SANITIZER, "", "data race in add")
+    passed = ctest(Try(ERRORS, run(a=F), named=(race,)), Try(SUCCESS, run(a=P)))
+    assert [each.headline for each in cleared_in_tests([passed])] == ["data race in add", "Failed"]
+    failed = ctest(Try(ERRORS, run(b=F)), named=(race,))
+    assert [each.headline for each in cleared_in_tests([passed, failed])] == ["Failed"]
 
 
 def test_the_tests_that_were_running_at_the_limit_are_named() -> None:

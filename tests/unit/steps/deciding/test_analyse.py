@@ -67,6 +67,16 @@ def test_the_failures_that_the_machine_reports_are_stored(farm: Farm) -> None:
     assert farm.service.store.memory.build_failures == {1: BuildFailures((failure,), is_cut=True)}
 
 
+def test_the_failures_that_a_retry_cleared_are_stored_apart(farm: Farm) -> None:
+    failure = Failure(FailureKind.TEST, "ep.expiry", "Failed")
+    farm.report(MachineReport(outcome=Outcome.PASSED, retried=("ep.expiry",), cleared=(failure,)))
+    farm.analyse()
+    memory = farm.service.store.memory
+
+    assert memory.builds[0].outcome is Outcome.PASSED
+    assert (memory.build_failures, memory.cleared) == ({1: BuildFailures()}, {1: (failure,)})
+
+
 @pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])
 def test_a_build_that_is_not_executed_is_not_analysed(farm: Farm, state: BuildState) -> None:
     farm.service.store.update(1, state=state)
