@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern, PatternTable
 from service.domain.failures.log_lines import decoded
+from service.domain.failures.signals import signal_headline
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:
@@ -19,19 +20,6 @@ _SIGNALS: Final = (
     "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
     "Trace/breakpoint trap|Trace/BPT trap"
 )
-SIGNAL_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("segmentation fault", "segfault", "sigsegv", "11", "access violation"), "segmentation fault"
-    ),
-    **dict.fromkeys(("aborted", "abort trap", "sigabrt", "abort", "6"), "aborted"),
-    **dict.fromkeys(("bus error", "sigbus", "7"), "bus error"),
-    **dict.fromkeys(("floating point exception", "sigfpe", "numerical", "8"), "floating point exception"),
-    **dict.fromkeys(("illegal instruction", "sigill", "illegal", "4"), "illegal instruction"),
-    **dict.fromkeys(("trace/breakpoint trap", "trace/bpt trap", "sigtrap", "5"), "trap"),
-    **dict.fromkeys(("killed", "sigkill", "9"), "killed"),
-    **dict.fromkeys(("terminated", "sigterm", "15"), "terminated"),
-}
-"""The name of a signal, for each of the words and numbers that programs use."""
 
 
 class _Builtin(NamedTuple):
@@ -111,7 +99,8 @@ _CRASHES: Final = (
         r"^(?:\*\*\* Error in .*?: )?((?:double free or corruption|free\(\): |malloc\(\): |realloc\(\): |"
         r"corrupted (?:size vs\. prev_size|double-linked list)|terminate called recursively|"
         r"The futex facility returned an unexpected error|munmap_chunk\(\): |malloc_consolidate\(\): |"
-        r"\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*)[^0]*?)(?:: 0x.*|: terminated)?$",
+        r"\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*)[^0]*?)"
+        r"(?:: 0x.*|:(?: <unknown>)? terminated)?$",
         "{1}",
     ),
     _builtin(
@@ -124,8 +113,8 @@ _CRASHES: Final = (
     _builtin(
         FailureKind.CRASH,
         r"(?i)(?:\*\*\* |caught |fatal |received |(?:killed|terminated|died|exited|crashed) (?:by|with|on) )"
-        r"(?:fatal )?signal:? ?\(?(?:\d+ ?[(:,]? ?)?(SIG[A-Z]+|\d+)",
-        "signal {1}",
+        r"(?:fatal )?signal:? ?\(?(?:(?:\d+[ (:,]+)?(SIG[A-Z]+\d?)|(\d+))",
+        "signal {1}{2}",
     ),
     _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
     _builtin(FailureKind.CRASH, r"^Fatal glibc error: (?:\S+:\d+ )?(.+)$", "{1}"),
@@ -381,11 +370,6 @@ OF_BUILDS: Final = Builtins(
 WEAK: Final = Builtins(*_WEAK)
 
 
-def signal_word(word: str) -> str:
-    """Return the usual name of a signal; the word itself if it is not known."""
-    return SIGNAL_WORDS.get(word.strip().lower(), word.strip())
-
-
 def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
     values = list(groups)
     if builtin.path and values[builtin.path - 1]:
@@ -393,7 +377,7 @@ def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Seq
     place = f"{values[builtin.path - 1]}:{values[builtin.line - 1]}" if builtin.line else ""
     headline = builtin.headline.format("", *values)
     if headline.startswith("signal "):
-        headline = signal_word(headline.removeprefix("signal "))
+        headline = signal_headline(headline.removeprefix("signal "))
     shown = decoded(text).strip()
     line = shown if shown.startswith(builtin.opening) else f"{builtin.opening}{shown}"
     return failure_of(builtin.kind, builtin.subject.format("", *values), headline, line, place)

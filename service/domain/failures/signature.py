@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.assertions import headline_of
 from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import FailureKind
-from service.domain.failures.line_patterns import SIGNAL_WORDS, signal_word
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import LINE_BYTES, cleaned
+from service.domain.failures.signals import SIGNAL_WORDS, signal_word
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:
