@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
-_LINKERS: Final = r"(?:ld\.lld|ld64\.lld|lld-link|ld\.gold|mold|lto1|lto-wrapper)(?:-\d+)?(?:\.exe)?"
+_LINKERS: Final = r"(?:ld\.lld|ld64\.lld|lld-link|wasm-ld|ld\.gold|mold|lto1|lto-wrapper)(?:-\d+)?(?:\.exe)?"
 _PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
 _SIGNALS: Final = (
     "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
@@ -296,12 +296,25 @@ _CONFIGURING: Final = (
         "{1}",
     ),
 )
+_NO_CONNECTION: Final = (  # words of strerror and gai_strerror
+    "Connection (?:refused|timed out|reset by peer|aborted)|Broken pipe|Address already in use|"
+    "Cannot assign requested address|(?:Network is|Host is) unreachable|No route to host|"
+    "Transport endpoint is not connected|Software caused connection abort|Name or service not known|"
+    "Temporary failure in name resolution|Could not resolve host: [^ ]+"
+)
 # Consequences of another failure: they count only if a log has no other.
 _WEAK: Final = (
     _builtin(
         FailureKind.COMMAND,
         r"^(.+: (?:No space left on device|Permission denied|Too many open files|Read-only file system|"
         r"Input/output error|Cannot allocate memory|Resource temporarily unavailable|Disk quota exceeded))$",
+        "{1}",
+    ),
+    _builtin(FailureKind.COMMAND, rf"^(.+: (?:{_NO_CONNECTION}))$", "{1}"),
+    _builtin(
+        FailureKind.COMMAND,
+        r"^(.* failed with (?:\w+ )?error(?: code)?[:= ]{1,2}-?"
+        r"(?:[1-9]\d*|0x0*[1-9a-fA-F][0-9a-fA-F]*)\b.*)$",
         "{1}",
     ),
     _builtin(
@@ -323,7 +336,8 @@ _WEAK: Final = (
     _builtin(FailureKind.COMMAND, r"^ninja: ((?:build stopped|error): .+)$", "{1}"),
     _builtin(FailureKind.COMPILE, r"^\w+: ((?:some|all) warnings being treated as errors)$", "{1}"),
     _builtin(FailureKind.COMMAND, r"^((?:fatal )?error: .+)$", "{1}"),
-    _builtin(FailureKind.COMMAND, r"^((?:ModuleNotFound|Import)Error: .+)$", "{1}"),
+    # an uncaught exception of Python, behind its traceback
+    _builtin(FailureKind.COMMAND, r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "{1}"),
     _builtin(
         FailureKind.COMMAND,
         r"^([^ :]+): ((?:error while loading shared libraries|cannot execute binary file): .+|"

@@ -6,6 +6,7 @@ import pytest
 
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.patterns import failures_in
+from service.domain.failures.signature import signature_of
 
 COMPILE, LINK, CONFIGURE = FailureKind.COMPILE, FailureKind.LINK, FailureKind.CONFIGURE
 TEST, CRASH, MEMORY = FailureKind.TEST, FailureKind.CRASH, FailureKind.MEMORY
@@ -13,6 +14,7 @@ TIMEOUT, COMMAND = FailureKind.TIMEOUT, FailureKind.COMMAND
 LINES = [
     ("ld.lld: error: undefined hidden symbol: f()", LINK, "f()", "undefined reference"),
     ("/usr/bin/ld: y.so: undefined reference to symbol 'f@@V2'", LINK, "f@@V2", "undefined reference"),
+    ("wasm-ld: error: cannot open a.o: No such file", LINK, "", "cannot open a.o: No such file"),
     ("ld.lld: error: cannot open a.o: No such file or directory", LINK, "",
      "cannot open a.o: No such file or directory"),
     ("/usr/bin/ld: libx.so: error adding symbols: DSO missing from command line", LINK, "",
@@ -57,6 +59,24 @@ LINES = [
     ("FAIL: tests/a.sh (exit status: 1)", TEST, "tests/a.sh", "Failed"),
     ("not ok 3 - the ring wraps", TEST, "the ring wraps", "Failed"),
 ]  # fmt: skip
+CONNECTIONS = [
+    "connect to 127.0.0.1:11210: Connection refused",
+    "connect to 127.0.0.1:11210: Connection timed out",
+    "connect to 127.0.0.1:11210: Connection reset by peer",
+    "connect to 127.0.0.1:11210: No route to host",
+    "connect to 127.0.0.1:11210: Network is unreachable",
+    "bind to 127.0.0.1:11210: Address already in use",
+    "send to 127.0.0.1:11210: Broken pipe",
+    "ping: node1: Name or service not known",
+    "ssh: Could not resolve hostname node1: Temporary failure in name resolution",
+    "fatal: unable to access 'https://git/x/': Could not resolve host: git",
+    "connect() to port 11210 failed with error code 10060",
+    "connect() to port 11210 failed with error code 10061",
+    "WSAStartup failed with error: 10107",
+    "CoCreateInstance failed with error 0x80040154",
+    "ValueError: no such mode",
+    "subprocess.CalledProcessError: Command 'x' returned non-zero exit status 1.",
+]
 
 
 @pytest.mark.parametrize(("line", "kind", "subject", "headline"), LINES, ids=[line for line, *_ in LINES])
@@ -76,6 +96,12 @@ def test_a_line_is_a_failure_of_its_kind(line: str, kind: FailureKind, subject: 
         "/usr/bin/ld: warning: a.o: missing .note.GNU-stack section",
         "checking for error: no",
         "    CHECK( x == 3 )  // a comment of a source",
+        "Connection refused by the mock, as expected",
+        "connect to 127.0.0.1:11210: Connection refused, trying again",
+        "stop failed with error code 0",
+        "stop failed with error 0x00000000",
+        "    raise ValueError: no such mode",
+        "0 Errors: none",
     ],
 )
 def test_a_line_that_only_looks_like_one_is_none(line: str) -> None:
@@ -95,3 +121,26 @@ def test_a_test_that_prints_the_line_of_another_framework_keeps_its_name() -> No
     """Two tests may print the same words."""
     log = b"1/2 Test #1: unit ....***Failed 0.1 sec\nFAIL: tests/a.sh\nnot ok 3 - x\n"
     assert [(each.kind, each.subject) for each in failures_in(log.splitlines())] == [(TEST, "unit")]
+
+
+@pytest.mark.parametrize("line", CONNECTIONS)
+def test_the_reason_of_a_command_is_its_failure_if_nothing_else_is(line: str) -> None:
+    [failure] = failures_in([line.encode(), b"make: *** [all] Error 1"])
+    assert (failure.kind, failure.subject, failure.headline) == (COMMAND, "", line)
+    [failure] = failures_in([line.encode(), b"/src/a.cc:3:5: error: no"])
+    assert failure.kind is COMPILE
+
+
+def test_two_reasons_of_commands_never_fall_together() -> None:
+    found = [failure for line in CONNECTIONS for failure in failures_in([line.encode()])]
+    assert len({signature_of(failure).digest for failure in found}) == len(CONNECTIONS)
+
+
+@pytest.mark.parametrize("line", [line for line in CONNECTIONS if "11210" in line])
+def test_the_address_of_a_connection_does_not_matter(line: str) -> None:
+    other = line.replace("127.0.0.1:11210", "[::1]:9000").replace("11210", "8091")
+    assert digests(line) == digests(other)
+
+
+def digests(line: str) -> list[bytes]:
+    return [signature_of(failure).digest for failure in failures_in([line.encode()])]
