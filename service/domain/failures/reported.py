@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from service.domain.failures.configured import NO_PATTERNS
-from service.domain.failures.failure import MOST
+from service.domain.failures.failure import MOST, FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.patterns import failures_in
 
@@ -25,7 +25,8 @@ def failures_of_causes(
 
     Args:
         causes: in the words of the other CI.
-        patterns: configured ones, for causes that name no failure that Benchgate knows.
+        patterns: configured ones, for causes that name no failure that Benchgate knows, or only how a command
+            ended.
 
     Returns:
         The failures, and whether the list is cut: a cause names no failure, so that nothing recognises it
@@ -38,4 +39,8 @@ def failures_of_causes(
 
 def _failures_of(cause: str, patterns: ConfiguredPatterns) -> tuple[Failure, ...]:
     text = _LINK.replaced(cause.encode(errors="replace"), b"")
-    return tuple(failures_in([text])) or patterns.failures_in([text])[0]
+    found = tuple(failures_in([text]))
+    # The end of a command waives nothing, so the operator's name for it counts.
+    if all(failure.kind is FailureKind.COMMAND for failure in found):
+        return patterns.failures_in([text])[0] or found
+    return found

@@ -90,3 +90,16 @@ def test_a_cause_that_only_a_configured_pattern_knows_is_its_failure() -> None:
         (FailureKind.CONFIGURED, "a7"),
     ]
     assert not is_cut
+
+
+def test_a_configured_pattern_names_a_cause_that_is_only_the_end_of_a_command() -> None:
+    text = "fetch from 10.0.0.7:29418: Connection refused"
+    [failure], _ = failures_of_causes([text])
+    assert failure.kind is FailureKind.COMMAND
+
+    patterns = read_patterns("git-server: 'Connection refused$'\nall: '.+'", "patterns.yaml")
+    found, _ = failures_of_causes([text, FAILED], patterns)
+    assert [(each.kind, each.headline) for each in found] == [
+        (FailureKind.CONFIGURED, f"git-server: {text}"),
+        (FailureKind.TEST, "Failed"),
+    ]
