@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FRAME: Final = Pattern(r"^\s*#(\d{1,4}) (?:0x[0-9a-fA-F]+ )?(?:in )?(.+)$")
 _MODULE: Final = Pattern(r" \(([^()]*)\+0x[0-9a-fA-F]+\)(?: \(BuildId: [0-9a-f]+\))?$")
+_UNKNOWN_FILE: Final = Pattern(r" \?\?:[0-9?]+(?::[0-9?]+)?$")
 _FILE: Final = Pattern(r"^(.*) ((?:[A-Za-z]:)?[^ :]*[/\\.][^ :]*)(?::(\d+))?(?::\d+)?$")
 _FOREIGN_FILE: Final = Pattern(
     r"^(?:/usr/|/lib|\.\./(?:sysdeps|csu|nptl)/|\./(?:nptl|csu|sysdeps|malloc|stdlib)/)|"
@@ -72,6 +73,7 @@ def frame_of(text: bytes, roots: Iterable[str]) -> Frame | None:
     module = _MODULE.groups(data)
     if cut := _MODULE.search(data):
         data = data[: cut[0]]
+    data = _UNKNOWN_FILE.replaced(data, b"")
     name, path, line = _FILE.groups(data) or (decoded(data), "", "")
     name = name.removesuffix(" <null>").strip()
     is_foreign = (

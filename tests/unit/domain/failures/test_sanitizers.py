@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.failures.log_lines import cleaned
+from service.domain.failures.patterns import failures_in
 from service.domain.failures.sanitizers.reports import SanitizerReports
 from service.domain.failures.sanitizers.stack_frames import frame_of, plain_function
 from service.domain.failures.source_names import SANDBOX
@@ -155,3 +156,17 @@ def test_a_frame_of_a_library_is_foreign(frame: str) -> None:
 @given(st.text("af<>()[]: ,#0123456789_~"))
 def test_any_name_of_a_function_is_reduced(name: str) -> None:
     assert len(plain_function(name)) <= len(name)
+
+
+@pytest.mark.parametrize("place", ["??:0", "??:?", "??:0:0", "<null>"])
+def test_a_function_of_a_library_without_a_file_is_still_foreign(place: str) -> None:
+    """Otherwise all cycles of locks were one failure, of pthread_mutex_lock."""
+    log = (
+        "WARNING: ThreadSanitizer: lock-order-inversion (potential deadlock) (pid=7)\n"
+        f"    #0 pthread_mutex_lock {place} (a.out+0x4f2)\n"
+        "    #1 lock_both /src/a.cc:3 (a.out+0x5a1)\n\n"
+    )
+    [failure] = failures_in(log.encode().splitlines())
+    assert failure.headline == (
+        "ThreadSanitizer: lock-order-inversion (potential deadlock): lock_both (a.cc)"
+    )
