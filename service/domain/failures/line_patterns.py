@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _QUOTE: Final = "(?:[`'\"]|‘|’|“|”)"
 _LINKERS: Final = r"(?:ld\.lld|ld64\.lld|lld-link|wasm-ld|ld\.gold|mold|lto1|lto-wrapper)(?:-\d+)?(?:\.exe)?"
 _PATH: Final = r"((?:[A-Za-z]:[/\\])?[^\s:][^:]*?)"
-_SIGNALS: Final = (
+SIGNALS: Final = (
     "[Ss]egmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Abort trap|"
     "Trace/breakpoint trap|Trace/BPT trap"
 )
 
 
-class _Builtin(NamedTuple):
+class Builtin(NamedTuple):
     """A pattern, and the texts of its failure: ``{1}`` is the first group.
 
     Args:
@@ -40,12 +40,13 @@ class _Builtin(NamedTuple):
     line: int = 0
 
 
-def _builtin(
+def builtin(
     kind: FailureKind, pattern: str, headline: str, subject: str = "", path: int = 0, line: int = 0
-) -> _Builtin:
+) -> Builtin:
+    """Make a pattern of its text."""
     # `Compile error at` needs a place behind it.
     opening = "" if kind is FailureKind.COMPILE and not path else OPENINGS[kind]
-    return _Builtin(kind, Pattern(pattern), opening, headline, subject, path, line)
+    return Builtin(kind, Pattern(pattern), opening, headline, subject, path, line)
 
 
 OPENINGS: Final[Mapping[FailureKind, str]] = {
@@ -62,8 +63,8 @@ OPENINGS: Final[Mapping[FailureKind, str]] = {
 }
 """The words before the line of the log in a message."""
 _CRASHES: Final = (
-    _builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
-    _builtin(
+    builtin(FailureKind.MEMORY, r"^ *what\(\): +std::bad_alloc", "out of memory"),
+    builtin(
         FailureKind.CRASH,
         rf"^(?:([^ :]+): )?{_PATH}:(\d+): (?:.+: )?Assertion {_QUOTE}(.+?){_QUOTE} failed\.?",
         "Assertion {4} failed in {2}",
@@ -71,7 +72,7 @@ _CRASHES: Final = (
         path=2,
         line=3,
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"Assertion failed: \(?(.+?)\)?, (?:function .+?, )?file (.+?), line (\d+)",
         "Assertion {1} failed in {2}",
@@ -79,8 +80,33 @@ _CRASHES: Final = (
         path=2,
         line=3,
     ),
+    # musl, Bionic, Newlib
+    builtin(
+        FailureKind.CRASH,
+        r"^Assertion failed: (.+) \(([^ :]+): .+: (\d+)\)$",
+        "Assertion {1} failed in {2}",
+        "{2}",
+        2,
+        3,
+    ),
+    builtin(
+        FailureKind.CRASH,
+        rf'^{_PATH}:(\d+): .+: assertion "(.+)" failed$',
+        "Assertion {3} failed in {1}",
+        "{1}",
+        1,
+        2,
+    ),
+    builtin(
+        FailureKind.CRASH,
+        r'^assertion "(.+)" failed: file "(.+?)", line (\d+)',
+        "Assertion {1} failed in {2}",
+        "{2}",
+        2,
+        3,
+    ),
     # glog and its successors: `F0224 16:13:57.042 123 a.cc:12] Check failed: x == y (3 vs. 4)`
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"^F\d{4,8} [\d:.]+ +\d* *([^ :]+):(\d+)\] (.+?)(?: \(.* vs\. .*\))?$",
         "{3} in {1}",
@@ -88,13 +114,13 @@ _CRASHES: Final = (
         path=1,
         line=2,
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"^(?:libc\+\+abi(?:\.dylib)?: )?(terminat(?:e called without an active exception|ing due to .*)|"
         r"pure virtual method called|(?:libc\+\+abi: )?Pure virtual function called!)",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"^(?:\*\*\* Error in .*?: )?((?:double free or corruption|free\(\): |malloc\(\): |realloc\(\): |"
         r"corrupted (?:size vs\. prev_size|double-linked list)|terminate called recursively|"
@@ -103,23 +129,23 @@ _CRASHES: Final = (
         r"(?:: 0x.*|:(?: <unknown>)? terminated)?$",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
-        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({_SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
+        rf"^(?:.*: )?(?:line \d+: *)?(?:\d+ )?({SIGNALS})(?:: \d+)?(?: *\(core dumped\) *|  +|$)(\S*)",
         "signal {1}",
         "{2}",
         path=2,
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"(?i)(?:\*\*\* |caught |fatal |received |(?:killed|terminated|died|exited|crashed) (?:by|with|on) )"
         r"(?:fatal )?signal:? ?\(?(?:(?:\d+[ (:,]+)?(SIG[A-Z]+\d?)|(\d+))",
         "signal {1}{2}",
     ),
-    _builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
-    _builtin(FailureKind.CRASH, r"^Fatal glibc error: (?:\S+:\d+ )?(.+)$", "{1}"),
+    builtin(FailureKind.CRASH, r"^\*\*\* (SIG[A-Z]+) \(@0x", "signal {1}"),
+    builtin(FailureKind.CRASH, r"^Fatal glibc error: (?:\S+:\d+ )?(.+)$", "{1}"),
     # zsh
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"^(?:\[\d+\] +(?:\d+ |[+-] )?|zsh: )(segmentation fault|abort|bus error)"
         r"(?: \(core dumped\))? +(\S+)",
@@ -127,7 +153,7 @@ _CRASHES: Final = (
         "{2}",
         path=2,
     ),
-    _builtin(
+    builtin(
         FailureKind.CRASH,
         r"^Unhandled exception at 0x[0-9a-fA-F]+(?: \(.+?\))? in ([^ :]+)(?:\.exe)?: (.+)$",
         "Unhandled exception: {2}",
@@ -138,10 +164,10 @@ _CRASHES: Final = (
 _CHECK: Final = r"(?:REQUIRE|CHECK)(?:_[A-Z_]+)?\( ?.* ?\)"
 # The tests of GoogleTest and CTest need more than one line, and are read elsewhere.
 _FRAMEWORKS: Final = (
-    _builtin(  # Boost.Test
+    builtin(  # Boost.Test
         FailureKind.TEST, rf'^{_PATH}\((\d+)\): (?:fatal )?error: in "(.+?)": (.+)$', "{4}", "{3}", 1, 2
     ),
-    _builtin(  # doctest
+    builtin(  # doctest
         FailureKind.TEST,
         rf"^{_PATH}(?::|\()(\d+)\)?: (?:FATAL )?ERROR: ({_CHECK}) is NOT correct!$",
         "{3}",
@@ -149,93 +175,93 @@ _FRAMEWORKS: Final = (
         1,
         2,
     ),
-    _builtin(FailureKind.TEST, rf"^  ({_CHECK})$", "{1}"),  # Catch2
-    _builtin(FailureKind.TEST, r"^FAILED ([^ ]+::[^ ]+)(?: - (.+))?$", "Failed: {2}", "{1}"),  # pytest
-    _builtin(
+    builtin(FailureKind.TEST, rf"^  ({_CHECK})$", "{1}"),  # Catch2
+    builtin(FailureKind.TEST, r"^FAILED ([^ ]+::[^ ]+)(?: - (.+))?$", "Failed: {2}", "{1}"),  # pytest
+    builtin(
         FailureKind.TEST, r"^(?:FAIL|ERROR): (\w+) \((\w+(?:\.\w+)*)\)$", "Failed", "{2}.{1}"
     ),  # unittest
-    _builtin(FailureKind.TEST, r"^not ok \d+(?: -)? ([^#]+?)(?: # time=.*)?$", "Failed", "{1}"),  # TAP
-    _builtin(
+    builtin(FailureKind.TEST, r"^not ok \d+(?: -)? ([^#]+?)(?: # time=.*)?$", "Failed", "{1}"),  # TAP
+    builtin(
         FailureKind.TEST, r"^FAIL: ([^ ]*[./_-][^ ]*)(?: \(exit status: \d+\))?$", "Failed", "{1}"
     ),  # Automake
 )
 _MEMORY: Final = (
-    _builtin(FailureKind.MEMORY, r"(?:^|: |virtual )memory exhausted", "out of memory"),
-    _builtin(
+    builtin(FailureKind.MEMORY, r"(?:^|: |virtual )memory exhausted", "out of memory"),
+    builtin(
         FailureKind.MEMORY,
         r"internal compiler error: Killed(?: signal terminated program| \(program) (\w+)|"
         r"unable to execute command: Killed|terminated with signal 9 \[Killed\]",
         "out of memory",
         "{1}",
     ),
-    _builtin(FailureKind.MEMORY, r"^MemoryError|OOM killer", "out of memory"),
-    _builtin(FailureKind.MEMORY, r"error: Killed signal terminated program (\w+)", "out of memory", "{1}"),
-    _builtin(FailureKind.MEMORY, r"Out of memory: Kill(?:ed)? process \d+ \((.+?)\)", "out of memory", "{1}"),
-    _builtin(FailureKind.MEMORY, r"oom-kill|Memory cgroup out of memory", "out of memory"),
-    _builtin(
+    builtin(FailureKind.MEMORY, r"^MemoryError|OOM killer", "out of memory"),
+    builtin(FailureKind.MEMORY, r"error: Killed signal terminated program (\w+)", "out of memory", "{1}"),
+    builtin(FailureKind.MEMORY, r"Out of memory: Kill(?:ed)? process \d+ \((.+?)\)", "out of memory", "{1}"),
+    builtin(FailureKind.MEMORY, r"oom-kill|Memory cgroup out of memory", "out of memory"),
+    builtin(
         FailureKind.MEMORY,
         r"^LLVM ERROR: out of memory|error C10(?:60|76)|compiler is out of heap",
         "out of memory",
     ),
-    _builtin(FailureKind.MEMORY, r"(?:^|: )out of memory allocating \d+ bytes", "out of memory"),
+    builtin(FailureKind.MEMORY, r"(?:^|: )out of memory allocating \d+ bytes", "out of memory"),
 )
 _TIMEOUTS: Final = (
-    _builtin(
+    builtin(
         FailureKind.TIMEOUT,
         r"^Build timed out|^timeout: sending signal|^Timeout has been exceeded",
         "timeout",
     ),
-    _builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
-    _builtin(
+    builtin(FailureKind.TIMEOUT, r"Cancelling nested steps due to timeout", "timeout"),
+    builtin(
         FailureKind.TIMEOUT,
         r"execution took longer than \d|exceeded the maximum execution time of|Terminated due to timeout|"
         r"^No output has been received in the last ",
         "timeout",
     ),
     # Benchgate's own words
-    _builtin(FailureKind.TIMEOUT, r"^(?:(.+): )?stopped after [\d.]+ s(?:, |$)", "timeout", "{1}"),
-    _builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
+    builtin(FailureKind.TIMEOUT, r"^(?:(.+): )?stopped after [\d.]+ s(?:, |$)", "timeout", "{1}"),
+    builtin(FailureKind.TIMEOUT, r"(?i)\btimed out after \d+", "timeout"),
 )
 _LINKING: Final = (
-    _builtin(
+    builtin(
         FailureKind.LINK,
         rf"undefined reference to (?:symbol )?{_QUOTE}(.+?){_QUOTE}?$",
         "undefined reference",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.LINK,
         r"error: undefined (?:hidden |protected |internal )?symbol: (.+)$",
         "undefined reference",
         "{1}",
     ),
-    _builtin(FailureKind.LINK, r'^ +"(.+)", referenced from:', "undefined reference", "{1}"),
-    _builtin(
+    builtin(FailureKind.LINK, r'^ +"(.+)", referenced from:', "undefined reference", "{1}"),
+    builtin(
         FailureKind.LINK,
         rf"multiple definition of {_QUOTE}(.+?){_QUOTE}(?:[;,]|$)",
         "multiple definition",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.LINK,
         rf"duplicate symbol:? {_QUOTE}?(.+?){_QUOTE}?(?: in:)?$",
         "multiple definition",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.LINK,
-        r"(?:cannot find|unable to find library|library not found for) (-l[^ :]+)",
+        r"(?:cannot find|unable to find library|library not found for) (-l[^ :]+|[^ :]+\.(?:a|o|so)\b[^ :]*)",
         "library not found",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.LINK,
         r"^(?:\d+>)?(?:.* )?: ((?:fatal )?error LNK(?:10|11[03-9]|1[2-9]|2)\d+: .+?)(?: \[[^\[]*proj\])?$",
         "{1}",
     ),
-    _builtin(FailureKind.LINK, r"(relocation truncated to fit: \w+) against (?:.*)$", "{1}"),
-    _builtin(FailureKind.LINK, rf"(?:^|/){_LINKERS}: (?:fatal )?error: (.+)$", "{1}"),
-    _builtin(
+    builtin(FailureKind.LINK, r"(relocation truncated to fit: \w+) against (?:.*)$", "{1}"),
+    builtin(FailureKind.LINK, rf"(?:^|/){_LINKERS}: (?:fatal )?error: (.+)$", "{1}"),
+    builtin(
         FailureKind.LINK,
         r"(?:^|/)(?:ld|ld\.bfd)(?:\.exe)?: (.*(?:error adding symbols|can ?not be used when making|"
         r"file not recognized|file format not recognized|undefined symbol|library '.+' not found|"
@@ -244,10 +270,10 @@ _LINKING: Final = (
     ),
 )
 _COMPILING: Final = (
-    _builtin(
+    builtin(
         FailureKind.FORMAT, rf"^{_PATH}:(\d+):\d+: (.+\[-Wclang-format-violations\])$", "{3}", "{1}", 1, 2
     ),
-    _builtin(
+    builtin(
         FailureKind.LINT,
         rf"^{_PATH}:(\d+):\d+: ((?:error|warning): .+ \[[a-z][\w.]*-[\w.,-]+\])$",
         "{3}",
@@ -255,7 +281,7 @@ _COMPILING: Final = (
         1,
         2,
     ),
-    _builtin(
+    builtin(
         FailureKind.COMPILE,
         rf"^{_PATH}:(\d+)(?::\d+)?: ((?:fatal )?error: .+|internal compiler error: .+)$",
         "{3}",
@@ -263,7 +289,7 @@ _COMPILING: Final = (
         1,
         2,
     ),
-    _builtin(
+    builtin(
         FailureKind.COMPILE,
         r"^(?: *\d+>)?(?:Compile error at )?([^ (][^(]*)\((\d+)(?:,\d+)?\) ?: "
         r"((?:fatal )?error(?: [A-Z]+\d+| #\d+(?:-D)?)? ?: .+?)(?: \[[^\[]*proj\])?$",
@@ -272,15 +298,15 @@ _COMPILING: Final = (
         1,
         2,
     ),
-    _builtin(FailureKind.COMPILE, r'^"(.+?)", line (\d+): (error(?: #\d+(?:-D)?)?: .+)$', "{3}", "{1}", 1, 2),
-    _builtin(FailureKind.COMPILE, rf"^{_PATH}:(\d+): (Error: .+)$", "{3}", "{1}", 1, 2),  # an assembler
-    _builtin(FailureKind.COMPILE, r"^(?:<command-line>: ((?:fatal )?error: .+)|nvcc fatal +: .+)$", "{1}"),
-    _builtin(
+    builtin(FailureKind.COMPILE, r'^"(.+?)", line (\d+): (error(?: #\d+(?:-D)?)?: .+)$', "{3}", "{1}", 1, 2),
+    builtin(FailureKind.COMPILE, rf"^{_PATH}:(\d+): (Error: .+)$", "{3}", "{1}", 1, 2),  # an assembler
+    builtin(FailureKind.COMPILE, r"^(?:<command-line>: ((?:fatal )?error: .+)|nvcc fatal +: .+)$", "{1}"),
+    builtin(
         FailureKind.COMPILE,
         r"^(?:MSBUILD|CUSTOMBUILD|EXEC) : ((?:fatal )?error(?: [A-Z]+\d+)? ?: .+?)(?: \[[^\[]*proj\])?$",
         "{1}",
     ),
-    _builtin(
+    builtin(
         FailureKind.COMPILE,
         r"^(?:\d+>)?[\w.+/-]*(?:g\+\+|gcc|clang|clang\+\+|cc|c\+\+|cc1plus|cc1|cl|nvcc)(?:-\d+)?(?:\.exe)?"
         r" ?: ((?:fatal )?(?:Command line )?error(?: [CD]\d+)? ?: .+)$",
@@ -288,72 +314,12 @@ _COMPILING: Final = (
     ),
 )
 _CONFIGURING: Final = (
-    _builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
-    _builtin(FailureKind.CONFIGURE, r"^(?:configure|autoreconf|automake|aclocal): (error: .+)$", "{1}"),
-    _builtin(
+    builtin(FailureKind.CONFIGURE, rf"^{_PATH}:(\d+):\d+: (ERROR: .+)$", "{3}", "{1}", 1, 2),
+    builtin(FailureKind.CONFIGURE, r"^(?:configure|autoreconf|automake|aclocal): (error: .+)$", "{1}"),
+    builtin(
         FailureKind.COMPILE,
         r"^(?:ninja: error|(?:g?make)(?:\[\d+\])?: \*\*\*):? (.*(?:no known rule|No rule to make).+)$",
         "{1}",
-    ),
-)
-_NO_CONNECTION: Final = (  # words of strerror and gai_strerror
-    "Connection (?:refused|timed out|reset by peer|aborted)|Broken pipe|Address already in use|"
-    "Cannot assign requested address|(?:Network is|Host is) unreachable|No route to host|"
-    "Transport endpoint is not connected|Software caused connection abort|Name or service not known|"
-    "Temporary failure in name resolution|Could not resolve host: [^ ]+"
-)
-# Consequences of another failure: they count only if a log has no other.
-_WEAK: Final = (
-    _builtin(
-        FailureKind.COMMAND,
-        r"^(.+: (?:No space left on device|Permission denied|Too many open files|Read-only file system|"
-        r"Input/output error|Cannot allocate memory|Resource temporarily unavailable|Disk quota exceeded))$",
-        "{1}",
-    ),
-    _builtin(FailureKind.COMMAND, rf"^(.+: (?:{_NO_CONNECTION}))$", "{1}"),
-    _builtin(
-        FailureKind.COMMAND,
-        r"^(.* failed with (?:\w+ )?error(?: code)?[:= ]{1,2}-?"
-        r"(?:[1-9]\d*|0x0*[1-9a-fA-F][0-9a-fA-F]*)\b.*)$",
-        "{1}",
-    ),
-    _builtin(
-        FailureKind.LINK,
-        r"collect2: error: |linker command failed|symbol\(s\) not found for architecture|final link failed: ",
-        "linker failed",
-    ),
-    _builtin(FailureKind.LINK, r"((?:fatal )?error LNK112\d: .+)$", "{1}"),
-    _builtin(FailureKind.CONFIGURE, r"^-- (Configuring incomplete, errors occurred!)", "{1}"),
-    _builtin(
-        FailureKind.COMMAND, r"^(?:[^ ]+: )?(?:line )?(?:\d+: )?([^ :]+: (?:command )?not found)$", "{1}"
-    ),
-    _builtin(
-        FailureKind.COMMAND,
-        r"^g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*?:\d+: )?([^\]:]+)\] (Error \d+)",
-        "{2}",
-        "{1}",
-    ),
-    _builtin(FailureKind.COMMAND, r"^ninja: ((?:build stopped|error): .+)$", "{1}"),
-    _builtin(FailureKind.COMPILE, r"^\w+: ((?:some|all) warnings being treated as errors)$", "{1}"),
-    _builtin(FailureKind.COMMAND, r"^((?:fatal )?error: .+)$", "{1}"),
-    # an uncaught exception of Python, behind its traceback
-    _builtin(FailureKind.COMMAND, r"^((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .+)$", "{1}"),
-    _builtin(
-        FailureKind.COMMAND,
-        r"^([^ :]+): ((?:error while loading shared libraries|cannot execute binary file): .+|"
-        r".+: version .+ not found \(required by .+\))$",
-        "{2}",
-        "{1}",
-        path=1,
-    ),
-    _builtin(
-        FailureKind.CRASH, r"^(?:.*: line \d+: *\d+ )?(Killed)(?:  +(\S+)|$)", "signal {1}", "{2}", path=2
-    ),
-    _builtin(
-        FailureKind.COMMAND,
-        r"(?i)^((?:(.+?): )?.*\bexit(?:ed|s)?(?: with)?(?: code| status):? (?:-?[1-9]\d*|0x[0-9a-f]+)\b.*)$",
-        "{1}",
-        "{2}",
     ),
 )
 
@@ -363,7 +329,7 @@ class Builtins:
 
     __slots__ = ("_builtins", "_table")
 
-    def __init__(self, *builtins: _Builtin) -> None:
+    def __init__(self, *builtins: Builtin) -> None:
         self._builtins: Final = builtins
         self._table: Final = PatternTable(builtin.pattern for builtin in builtins)
 
@@ -381,10 +347,9 @@ OF_PROGRAMS: Final = Builtins(*_CRASHES, *_MEMORY)
 OF_BUILDS: Final = Builtins(
     *_FRAMEWORKS, *_MEMORY, *_LINKING, *_COMPILING, *_CONFIGURING, *_CRASHES, *_TIMEOUTS
 )
-WEAK: Final = Builtins(*_WEAK)
 
 
-def _failure(builtin: _Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
+def _failure(builtin: Builtin, text: bytes, groups: tuple[str, ...], roots: Sequence[str]) -> Failure:
     values = list(groups)
     if builtin.path and values[builtin.path - 1]:
         values[builtin.path - 1] = source_name(values[builtin.path - 1], roots)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.failures.cmake_errors import CMakeErrors
 from service.domain.failures.ctest_lines import OPENING, CtestLine, listed_in, status_in
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
-from service.domain.failures.line_patterns import WEAK
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import cleaned, decoded
 from service.domain.failures.program_output import ProgramOutput
 from service.domain.failures.source_names import SANDBOX
+from service.domain.failures.weak_patterns import WEAK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -23,7 +23,7 @@ _MARK: Final = Pattern(r"^\[ *(RUN|OK|FAILED|SKIPPED|PASSED|-+|=+) *\] ?([^\s,]*
 _ENDED: Final = Pattern(r"\(\d+ ms\)\s*$")
 _ASSERTION: Final = Pattern(
     r"^((?:[A-Za-z]:)?[^:\s(][^:(]*)(?::(\d+): Failure|\((\d+)\): (?:Failure|error: (.+)))$|"
-    r"^unknown file: Failure$"
+    r"^unknown file: (?:Failure|error: (.+))$"
 )
 _THROWN: Final = Pattern(
     r"^(?:libc\+\+abi(?:\.dylib)?: )?terminat(?:e called after throwing an instance of|"
@@ -191,8 +191,8 @@ class ProgramOutput:
     def _of_test(self, kind: FailureKind, name: str, headline: str) -> Failure:
         return failure_of(kind, name, headline, f"{OPENING}{name}")
 
-    def _begin_message(self, path: str, line: str, line_of_msvc: str, text: str) -> None:
-        self._message = [text] if text else []
+    def _begin_message(self, path: str, line: str, line_of_msvc: str, text: str, thrown: str) -> None:
+        self._message = [text or thrown] if text or thrown else []
         name = source_name(path, self._roots) if path else ""
         self._place = f"{name}:{line or line_of_msvc}" if name else ""
 

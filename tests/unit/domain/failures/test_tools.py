@@ -14,6 +14,14 @@ TIMEOUT, COMMAND = FailureKind.TIMEOUT, FailureKind.COMMAND
 LINES = [
     ("ld.lld: error: undefined hidden symbol: f()", LINK, "f()", "undefined reference"),
     ("/usr/bin/ld: y.so: undefined reference to symbol 'f@@V2'", LINK, "f@@V2", "undefined reference"),
+    ("/usr/bin/ld: cannot find libx.a: No such file or directory", LINK, "libx.a", "library not found"),
+    ("make: *** [Makefile:3: check] Segmentation fault (core dumped)", COMMAND, "check",
+     "Segmentation fault"),
+    ("Assertion failed: x == 3 (/src/a.cc: f: 12)", CRASH, "a.cc", "Assertion x == 3 failed in a.cc"),
+    ('/src/a.cc:12: void f(int): assertion "x == 3" failed', CRASH, "a.cc",
+     "Assertion x == 3 failed in a.cc"),
+    ('assertion "x == 3" failed: file "/src/a.cc", line 12, function: f', CRASH, "a.cc",
+     "Assertion x == 3 failed in a.cc"),
     ("wasm-ld: error: cannot open a.o: No such file", LINK, "", "cannot open a.o: No such file"),
     ("ld.lld: error: cannot open a.o: No such file or directory", LINK, "",
      "cannot open a.o: No such file or directory"),
@@ -96,6 +104,7 @@ def test_a_line_is_a_failure_of_its_kind(line: str, kind: FailureKind, subject: 
         "/usr/bin/ld: warning: a.o: missing .note.GNU-stack section",
         "checking for error: no",
         "    CHECK( x == 3 )  // a comment of a source",
+        "/usr/bin/ld: warning: cannot find entry symbol _start; defaulting to 0000000000401000",
         "Connection refused by the mock, as expected",
         "connect to 127.0.0.1:11210: Connection refused, trying again",
         "stop failed with error code 0",
@@ -114,6 +123,22 @@ def test_an_assertion_of_googletest_outside_of_a_test_is_a_failure() -> None:
     log += b"[ RUN      ] A.a\n[       OK ] A.a (0 ms)\n"
     assert [(each.kind, each.headline, each.place) for each in failures_in(log.splitlines())] == [
         (TEST, "Expected: (x) < (3), actual: 4 vs 3", "t.cpp:4")
+    ]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "SEH exception with code 0xc0000005 thrown in the test body.",
+        "SEH exception with code 0xc00000fd thrown in the test body.",
+        'C++ exception with description "no" thrown in the test body.',
+    ],
+)
+@pytest.mark.parametrize("opening", ["unknown file: error: ", "unknown file: Failure\n"])
+def test_an_exception_in_a_test_is_its_reason_on_all_systems(opening: str, reason: str) -> None:
+    log = f"[ RUN      ] A.a\n{opening}{reason}\n[  FAILED  ] A.a (0 ms)\n"
+    assert [(each.kind, each.subject, each.headline) for each in failures_in(log.encode().splitlines())] == [
+        (TEST, "A.a", reason)
     ]
 
 
