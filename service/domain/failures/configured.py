@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from service.domain.errors import BadInput
 from service.domain.failures.failure import MOST, Failure, FailureKind, failure_of
-from service.domain.failures.line_patterns import OPENINGS
 from service.domain.failures.linear import Pattern, PatternTable
 from service.domain.failures.log_lines import cleaned, decoded
 from service.domain.failures.signature import signature_of
+from service.domain.failures.single_lines.line_patterns import OPENINGS
 from service.domain.project.yaml_reader import read_yaml
 
 if TYPE_CHECKING:

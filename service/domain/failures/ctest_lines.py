@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.linear import Pattern
-from service.domain.failures.signals import signal_word
+from service.domain.failures.single_lines.signals import signal_word
 
 OPENING: Final = "Failure of a CTest test "
 """The words before a line of CTest in a message."""

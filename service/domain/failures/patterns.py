@@ -11,8 +11,8 @@ from service.domain.failures.failure import MOST, Failure, FailureKind, failure_
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import cleaned, decoded
 from service.domain.failures.program_output import ProgramOutput
+from service.domain.failures.single_lines.weak_patterns import WEAK
 from service.domain.failures.source_names import SANDBOX
-from service.domain.failures.weak_patterns import WEAK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

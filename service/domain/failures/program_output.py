@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from service.domain.failures.assertions import belongs, headline_of
 from service.domain.failures.failed_tests import OPENING
 from service.domain.failures.failure import Failure, FailureKind, failure_of
-from service.domain.failures.line_patterns import OF_BUILDS, OF_PROGRAMS
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import decoded
 from service.domain.failures.sanitizers.reports import SanitizerReports
-from service.domain.failures.signals import SIGNAL_WORDS
+from service.domain.failures.single_lines.line_patterns import OF_BUILDS, OF_PROGRAMS
+from service.domain.failures.single_lines.signals import SIGNAL_WORDS
 from service.domain.failures.source_names import source_name
 from service.domain.testing.gtest import NO_END
 

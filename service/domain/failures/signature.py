@@ -12,7 +12,7 @@ from service.domain.failures.ctest_lines import status_in
 from service.domain.failures.failure import FailureKind
 from service.domain.failures.linear import Pattern
 from service.domain.failures.log_lines import LINE_BYTES, cleaned
-from service.domain.failures.signals import SIGNAL_WORDS, signal_word
+from service.domain.failures.single_lines.signals import SIGNAL_WORDS, signal_word
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:

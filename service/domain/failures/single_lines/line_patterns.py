@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from service.domain.failures.failure import Failure, FailureKind, failure_of
 from service.domain.failures.linear import Pattern, PatternTable
 from service.domain.failures.log_lines import decoded
-from service.domain.failures.signals import signal_headline
+from service.domain.failures.single_lines.signals import signal_headline
 from service.domain.failures.source_names import source_name
 
 if TYPE_CHECKING:
