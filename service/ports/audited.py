@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from service.domain.access.audit import AuditKind
 from service.domain.decision.overrides import OverrideKind
+from service.domain.wording.overrides import accepted_levels
 from service.ports.records import CommentSource
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def details_of(entry: NewOverride, revision: str) -> Mapping[str, str]:
         "revision": revision,
         "builds": ", ".join(map(str, entry.builds)),
         "filter": entry.pattern,
+        "levels": "; ".join(accepted_levels(entry.levels)),
         "bug": entry.bug,
         "reason": entry.reason,
         "way": _way_of(entry),

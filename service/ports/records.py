@@ -11,6 +11,7 @@ from typing import Any
 from service.domain.building.findings import Finding
 from service.domain.decision.external import Notice
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Review
@@ -118,6 +119,7 @@ class BuildRecord:
     machine: str
     created_at: datetime
     blamed: tuple[str, ...] = ()  # the benchmarks for which it is slower
+    slowdowns: tuple[Slowdown, ...] | None = None  # of these, the rows that vote; None: not stored
     notes: tuple[str, ...] = ()  # for pages only
     external_number: int | None = None
     url: str = ""
@@ -265,6 +267,7 @@ class NewOverride:
 
     ``comment_id`` is the message that asked for it, and ``signed_in_as`` is as of this message.
     ``carried_from`` is the patch set with the same code on which the person decided it; 0: this one.
+    ``levels`` are the slow-downs that an accept covers; None: of any size.
     """
 
     kind: OverrideKind
@@ -277,6 +280,7 @@ class NewOverride:
     comment_id: int | None = None
     signed_in_as: str = ""
     carried_from: int = 0
+    levels: tuple[Slowdown, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

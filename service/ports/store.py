@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from service.domain.building.spec import BuildSpec
     from service.domain.calibration.evidence import History, Session
     from service.domain.decision.overrides import Override
+    from service.domain.decision.slowdown import Slowdown
     from service.domain.decision.states import RunState
     from service.domain.decision.vote import Outcome
     from service.domain.gerrit.change import Change, PostedMessage, Review
@@ -274,6 +275,9 @@ class Results(Protocol):
 
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         """Replace what a build reported by file and line."""
+
+    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
+        """Replace the slow-downs of a build that vote −1."""
 
 
 class Evidence(Protocol):

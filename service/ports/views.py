@@ -130,6 +130,13 @@ class Override:
             "examples": ["overridden by Bob Reviewer: known flake (MB-1)"],
         }
     )
+    levels: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "description": "of an accept: the most that each metric of a benchmark may be worse",
+            "examples": [["Hash/Insert CPU time up to +12.9 %"]],
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

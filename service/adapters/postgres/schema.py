@@ -139,6 +139,7 @@ ruling: Final = Table(
     *_optional_texts("pattern", "bug", "reason"),
     Column("heard_id", ForeignKey(heard.c.id)),
     Column("carried_from", Integer, nullable=False, server_default=text("0")),
+    Column("levels", CleanJson),  # null: of a version that limited no accept
     _moment("made_at"),
 )
 
@@ -203,6 +204,7 @@ build: Final = Table(
         Column(name, CleanJson, nullable=False, server_default=_NO_ITEMS)
         for name in ("causes", "notes", "blamed", "findings")
     ),
+    Column("slowdowns", CleanJson),  # null: of a version that stored none
     Column("sequence_id", ForeignKey(sequence.c.id)),
     Column("environment_id", ForeignKey(environment.c.id)),
     Column("external_number", Integer),

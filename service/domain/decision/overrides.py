@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -13,6 +14,8 @@ from service.domain.triage.known import KnownMatches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+
+    from service.domain.decision.slowdown import Slowdown
 
 
 class OverrideKind(StrEnum):
@@ -46,6 +49,8 @@ class Override:
         at: the time of the decision.
         builds: the builds that an override covers; a later failure needs an override of its own.
         carried_from: the patch set with the same code on which the person decided it; 0: this one.
+        levels: the slow-downs that an accept covers, as they were when the person accepted them; None: a
+            previous version stored it, and it covers any size.
     """
 
     id: int
@@ -59,6 +64,14 @@ class Override:
     at: datetime
     builds: frozenset[int] = frozenset()
     carried_from: int = 0
+    levels: tuple[Slowdown, ...] | None = None
+
+    def level_of(self, row: Slowdown) -> float:
+        """Return the worsening up to which an accept covers a metric; minus infinity if it does not."""
+        if self.levels is None:
+            return math.inf
+        key = row.benchmark, row.metric
+        return max((e.most for e in self.levels if (e.benchmark, e.metric) == key), default=-math.inf)
 
 
 Waiver: TypeAlias = Override | KnownMatches
@@ -70,13 +83,27 @@ class JudgedBuild:
     """A finished build.
 
     ``blamed`` names the slower and removed benchmarks that would vote −1. ``known`` are the known failures
-    that all its failures matched when its run was decided; None if one did not.
+    that all its failures matched when its run was decided; None if one did not. ``slowdowns`` are the rows
+    of the slower benchmarks that vote; None: a previous version stored the build without them.
     """
 
     id: int
     outcome: Outcome
     blamed: tuple[str, ...] = ()
     known: KnownMatches | None = None
+    slowdowns: tuple[Slowdown, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A slow-down of an accepted benchmark that its acceptance does not cover.
+
+    ``level`` is the worsening that was accepted; minus infinity: it was not slower then.
+    """
+
+    row: Slowdown
+    accept: Override
+    level: float
 
 
 def active_overrides(overrides: Iterable[Override], revision: str) -> tuple[Override, ...]:
@@ -106,7 +133,9 @@ def waived_by(
     """Find the waiver of each build's failure: the newest override, else its known failures.
 
     An override waives the builds that had failed when it was made. A build that is slower or lacks benchmarks
-    is also waived if accepts, together, match every benchmark that would vote −1; they also apply to a rerun.
+    is also waived if accepts, together, cover every benchmark that would vote −1. They also apply to a rerun,
+    up to the level that was seen when they were made, so that noise alone never brings a −1 back: the least
+    that a slow-down can be is compared with the most that the accepted one could have been.
     Known failures waive failures of tests, compilers and linters only, not what was measured.
     """
     newest_first = active_overrides(overrides, revision)[::-1]
@@ -123,8 +152,35 @@ def _waiver(build: JudgedBuild, newest_first: Sequence[Override]) -> Waiver | No
         return build.known
     if build.outcome not in ACCEPTABLE:
         return None
-    accepts = [each for each in newest_first if each.kind is OverrideKind.ACCEPT]
-    found = [next((each for each in accepts if is_chosen(each.filter, name)), None) for name in build.blamed]
+    found = [each for name in build.blamed for each in _acceptances(name, build, newest_first)]
     needed = [each for each in found if each is not None]
     # A build that names no benchmark has none that could be accepted.
     return max(needed, key=lambda each: each.id) if needed and len(needed) == len(found) else None
+
+
+def _acceptances(
+    name: str, build: JudgedBuild, newest_first: Sequence[Override]
+) -> Sequence[Override | None]:
+    """Find the accept that covers each row of a benchmark; of one without rows, which is removed, one."""
+    accepts = _accepts_of(name, newest_first)
+    rows = [row for row in build.slowdowns or () if row.benchmark == name]
+    if not rows:
+        return [next(iter(accepts), None)]
+    return [next((each for each in accepts if row.least <= each.level_of(row)), None) for row in rows]
+
+
+def _accepts_of(name: str, newest_first: Sequence[Override]) -> Sequence[Override]:
+    accepts = (each for each in newest_first if each.kind is OverrideKind.ACCEPT)
+    return [each for each in accepts if is_chosen(each.filter, name)]
+
+
+def beyond_acceptance(build: JudgedBuild, overrides: Iterable[Override], revision: str) -> tuple[Beyond, ...]:
+    """List the slow-downs of a build whose benchmark is accepted, but not to this level or metric."""
+    newest_first = active_overrides(overrides, revision)[::-1]
+    found = []
+    for row in build.slowdowns or ():
+        accepts = _accepts_of(row.benchmark, newest_first)
+        best = max(accepts, key=lambda each: each.level_of(row), default=None)
+        if best is not None and row.least > best.level_of(row):
+            found.append(Beyond(row, best, best.level_of(row)))
+    return tuple(found)

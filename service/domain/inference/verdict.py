@@ -104,6 +104,13 @@ class Comparison(NamedTuple):
         return max(self._worsening_to(bound) for bound in self.interval)
 
     @property
+    def surely_worsens_by(self) -> float:
+        """The least that the interval leaves open, as :attr:`worsening`; 0 without an interval."""
+        if self.interval is None:
+            return 0.0
+        return min(self._worsening_to(bound) for bound in self.interval)
+
+    @property
     def nearest(self) -> float:
         """The smallest size of the log ratio that the interval leaves open; 0 without an interval."""
         if self.interval is None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.overrides import Override, OverrideKind
 from service.domain.gerrit.comment_commands import MAX_REASON
-from service.domain.text import plain
+from service.domain.inference.metric import metric_named
+from service.domain.text import change, interval, plain
 from service.domain.triage.known import MAX_BUG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from service.domain.decision.overrides import Waiver
+    from service.domain.decision.overrides import Beyond, Waiver
+    from service.domain.decision.slowdown import Slowdown
     from service.domain.triage.evidence import Rate
     from service.domain.triage.known import KnownFailure
 
@@ -29,6 +32,7 @@ _FORMS: Final[Mapping[OverrideKind, str]] = MappingProxyType(
 )
 
 
+_MOST_BEYOND: Final = 3  # lines of a message; the page has all rows
 _NO_RATES: Final[Mapping[int, Rate]] = MappingProxyType({})
 
 
@@ -63,3 +67,43 @@ def override_sentence(override: Override) -> str:
     is_named = re.search(rf"(?<![\w-]){re.escape(bug)}(?![\w-])", reason) is not None
     suffix = f" ({bug})" if bug and not is_named else ""
     return f"{decided}: {reason}{suffix}" if reason else f"{decided}{suffix}"
+
+
+def accepted_levels(levels: Sequence[Slowdown] | None) -> tuple[str, ...]:
+    """Name the level up to which an accept covers each metric: ``Hash/Insert CPU time up to +12.9 %``."""
+    return tuple(
+        f"{_name_of(each)} up to {_size(each, each.most)}"
+        if math.isfinite(each.most)
+        else f"{_name_of(each)} at any size"
+        for each in levels or ()
+    )
+
+
+def beyond_sentences(beyond: Sequence[Beyond]) -> tuple[str, ...]:
+    """Return the lines of a message about accepted benchmarks that count again, the worst first."""
+    worst_first = sorted(beyond, key=lambda each: -each.row.worsening)
+    lines = tuple(map(_beyond_sentence, worst_first[:_MOST_BEYOND]))
+    more = len(beyond) - _MOST_BEYOND
+    return (*lines, f"{more} more worse than accepted") if more > 0 else lines
+
+
+def _beyond_sentence(beyond: Beyond) -> str:
+    row, who = beyond.row, plain(beyond.accept.who) or "somebody"
+    before = (
+        f"accepted up to {_size(row, beyond.level)} by {who}"
+        if math.isfinite(beyond.level)
+        else f"not slower when {who} accepted {plain(beyond.accept.filter)}"
+    )
+    now = _size(row, row.worsening)
+    if math.isfinite(row.most):
+        low, high = sorted((row.ratio(row.least), row.ratio(row.most)))
+        now += f" {interval(low, high, row.ratio(row.worsening))}"
+    return f"{_name_of(row)}: {before}, now {now}"
+
+
+def _name_of(row: Slowdown) -> str:
+    return f"{plain(row.benchmark)} {plain(metric_named(row.metric).label)}"
+
+
+def _size(row: Slowdown, worsening: float) -> str:
+    return change(row.ratio(worsening))

@@ -8,8 +8,10 @@ from service.domain.building.spec import BuildSpec
 from service.domain.calibration.evidence import History, voting_status_of, why_withheld
 from service.domain.calibration.sessions import sessions_of
 from service.domain.comparison.suite import compare_suites
+from service.domain.decision.build_outcome import Group
 from service.domain.decision.judge_build import judge_measured
 from service.domain.decision.machine_report import BuildEnd
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
 from service.domain.inference.verdict import Verdict
@@ -56,6 +58,8 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         else ()
     )
     _store(tx, build, spec, rows if is_calibration else measured.comparisons, measured.launches)
+    slower = measured.judgement.groups.get(Group.SLOWER, ())
+    tx.store_slowdowns(build.id, tuple(map(Slowdown.of, slower)))
     sessions = sessions_of(rows, measured.launches, suites)
     if suites:
         tx.store_evidence(build, {_series(spec, row): session for row, session in sessions.items()})

@@ -31,13 +31,14 @@ def carry_overrides(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecor
         return
     covered = {build for each in here for build in each.builds}
     failed = [build for build in failed if build.id not in covered]
-    accepted = {each.filter for each in here if each.kind is OverrideKind.ACCEPT}
+    accepted = {(each.filter, each.levels) for each in here if each.kind is OverrideKind.ACCEPT}
+    may_accept = any(build.outcome in ACCEPTABLE for build in failed)
     for number, each in _earlier(tx, run):
         if each.kind is OverrideKind.OVERRIDE:
             same = [build.id for build in failed if _is_covered(tx, run, build, each.builds)]
             if same:
                 tx.add_override(run.patch_set_id, _copy(each, number, same))
-        elif each.filter not in accepted and any(build.outcome in ACCEPTABLE for build in failed):
+        elif may_accept and (each.filter, each.levels) not in accepted:
             tx.add_override(run.patch_set_id, _copy(each, number, ()))
 
 
@@ -79,4 +80,5 @@ def _copy(each: Override, patch_set: int, builds: Sequence[int]) -> NewOverride:
         bug=each.bug,
         reason=each.reason,
         carried_from=patch_set,
+        levels=each.levels,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.building.spec import BuildSpec
-from service.domain.decision.overrides import JudgedBuild, waived_by
+from service.domain.decision.overrides import JudgedBuild, OverrideKind, beyond_acceptance, waived_by
 from service.domain.decision.vote import CONSEQUENCES, Ballot, Counts, Outcome, vote_of
 from service.domain.gerrit.change import Review
 from service.domain.gerrit.inline_comments import remarks
@@ -14,7 +14,7 @@ from service.domain.inference.policy import VoteWhen
 from service.domain.triage.known import KnownMatches
 from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
 from service.domain.wording.next_steps import EndedBuild, Step, in_one_line, next_steps
-from service.domain.wording.overrides import waiver_sentence
+from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
 from service.steps.deciding.known_failures import keep_matches
@@ -22,7 +22,7 @@ from service.steps.deciding.known_failures import keep_matches
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from service.domain.decision.overrides import Waiver
+    from service.domain.decision.overrides import Override, Waiver
     from service.domain.gerrit.change import InlineComment
     from service.domain.identity import ChangeKey
     from service.domain.links import Links
@@ -52,7 +52,8 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
         vote = None  # the run measures a branch; a merged commit needs no vote
     number = tx.next_decision(run)
     rates = _rates(tx, judged)
-    reports = [_report(each, rates, links.build) for each in reported]
+    again = _lines_beyond(tx, run, builds)
+    reports = [_report(each, rates, links.build, again.get(each[0].id, ())) for each in reported]
     last = in_one_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
     message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
@@ -76,10 +77,30 @@ def _kept(tx: Changes, run: RunRecord, builds: Sequence[BuildRecord], specs: Map
 
 def waivers_on(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> tuple[Waiver | None, ...]:
     """Find the waiver of each finished build's failure; None for a build without one."""
-    overrides = tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
+    return waived_by(_judged(tx, run, builds), _overrides_of(tx, run), run.revision)
+
+
+def _judged(tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]) -> Sequence[JudgedBuild]:
     known = known_by_build(tx, run.id)
-    judged = [JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id)) for build in builds]
-    return waived_by(judged, overrides, run.revision)
+    return [
+        JudgedBuild(build.id, outcome_of(build), build.blamed, known.get(build.id), build.slowdowns)
+        for build in builds
+    ]
+
+
+def _lines_beyond(
+    tx: _Waivers, run: RunRecord, builds: Sequence[BuildRecord]
+) -> Mapping[int, tuple[str, ...]]:
+    """Return the lines about accepted benchmarks that count again, by build."""
+    overrides = _overrides_of(tx, run)
+    if not any(each.kind is OverrideKind.ACCEPT for each in overrides):
+        return {}
+    judged = _judged(tx, run, builds)
+    return {e.id: beyond_sentences(beyond_acceptance(e, overrides, run.revision)) for e in judged}
+
+
+def _overrides_of(tx: Overrides, run: RunRecord) -> Sequence[Override]:
+    return tx.overrides(run.patch_set_id) if run.patch_set_id is not None else ()
 
 
 def outcome_of(build: BuildRecord) -> Outcome:
@@ -151,7 +172,10 @@ def _rates(tx: Failures, judged: Sequence[_BuildAndWaiver]) -> Mapping[int, Rate
 
 
 def _report(
-    judged: _BuildAndWaiver, rates: Mapping[int, Rate], link: Callable[[BuildName], str]
+    judged: _BuildAndWaiver,
+    rates: Mapping[int, Rate],
+    link: Callable[[BuildName], str],
+    again: Sequence[str],
 ) -> BuildReport:
     build, waiver = judged
     result = CONSEQUENCES[outcome_of(build)].result
@@ -160,7 +184,7 @@ def _report(
     return BuildReport(
         page,
         result,
-        build.causes,
+        build.causes if waiver else (*again, *build.causes),
         is_external=bool(build.url),
         override=line,
         job="" if build.url else build.job,

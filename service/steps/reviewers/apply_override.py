@@ -15,6 +15,7 @@ from service.steps.reviewers.make_known import make_known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.decision.slowdown import Slowdown
     from service.domain.gerrit.comment_commands import AcceptCommand, OverrideCommand
     from service.domain.links import Links
     from service.ports.records import BuildRecord, ReviewComment, RunRecord
@@ -50,7 +51,10 @@ def override_builds(
 def accept_benchmarks(
     tx: Transaction, run: RunRecord | None, comment: ReviewComment, command: AcceptCommand, links: Links
 ) -> str:
-    """Accept what matches a filter as slower or removed on this patch set; return the reply, as above."""
+    """Accept what matches a filter as slower or removed on this patch set; return the reply, as above.
+
+    Slow-downs are accepted as large as they are now; a build that is clearly worse counts again.
+    """
     failed = [build for build in _finished(tx, run) if build.outcome in ACCEPTABLE]
     blamed = [name for build in failed for name in build.blamed]
     if run is None or not any(is_chosen(command.filter, name) for name in blamed):
@@ -63,8 +67,19 @@ def accept_benchmarks(
         reason=command.reason,
         comment_id=comment.id,
         signed_in_as=comment.signed_in_as,
+        levels=_levels(failed, command.filter),
     )
     return _add_override(tx, run, comment, override, links)
+
+
+def _levels(failed: Sequence[BuildRecord], benchmark_filter: str) -> tuple[Slowdown, ...] | None:
+    """List the slow-downs that a filter matches; None if a previous version stored one of the builds."""
+    found: list[Slowdown] = []
+    for build in failed:
+        if build.slowdowns is None:
+            return None
+        found += [row for row in build.slowdowns if is_chosen(benchmark_filter, row.benchmark)]
+    return tuple(found)
 
 
 def undo_overrides(tx: Transaction, run: RunRecord | None, comment: ReviewComment, links: Links) -> str:

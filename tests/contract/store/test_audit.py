@@ -9,8 +9,10 @@ import pytest
 
 from service.domain.access.audit import NO_ENTRY, AuditKind, check_chain
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.slowdown import Slowdown
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import Person, PostedMessage
+from service.domain.inference.metric import Better
 from service.ports.records import NewOverride
 from tests.support.store_samples import NOON, change
 
@@ -78,6 +80,14 @@ class TestAudit:
             "bug": "KV-1",
             "reason": "known to be flaky",
         }
+
+    def test_the_record_of_an_accept_has_its_levels(self, store: Store, audit_log: AuditLog) -> None:
+        levels = (Slowdown("BM_a", "cpu_time", Better.LOWER, 0.12, 0.11, 0.129),)
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change(8)).patch_set_id
+            tx.add_override(patch_set, NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", levels=levels))
+        [found] = audit_log.entries(0, 10)
+        assert found.details["levels"] == "BM_a CPU time up to +12.9 %"
 
     @pytest.mark.parametrize(
         ("signed_in_as", "recorded"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -9,10 +10,12 @@ import pytest
 
 from service.domain.building.findings import Finding
 from service.domain.calibration.evidence import RECALLED, Session
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.identity import RunKind, SeriesKey, Side
+from service.domain.inference.metric import Better
 from service.domain.inference.reasons import Reason, ReasonKind
 from service.domain.inference.verdict import Verdict
 from service.domain.measuring.instruction_counts import METRIC as INSTRUCTIONS
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
 UNIT: Final = ("s", "lower")
 QUIET: Final = Session((0.5, -0.25, 0.0), Verdict.SAME)
 ALARM: Final = Session((0.125,) * 4, Verdict.SLOWER)
+SLOWDOWNS: Final = (
+    Slowdown("BM_a", "cpu_time", Better.LOWER, 0.3, 0.25, 0.35),
+    Slowdown("BM_ü", "items", Better.HIGHER, 0.3, 0.0, math.inf),
+)
 FINDINGS: Final = (Finding("lib/a.cc", 3, "error: ‘x’"), Finding("lib/b.cc", 7, "fatal error: y"))
 
 
@@ -253,6 +260,17 @@ class TestResults:
             assert tx.lock_build(build.id).findings == FINDINGS
             again = tx.repeat_build(tx.lock_build(build.id), None, 60.0)
             assert tx.lock_build(again).findings == ()
+
+    def test_a_build_keeps_the_slow_downs_that_were_stored_last(
+        self, store: Store, build: BuildRecord
+    ) -> None:
+        assert build.slowdowns is None
+        with store.transaction() as tx:
+            for slowdowns in (SLOWDOWNS[1:], SLOWDOWNS):
+                tx.store_slowdowns(build.id, slowdowns)
+            assert tx.lock_build(build.id).slowdowns == SLOWDOWNS
+            again = tx.repeat_build(tx.lock_build(build.id), None, 60.0)
+            assert tx.lock_build(again).slowdowns is None
 
 
 class TestEvidence:

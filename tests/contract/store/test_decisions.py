@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import RunState
 from service.domain.errors import NotFound
 from service.domain.gerrit.change import InlineComment, Review
 from service.domain.identity import ChangeKey
+from service.domain.inference.metric import Better
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.queue import Task
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 FIRST, SECOND = "1" * 40, "2" * 40
 REMARK: Final = InlineComment("lib/a.cc", 3, "perf: error: ‘x’")
 OTHER: Final = InlineComment("lib/b.cc", 7, "perf: fatal error: y")
+SLOWDOWN: Final = Slowdown("BM_a", "cpu_time", Better.LOWER, 0.1 + 0.2, 0.25, 0.35)
 ENDS: Final = [ReviewState.SENT, ReviewState.SUPERSEDED, ReviewState.REFUSED, ReviewState.DEAD]
 
 
@@ -79,6 +83,17 @@ class TestOverrides:
             tx.add_override(tx.upsert_change(change(8)).patch_set_id, entry)
             found = tx.overrides_on(change().key, [1, 2])
         assert {number: [each.carried_from for each in made] for number, made in found.items()} == {1: [2]}
+
+    @pytest.mark.parametrize("levels", [None, (), (SLOWDOWN, replace(SLOWDOWN, most=math.inf))])
+    def test_an_accept_keeps_the_levels_that_it_covers(
+        self, store: Store, levels: tuple[Slowdown, ...] | None
+    ) -> None:
+        entry = NewOverride(OverrideKind.ACCEPT, "1000003", "Bob", pattern="BM_*", levels=levels)
+        with store.transaction() as tx:
+            patch_set = tx.upsert_change(change()).patch_set_id
+            tx.add_override(patch_set, entry)
+        with store.transaction() as tx:
+            assert [each.levels for each in tx.overrides(patch_set)] == [levels]
 
     def test_a_patch_set_without_entries_has_none(self, store: Store) -> None:
         with store.transaction() as tx:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from service.domain.building.findings import Finding
     from service.domain.calibration.evidence import Session
+    from service.domain.decision.slowdown import Slowdown
     from service.domain.decision.vote import Outcome
     from service.domain.identity import RunKind, SeriesKey
     from service.ports.records import NewBuild, RunRecord, StoredComparison, StoredPair, StoredResult
@@ -163,6 +164,10 @@ class MemoryResults(InMemory, Results):
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, findings=tuple(findings)))
+
+    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
+        build = row(self._m.builds, build_id, "build")
+        self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
 
 
 class MemoryEvidence(InMemory, Evidence):

@@ -43,6 +43,7 @@ class MemoryOverrides(MemoryAudit, Overrides):
             at=self._m.now,
             builds=frozenset(entry.builds),
             carried_from=entry.carried_from,
+            levels=entry.levels,
         )
         self._m.overrides.append((patch_set_id, made))
         return number

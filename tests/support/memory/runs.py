@@ -166,6 +166,7 @@ class MemoryReruns(MemorySequences, Reruns):
             reported="",
             log_url="",
             findings=(),
+            slowdowns=None,
         )
         pool = was.pool
         if spec is not None:

@@ -46,7 +46,7 @@ _GROWING: Final = (BuildState.QUEUED, BuildState.RUNNING)
 _BUILD_COLUMNS: Final = """
     b.id, b.job, b.number, b.kind, b.pool, b.state, b.phase, b.result, b.outcome, b.causes, b.notes,
     b.is_voting, b.attempt, b.machine, b.created_at, b.started_at, b.finished_at, b.external_number, b.url,
-    b.blamed,
+    b.blamed, b.slowdowns,
     (
         SELECT cast(count(*) AS integer) FROM comparison
         WHERE build_id = b.id AND measured_at = b.created_at AND verdict = 'undecided'

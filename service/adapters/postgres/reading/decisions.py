@@ -9,9 +9,10 @@ from sqlalchemy import text
 
 from service.adapters.postgres.rows import from_row
 from service.domain.decision.overrides import JudgedBuild, Override, revoked, waived_by
+from service.domain.decision.slowdown import slowdowns_from
 from service.domain.decision.vote import Outcome
 from service.domain.identity import BuildName
-from service.domain.wording.overrides import override_sentence
+from service.domain.wording.overrides import accepted_levels, override_sentence
 from service.ports import views
 from service.ports.records import ReviewState, review_key
 
@@ -31,7 +32,7 @@ SELECT dedup_key, state, last_error FROM outbox
 WHERE dedup_key = ANY(cast(:keys AS text[])) AND last_error IS NOT NULL
 """)
 _JUDGED: Final = text("""
-SELECT b.id, b.job, b.number, b.outcome, b.blamed FROM build AS b
+SELECT b.id, b.job, b.number, b.outcome, b.blamed, b.slowdowns FROM build AS b
 WHERE b.outcome IS NOT NULL AND b.id IN (
     SELECT rb.build_id FROM run AS r JOIN run_build AS rb ON rb.run_id = r.id
     WHERE r.patch_set_id = :patch_set_id AND r.kind = 'check'
@@ -77,13 +78,19 @@ def waivers_among(
     """Return by build the waiver of its failure.
 
     Args:
-        builds: rows with id, outcome and blamed.
+        builds: rows with id, outcome, blamed and slowdowns.
         overrides: of their patch set.
         revision: of their run.
         known: the known failures that their run keeps, by build.
     """
     judged = [
-        JudgedBuild(row["id"], Outcome(row["outcome"]), tuple(row["blamed"]), known.get(row["id"]))
+        JudgedBuild(
+            row["id"],
+            Outcome(row["outcome"]),
+            tuple(row["blamed"]),
+            known.get(row["id"]),
+            slowdowns_from(row["slowdowns"]),
+        )
         for row in builds
         if row["outcome"] is not None
     ]
@@ -115,6 +122,7 @@ def override_views(
             is_active=override.id not in inactive,
             waives=tuple(waived.get(override.id, ())),
             sentence=override_sentence(override),
+            levels=accepted_levels(override.levels),
         )
         for override in reversed(overrides)
     )

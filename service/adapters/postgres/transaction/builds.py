@@ -13,6 +13,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.domain.building.findings import findings_from
+from service.domain.decision.slowdown import slowdowns_from
 from service.domain.decision.states import UNFINISHED, BuildState
 from service.domain.decision.vote import CONSEQUENCES, LASTING, Outcome
 from service.ports.records import BuildRecord
@@ -152,4 +153,5 @@ def ended(outcome: Outcome) -> dict[str, object]:
 
 def build_record(row: RowMapping) -> BuildRecord:
     """Make a record from a row of the table ``build``."""
-    return from_row(BuildRecord, row, machine=row["machine"] or "", findings=findings_from(row["findings"]))
+    findings, slowdowns = findings_from(row["findings"]), slowdowns_from(row["slowdowns"])
+    return from_row(BuildRecord, row, machine=row["machine"] or "", findings=findings, slowdowns=slowdowns)

@@ -14,6 +14,7 @@ from service.adapters.postgres import schema as t
 from service.adapters.postgres.access.audit import PostgresAudit
 from service.adapters.postgres.rows import review_of
 from service.domain.decision.overrides import Override, OverrideKind
+from service.domain.decision.slowdown import mappings_of, slowdowns_from
 from service.domain.identity import ChangeKey
 from service.domain.wording.delivery import WITHOUT_COMMENTS
 from service.ports.audited import KINDS, details_of, subject_of
@@ -71,7 +72,7 @@ class PostgresDecisions(PostgresAudit, Overrides, Decisions, Outbox):
             subject_of(change, found["patch_set"]),
             details_of(entry, found["revision"]),
         )
-        values = {**asdict(entry), "builds": list(entry.builds)}
+        values = {**asdict(entry), "builds": list(entry.builds), "levels": mappings_of(entry.levels)}
         del values["signed_in_as"]  # the message has it
         new = insert(t.ruling).values(patch_set_id=patch_set_id, heard_id=values.pop("comment_id"), **values)
         return int(self._execute(new.returning(t.ruling.c.id)).scalar_one())
@@ -180,4 +181,5 @@ def _override(row: Row[Any]) -> Override:
         at=row.made_at,
         builds=frozenset(row.builds),
         carried_from=row.carried_from,
+        levels=slowdowns_from(row.levels),
     )

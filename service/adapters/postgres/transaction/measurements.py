@@ -16,6 +16,7 @@ from service.adapters.postgres.connection import Connected
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import clean, clean_json
 from service.domain.calibration.evidence import RECALLED, History, Session
+from service.domain.decision.slowdown import mappings_of
 from service.domain.identity import RunKind, Side
 from service.domain.inference.reasons import NOT_BY_PAIRS
 from service.domain.inference.verdict import Verdict
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, RowMapping
 
     from service.domain.building.findings import Finding
+    from service.domain.decision.slowdown import Slowdown
     from service.domain.identity import SeriesKey
     from service.domain.inference.reasons import ReasonKind
     from service.ports.records import BuildRecord, StoredComparison, StoredResult
@@ -153,6 +155,11 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         rows = [finding.to_mapping() for finding in findings]
         self._execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+
+    @override
+    def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
+        stored = update(t.build).where(t.build.c.id == build_id)
+        self._execute(stored.values(slowdowns=mappings_of(slowdowns)))
 
     @override
     def store_evidence(self, build: BuildRecord, sessions: Mapping[SeriesKey, Session]) -> None:

@@ -11,15 +11,17 @@ from sqlalchemy import event
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome
 from service.domain.gerrit.change import Review
 from service.domain.identity import BuildName, ChangeAddress
+from service.domain.inference.metric import Better
 from service.ports.records import NewDecision, NewOverride, ReviewState, review_key
 from tests.support.store_samples import change, check_run, named, post_submit_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from service.adapters.postgres.store import PostgresStore
     from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
@@ -55,7 +57,7 @@ class ReviewSite:
             tx.end_run(run_id, RunState.FINISHED)
         return run_id, *builds
 
-    def slow_down(self, *benchmarks: str) -> int:
+    def slow_down(self, *benchmarks: str, slowdowns: Sequence[Slowdown] = ()) -> int:
         """Add a finished run with a build that is slower in these benchmarks; return it."""
         shown = change()
         with self.store.transaction() as tx:
@@ -63,6 +65,7 @@ class ReviewSite:
             assert run_id is not None
             build = tx.add_build(run_id, 0, named("perf"))
             tx.finish_build(build, Outcome.SLOWER, ["slower"], blamed=benchmarks, notes=["a busy machine"])
+            tx.store_slowdowns(build, slowdowns)
             tx.end_run(run_id, RunState.FINISHED)
         return run_id
 
@@ -181,6 +184,23 @@ def test_an_accept_waives_a_build_if_all_its_slower_benchmarks_are_accepted(
     assert (override.filter, override.sentence) == ("HTB/*", sentence)
     assert stage.waives(run) == {"perf": sentence if waived_by else ""}
     assert override.waives == ((BuildName("perf", 1),) if waived_by else ())
+
+
+@pytest.mark.parametrize(("size", "is_waived"), [(0.14, True), (0.25, False)])
+def test_an_accept_waives_a_build_up_to_the_level_that_was_seen(
+    stage: ReviewSite, size: float, *, is_waived: bool
+) -> None:
+    def slowdown(worsening: float) -> Slowdown:
+        ends = worsening - 0.01, worsening + 0.01
+        return Slowdown("HTB/Insert", "cpu_time", Better.LOWER, worsening, *ends)
+
+    run = stage.slow_down("HTB/Insert", slowdowns=[slowdown(size)])
+    stage.override(replace(ACCEPT, levels=(slowdown(0.12),)))
+
+    [override] = stage.reading.patch_set(ChangeAddress(7), 1).overrides
+    assert override.levels == ("HTB/Insert CPU time up to +13.0 %",)
+    assert bool(stage.waives(run)["perf"]) == is_waived
+    assert override.waives == ((BuildName("perf", 1),) if is_waived else ())
 
 
 @pytest.mark.parametrize("kind", [OverrideKind.TRUST, OverrideKind.PERSON_VOTE])

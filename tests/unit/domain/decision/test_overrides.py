@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,14 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.domain.decision.overrides import (
+    Beyond,
     JudgedBuild,
     Override,
     OverrideKind,
     active_overrides,
+    beyond_acceptance,
     revoked,
     waived_by,
 )
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.vote import Outcome
+from service.domain.inference.metric import Better
 from service.domain.triage.known import KnownMatches
 
 REVISION = "e56acc924a4bc8aa0b1a93f480297040f1a91e7b"
@@ -178,6 +183,73 @@ class TestAccept:
 
     def test_no_longer_excuses_once_it_is_taken_back(self) -> None:
         assert excuse(slower("HTB/Insert"), ACCEPT, UNDO) is None
+
+
+SEEN = Slowdown("HTB/Insert", "cpu_time", Better.LOWER, 0.12, 0.11, 0.13)
+LEVEL = replace(ACCEPT, levels=(SEEN,))
+
+
+def again(*rows: Slowdown) -> JudgedBuild:
+    """A later build of the same code, slower in these rows."""
+    return JudgedBuild(2, Outcome.SLOWER, tuple(dict.fromkeys(row.benchmark for row in rows)), slowdowns=rows)
+
+
+class TestAcceptedLevel:
+    def test_a_later_build_that_is_as_slow_is_waived(self) -> None:
+        assert excuse(again(SEEN), LEVEL) == LEVEL
+
+    def test_noise_does_not_bring_the_failure_back(self) -> None:
+        noisy = replace(SEEN, worsening=0.16, least=0.129, most=0.19)
+
+        assert excuse(again(noisy), LEVEL) == LEVEL
+        assert beyond_acceptance(again(noisy), [LEVEL], REVISION) == ()
+
+    def test_a_build_that_is_surely_slower_than_accepted_counts_again(self) -> None:
+        worse = replace(SEEN, worsening=0.25, least=0.23, most=0.27)
+
+        assert excuse(again(worse), LEVEL) is None
+        assert beyond_acceptance(again(worse), [LEVEL], REVISION) == (Beyond(worse, LEVEL, 0.13),)
+
+    def test_a_second_acceptance_covers_the_new_level(self) -> None:
+        worse = replace(SEEN, worsening=0.25, least=0.23, most=0.27)
+        second = replace(LEVEL, id=2, levels=(worse,))
+
+        assert excuse(again(worse), LEVEL, second) == second
+        assert excuse(again(SEEN), LEVEL, second) == second
+        assert beyond_acceptance(again(worse), [LEVEL, second], REVISION) == ()
+
+    @pytest.mark.parametrize("row", [replace(SEEN, metric="bytes"), replace(SEEN, benchmark="HTB/Delete")])
+    def test_a_row_that_was_not_slower_then_counts(self, row: Slowdown) -> None:
+        assert excuse(again(SEEN, row), LEVEL) is None
+        assert beyond_acceptance(again(SEEN, row), [LEVEL], REVISION) == (Beyond(row, LEVEL, -math.inf),)
+
+    def test_of_several_levels_the_highest_counts(self) -> None:
+        made = replace(ACCEPT, levels=(replace(SEEN, most=0.4), SEEN))
+
+        assert excuse(again(replace(SEEN, least=0.3, most=0.5)), made) == made
+
+    def test_an_acceptance_of_a_previous_version_covers_any_size(self) -> None:
+        worse = replace(SEEN, worsening=9.0, least=8.0, most=10.0)
+
+        assert excuse(again(worse), ACCEPT) == ACCEPT
+
+    def test_the_rows_of_a_build_of_a_previous_version_are_not_known(self) -> None:
+        assert excuse(slower("HTB/Insert"), LEVEL) == LEVEL
+
+    def test_a_removed_benchmark_has_no_level(self) -> None:
+        made = replace(ACCEPT, levels=())
+        removed = JudgedBuild(2, Outcome.REMOVED, ("HTB/Insert",), slowdowns=())
+
+        assert excuse(removed, made) == made
+
+    def test_an_acceptance_that_is_taken_back_covers_nothing(self) -> None:
+        assert excuse(again(SEEN), LEVEL, UNDO) is None
+        assert beyond_acceptance(again(replace(SEEN, least=1.0)), [LEVEL, UNDO], REVISION) == ()
+
+    def test_a_benchmark_that_nobody_accepted_is_not_beyond_its_level(self) -> None:
+        other = replace(SEEN, benchmark="DcpBench/Send")
+
+        assert beyond_acceptance(again(other), [LEVEL], REVISION) == ()
 
 
 def test_a_persons_vote_on_the_review_server_excuses_nothing_here() -> None:

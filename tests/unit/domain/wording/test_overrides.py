@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -7,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.overrides import Override, OverrideKind
+from service.domain.decision.overrides import Beyond, Override, OverrideKind
+from service.domain.decision.slowdown import Slowdown
+from service.domain.inference.metric import Better
 from service.domain.text import plain
-from service.domain.wording.overrides import override_sentence
+from service.domain.wording.overrides import accepted_levels, beyond_sentences, override_sentence
 
 OVERRIDE = Override(
     id=1,
@@ -49,6 +52,53 @@ PERSON_VOTE = replace(OVERRIDE, kind=OverrideKind.PERSON_VOTE, reason="Overridin
 )
 def test_an_override_names_the_person_the_reason_and_the_bug(made: Override, line: str) -> None:
     assert override_sentence(made) == line
+
+
+TIME = Slowdown("HTB/Insert", "cpu_time", Better.LOWER, 0.25, 0.23, 0.27)
+RATE = Slowdown("HTB/Insert", "items_per_second", Better.HIGHER, 0.25, 0.23, 0.27)
+
+
+def test_the_levels_of_an_accept_name_each_metric() -> None:
+    assert accepted_levels((TIME, RATE, replace(TIME, most=math.inf))) == (
+        "HTB/Insert CPU time up to +27.0 %",
+        "HTB/Insert items/s up to −27.0 %",
+        "HTB/Insert CPU time at any size",
+    )
+
+
+@pytest.mark.parametrize("levels", [None, ()])
+def test_an_accept_may_have_no_levels(levels: tuple[Slowdown, ...] | None) -> None:
+    assert accepted_levels(levels) == ()
+
+
+@pytest.mark.parametrize(
+    ("beyond", "line"),
+    [
+        (
+            Beyond(RATE, ACCEPT, 0.12),
+            "HTB/Insert items/s: accepted up to −12.0 % by Bob Reviewer, now −25.0 % [−27.0, −23.0]",
+        ),
+        (
+            Beyond(TIME, ACCEPT, -math.inf),
+            "HTB/Insert CPU time: not slower when Bob Reviewer accepted HTB/*, now +25.0 % [+23.0, +27.0]",
+        ),
+        (
+            Beyond(replace(TIME, most=math.inf), ACCEPT, 0.12),
+            "HTB/Insert CPU time: accepted up to +12.0 % by Bob Reviewer, now +25.0 %",
+        ),
+    ],
+)
+def test_a_slow_down_beyond_its_acceptance_is_named_with_both_levels(beyond: Beyond, line: str) -> None:
+    assert beyond_sentences([beyond]) == (line,)
+
+
+def test_the_worst_slow_downs_beyond_their_acceptance_come_first_and_the_others_are_counted() -> None:
+    beyond = [Beyond(replace(TIME, benchmark=f"BM_{n}", worsening=n / 10), ACCEPT, 0.0) for n in range(1, 6)]
+
+    lines = beyond_sentences(beyond)
+
+    assert [line.split()[0] for line in lines] == ["BM_5", "BM_4", "BM_3", "2"]
+    assert lines[-1] == "2 more worse than accepted"
 
 
 @given(st.sampled_from(OverrideKind), st.text(), st.text(), st.text(), st.text())

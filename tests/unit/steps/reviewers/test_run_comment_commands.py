@@ -6,9 +6,11 @@ import pytest
 
 from service.domain.building.spec import BuildSpec
 from service.domain.decision.overrides import OverrideKind
+from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import BuildState, RunState
 from service.domain.decision.vote import Outcome
-from service.domain.gerrit.change import ChangeStatus
+from service.domain.gerrit.change import ChangeStatus, PatchSet
+from service.domain.inference.metric import Better
 from service.domain.project.job_kinds import KINDS
 from service.steps.reviewers.run_comment_commands import run_comment_commands
 from tests.support.changes import KEY, LINKS, PROJECT_FILE, Service, change_at, project
@@ -242,6 +244,20 @@ class TestOrder:
         assert [each.vote for each in service.store.memory.decisions] == [-1, 1, -1]
 
 
+def slowdown(size: float, benchmark: str) -> Slowdown:
+    return Slowdown(benchmark, "cpu_time", Better.LOWER, size, size - 0.01, size + 0.01)
+
+
+def run_again(service: Service, *found: Slowdown) -> None:
+    """Accept BM_a at 12 ± 1 %; then the job runs again and finds these slow-downs."""
+    service.store.update(2, blamed=("BM_a",), slowdowns=(slowdown(0.12, "BM_a"),))
+    say(service, "accept BM_a safer locks")
+    say(service, "recheck perf")
+    finish(service, 3, Outcome.SLOWER, tuple(row.benchmark for row in found))
+    service.store.update(3, slowdowns=found)
+    service.vote(2)
+
+
 class TestAccept:
     def test_every_benchmark_must_be_accepted(self, service: Service) -> None:
         (review,) = say(service, "accept BM_a safer locks")
@@ -254,6 +270,51 @@ class TestAccept:
         assert answer.startswith(
             "{} `accept`: the filter matches no slower or removed benchmark; these are BM_a, BM_b"
         )
+
+    def test_the_level_that_was_seen_is_kept(self, service: Service) -> None:
+        rows = slowdown(0.12, "BM_a"), slowdown(0.08, "BM_b")
+        service.store.update(2, slowdowns=rows)
+        say(service, "accept BM_a safer locks")
+        ((_, accept),) = service.store.memory.overrides
+        assert accept.levels == rows[:1]
+
+    def test_a_build_of_a_previous_version_is_accepted_at_any_size(self, service: Service) -> None:
+        say(service, "accept BM_a safer locks")
+        ((_, accept),) = service.store.memory.overrides
+        assert accept.levels is None
+
+    def test_a_rerun_that_is_as_slow_stays_accepted(self, service: Service) -> None:
+        run_again(service, slowdown(0.14, "BM_a"))
+        assert service.store.memory.decisions[-1].vote == 1
+
+    def test_a_rerun_that_is_surely_slower_counts_again_and_names_both_levels(self, service: Service) -> None:
+        run_again(service, slowdown(0.25, "BM_a"))
+        decision = service.store.memory.decisions[-1]
+        assert decision.vote == -1
+        assert "BM_a CPU time: accepted up to +13.0 % by Bob, now +25.0 % [+24.0, +26.0]" in decision.message
+
+    def test_a_benchmark_that_was_not_slower_then_is_named(self, service: Service) -> None:
+        run_again(service, slowdown(0.12, "BM_a"), slowdown(0.05, "BM_ab"))
+        decision = service.store.memory.decisions[-1]
+        assert decision.vote == -1
+        assert "BM_ab CPU time: not slower when Bob accepted BM_a, now +5.0 %" in decision.message
+
+    def test_the_new_level_can_be_accepted_too(self, service: Service) -> None:
+        run_again(service, slowdown(0.25, "BM_a"))
+        (review,) = say(service, "accept BM_a safer locks, and it is worth it")
+        assert review.startswith("{'Performance': 1}")
+        assert "accepted up to" not in review
+
+    def test_the_level_carries_over_to_a_patch_set_with_equal_trees(self, service: Service) -> None:
+        run_again(service, slowdown(0.14, "BM_a"))
+        service.source.commits["patch2"] = service.source.commits["patch1"]
+        current = PatchSet(2, "patch2", "refs/changes/07/7/2", ("parent",), "NO_CODE_CHANGE")
+        service.see(change_at(2, current=current, updated=WRITTEN))
+        service.plan(3)
+        service.vote(3)
+        assert service.store.memory.decisions[-1].vote == 1
+        (_, first), (patch_set, second) = service.store.memory.overrides
+        assert (patch_set, second.carried_from, second.levels) == (2, 1, first.levels)
 
     def test_a_renamed_benchmark_needs_no_override(self, service: Service) -> None:
         finish(service, 2, Outcome.REMOVED, ("BM_old",))
