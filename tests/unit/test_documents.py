@@ -1,14 +1,17 @@
-"""The documents name only files, pages and sections that exist."""
+"""The documents name only files, pages, sections and keys that exist, and their examples are right."""
 
 from __future__ import annotations
 
 import re
+from inspect import get_annotations
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from service.domain.decision.vote import CONSEQUENCES, Counts
+from service.domain.project.job_kinds import KINDS, JobKind
+from service.domain.project.project_file import keys_of, parse_project_file
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENTS: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("native/*.md")])
@@ -18,6 +21,15 @@ _PATH: Final = re.compile(r"`((?:bench|dashboards|docs|migrations|service|tests|
 
 LEAST_REQUIREMENTS: Final = 15  # a table of another form has none
 _REQUIREMENT: Final = re.compile(r"^\| \d+\.?\d.*\|$", re.MULTILINE)
+_JOBS: Final = re.compile(
+    r"^```yaml\n(?:version: 1\n)?((?:[^`]*\n)?jobs:\n.*?)^```", re.DOTALL | re.MULTILINE
+)
+_KEYS_OF_ALL: Final = {"kind", "pool", "paths", "policy", "voting"}  # reference.md has them
+_PAGES: Final = {
+    **dict.fromkeys(["ctest", "gtest", "command"], "test-jobs.md"),
+    **dict.fromkeys(["clang-format", "clang-tidy", "clang-analyzer"], "lint-jobs.md"),
+    **dict.fromkeys(["benchmark", "external"], "reference.md"),
+}
 _CODE_OR_TEST: Final = re.compile(r"`([\w/-]+(?:\.\w+|/))?((?:::\w+)*)`")
 
 
@@ -45,6 +57,26 @@ def test_a_document_links_to_existing_pages_and_sections(document: Path) -> None
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_document_names_existing_files(document: Path) -> None:
     assert [path for path in _PATH.findall(prose_of(document)) if not (ROOT / path).exists()] == []
+
+
+def test_the_jobs_of_the_examples_are_right() -> None:
+    texts = [text for path in DOCUMENTS for text in _JOBS.findall(path.read_text(encoding="utf-8"))]
+    jobs = [job for text in texts for job in parse_project_file(f"version: 1\n{text}").jobs]
+
+    assert {str(job.kind) for job in jobs} >= {"benchmark", "clang-format", "ctest", "external"}
+    assert [(job.name, job.problem) for job in jobs if job.problem] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_keys_of_a_kind_are_in_the_tables_of_its_page(kind: str) -> None:
+    page = (ROOT / "docs" / _PAGES[kind]).read_text(encoding="utf-8")
+    described = {
+        key
+        for cells in re.findall(r"^\| (`[^|]*`) \|", page, re.MULTILINE)
+        for key in re.findall(r"`(\w+)`", cells)
+    }
+    keys = set(get_annotations(keys_of(JobKind(kind)))) - _KEYS_OF_ALL
+    assert keys - described == set()
 
 
 def test_each_requirement_of_access_names_code_and_tests_that_exist() -> None:
