@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.external import Notice, causes_of, outcome_of
 from service.domain.decision.machine_report import BuildEnd, MachineReport
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from service.ports.reports import ExternalBuilds
     from service.ports.store import Store, Transaction
 
+_UNSEEN_SECONDS: Final = 15.0  # five attempts last longer than a poll for changes, which needs no event
+
 
 def record_external_build(store: Store, report: Report, patterns: ConfiguredPatterns = NO_PATTERNS) -> bool:
     """Record a report; return False if it changes nothing, as a repeated one or one of an older build.
@@ -45,8 +47,8 @@ def record_external_build(store: Store, report: Report, patterns: ConfiguredPatt
     Raises:
         BadInput: the result is unknown, the job is not of kind ``external``, the number is that of a build of
             another revision, or the build already ended with another result.
-        NotFound: the revision has no such run or job.
-        Transient: the run is not planned yet.
+        NotFound: the run has no such job.
+        Transient: the revision has no run, or it is not planned yet.
     """
     with store.transaction() as tx:
         return _record(tx, report, patterns)
@@ -189,7 +191,10 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
     run = tx.newest_run(target.change, target.kind, target.revision)
     # The same answer for a change of another project: the sender may not know whether it exists.
     if run is None or target.project not in {None, run.project}:
-        raise NotFound(f"there is no {target.kind} run of {target.revision} on change {target.change.number}")
+        # Another CI may learn of a patch set first, or of a merged change.
+        what = f"there is no {target.kind} run of {target.revision} on change {target.change.number}"
+        again = "if Benchgate has not seen it yet, send the report again"
+        raise Transient(f"{what}; {again}", _UNSEEN_SECONDS)
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")
     planned = tx.builds_of(run.id)

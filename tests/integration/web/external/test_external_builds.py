@@ -166,7 +166,7 @@ class TestWhoMayReport:
         foreign = send(service, {**BUILD, "project": "other"}, caller=other)
         unknown = send(service, {**BUILD, "project": "other", "change": 999}, caller=other)
 
-        assert foreign.status_code == unknown.status_code == 404
+        assert foreign.status_code == unknown.status_code == 503
         assert foreign.json()["detail"].replace(" 7", " 999") == unknown.json()["detail"]
         assert state(service)[0][0] is BuildState.RUNNING
 
@@ -193,7 +193,7 @@ class TestSeveralGerrits:
         self, service: Service, scope: str
     ) -> None:
         other = self.send(service, "edge", scope.replace("gerrit", "edge"))
-        assert_problem(other, 404, f"there is no check run of {REVISION} on change 7")
+        assert_problem(other, 503, f"there is no check run of {REVISION} on change 7")
         assert self.send(service, KEY.instance, scope).json() == {"recorded": True}
         assert state(service)[0][0] is BuildState.FINISHED
 
@@ -296,6 +296,7 @@ class TestMistakes:
         assert_problem(answer, 400, f"{name}: 'javascript:alert(1)' is no page")
         assert state(service)[0][0] is BuildState.RUNNING
 
-    def test_an_unknown_change_is_not_found(self, service: Service) -> None:
+    def test_a_change_that_benchgate_has_not_seen_yet_may_be_sent_again(self, service: Service) -> None:
         answer = send(service, {**BUILD, "change": 999})
-        assert_problem(answer, 404, f"there is no check run of {REVISION} on change 999")
+        assert_problem(answer, 503, f"there is no check run of {REVISION} on change 999; if Benchgate")
+        assert answer.headers["retry-after"] == "15"

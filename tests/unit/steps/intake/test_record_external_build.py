@@ -296,8 +296,10 @@ class TestUnknownBuilds:
             (Target(KEY, "patch1", RunKind.POST_SUBMIT), "there is no post-submit run of patch1"),
         ],
     )
-    def test_a_revision_without_a_run_is_not_found(self, service: Service, target: Target, what: str) -> None:
-        with pytest.raises(NotFound, match=what):
+    def test_a_report_on_a_revision_without_a_run_must_be_repeated(
+        self, service: Service, target: Target, what: str
+    ) -> None:
+        with pytest.raises(Transient, match=what):
             record_external_build(service.store, target, build("linux", 5), "SUCCESS")
 
     def test_an_unknown_job_is_not_found(self, service: Service) -> None:
@@ -346,17 +348,17 @@ class TestAReportUnderAKey:
 
     def test_a_report_that_failed_may_be_sent_again_under_its_key(self, service: Service) -> None:
         early = Report(Target(ChangeKey("review", 4711), "later"), build("linux", 5), "SUCCESS")
-        with pytest.raises(NotFound):
+        with pytest.raises(Transient):
             record_once(service.store, early, self.SENT)
 
         assert record_once(service.store, self.LINUX, self.SENT)
 
-    def test_a_change_of_another_project_is_not_found_like_one_that_does_not_exist(
+    def test_a_change_of_another_project_is_answered_like_one_that_does_not_exist(
         self, service: Service
     ) -> None:
         answers = []
         for target in (replace(TARGET, project="other"), Target(KEY, "nowhere", project="other")):
-            with pytest.raises(NotFound) as refused:
+            with pytest.raises(Transient) as refused:
                 record_once(service.store, Report(target, build("linux", 5), "SUCCESS"), self.SENT)
             answers.append(str(refused.value).replace(target.revision, "X"))
 
