@@ -175,6 +175,12 @@ class ControlSettings(_Settings):
         default_factory=dict, description="the provider's groups that give each role"
     )
     read: Literal["public", "signed-in"] = Field("public", description="who may read the pages and the API")
+    bugs_url: str = Field("", description="Jira's address; empty: no bug tracker is asked")
+    bugs_user: str = Field("", description="the account of that token; empty: the token names it")
+    bugs_token: SecretStr = Field(SecretStr(""), description="an API token; empty: nobody signs in")
+    bugs_post: bool = Field(
+        default=False, validate_default=True, description="Benchgate may add comments to bugs"
+    )
     # The last field, since it is checked with the others.
     gerrits: dict[str, GerritSettings] = Field(
         default_factory=dict,
@@ -199,6 +205,20 @@ class ControlSettings(_Settings):
         if info.data.get("oidc_issuer") and not (info.data.get("oidc_client_id") and secret):
             raise ValueError("BENCHGATE_OIDC_ISSUER also needs this and BENCHGATE_OIDC_CLIENT_ID")
         return secret
+
+    @field_validator("bugs_url")
+    @classmethod
+    def _require_protection(cls, url: str) -> str:
+        if url and not _is_protected(url):
+            raise ValueError("must begin with https://, or with http:// and a host of this machine")
+        return url
+
+    @field_validator("bugs_post")
+    @classmethod
+    def _require_account(cls, may_post: bool, info: ValidationInfo) -> bool:  # noqa: FBT001 - by Pydantic
+        if may_post and not (info.data.get("bugs_url") and info.data.get("bugs_token")):
+            raise ValueError("also needs BENCHGATE_BUGS_URL and BENCHGATE_BUGS_TOKEN")
+        return may_post
 
     @model_validator(mode="after")
     def _require_way_in(self) -> Self:

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from service.adapters.artifacts import DirectoryArtifacts
+from service.adapters.bugs.connection import Account, Connection
+from service.adapters.bugs.jira import JiraTracker
 from service.adapters.console.review import ConsoleReview
 from service.adapters.gerrit.connection import Bearer, Password
 from service.adapters.gerrit.review import GerritReview
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from service.config import ControlSettings, GerritSettings
     from service.domain.failures.configured import ConfiguredPatterns
     from service.ports.building import Artifacts
+    from service.ports.failures.bugs import BugTracker
     from service.ports.reviewing import ReviewServer
 
 
@@ -69,6 +72,7 @@ class Control:
     audit_log: PostgresAuditLog
     engine: Engine
     failure_patterns: ConfiguredPatterns
+    bugs: BugTracker | None
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
@@ -133,7 +137,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
 
     Raises:
         BadInput: the database or the broker is not set, the database belongs to other review servers, or the
-            patterns of failures cannot be used.
+            patterns of failures or the bug tracker cannot be used.
         Transient: the database is needed and cannot be used now.
     """
     require(settings.database_url, "BENCHGATE_DATABASE_URL")
@@ -161,6 +165,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         audit_log=PostgresAuditLog(engine),
         engine=engine,
         failure_patterns=patterns,
+        bugs=bug_tracker(settings),
         lookback=timedelta(days=settings.first_contact_days),
     )
 
@@ -205,6 +210,22 @@ def failure_patterns(settings: ControlSettings) -> ConfiguredPatterns:
         reason = getattr(error, "strerror", "") or "it is not UTF-8"
         raise BadInput(f"{settings.failure_patterns}: {reason}", "BENCHGATE_FAILURE_PATTERNS") from None
     return read_patterns(text, str(settings.failure_patterns))
+
+
+def bug_tracker(settings: ControlSettings) -> BugTracker | None:
+    """Build the bug tracker; None without an address.
+
+    Raises:
+        BadInput: its address or account cannot be used.
+    """
+    if not settings.bugs_url:
+        return None
+    account = Account(settings.bugs_user, settings.bugs_token.get_secret_value())
+    try:
+        connection = Connection(settings.bugs_url, account)
+    except ValueError as error:
+        raise BadInput(str(error), "settings") from None
+    return JiraTracker(settings.bugs_url, connection, may_post=settings.bugs_post)
 
 
 def _require_git_urls(settings: ControlSettings) -> None:
