@@ -1,9 +1,12 @@
-"""The bug tracker of known failures, as the steps use it."""
+"""The bug tracker of known failures, and its answers as they are stored."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +43,22 @@ class BugTracker(Protocol):
             Permanent: comments are not allowed by the settings, or the tracker rejects this one.
             Transient: no response; the comment may have been added or not.
         """
+
+
+class BugNotes(Protocol):
+    """The bugs of known failures, as the bug tracker described them last. Raises Transient."""
+
+    def due_bugs(self, most: int) -> Sequence[str]:
+        """Return bugs of confirmed known failures, also expired ones, that were not asked for within an hour.
+
+        Those that were never asked for come first, then the others in the order of their times.
+        """
+
+    def note_bug(self, bug: str, found: Bug | None) -> None:
+        """Store the tracker's answer. None: it knows no such bug."""
+
+    def postpone_bug(self, bug: str) -> None:
+        """Ask for a bug again in an hour, because the tracker did not answer; its last answer stays."""
+
+    def noted_bug(self, bug: str) -> Bug | None:
+        """Return a bug as the tracker described it within the last week."""

@@ -1,0 +1,25 @@
+"""Store titles and states of bugs as the bug tracker described them last; without address: it knew none."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "20261123_0480"
+down_revision = "20261123_0450"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute(
+        "CREATE TABLE bug ("
+        " bug text PRIMARY KEY,"  # as a person wrote it: an id or an address
+        " title text NOT NULL DEFAULT '', state text NOT NULL DEFAULT '',"
+        " is_closed boolean NOT NULL DEFAULT false, url text NOT NULL DEFAULT '',"
+        " read_at timestamptz,"  # the tracker's last answer; NULL: there was none
+        " asked_at timestamptz NOT NULL DEFAULT now())"
+    )
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE bug")
