@@ -23,6 +23,7 @@ from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.reviewers.deliver import deliver_reviews
 from service.steps.reviewers.run_comment_commands import run_comment_commands
+from service.steps.upkeep.read_bugs import read_bugs
 from service.steps.upkeep.record_failure import record_failure
 from service.wiring.control import Control, build_control
 from workers.app import app
@@ -120,6 +121,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
         Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
+        Task.READ_BUGS: lambda plane, _: read_bugs(plane.bugs, plane.bug_notes),
     }
 )
 

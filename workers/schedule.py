@@ -46,6 +46,7 @@ def main() -> None:
         PeriodicJob("calibrate", 60.0, lambda: plane.queue.send(Task.CALIBRATE, 0, "")),
         PeriodicJob("ask", 30.0, lambda: ask_for_heartbeats(plane.upkeep, plane.queue)),
         PeriodicJob("propose", 300.0, lambda: propose_known(plane.store)),
+        PeriodicJob("bugs", 300.0, lambda: _read_bugs(plane)),
         PeriodicJob("partitions", 3600.0, plane.upkeep.ensure_partitions),
         PeriodicJob("old logs", 600.0, lambda: delete_old_logs(plane.upkeep, plane.artifacts)),
     )
@@ -89,6 +90,11 @@ def _relay(plane: Control) -> None:
     for place, instance in enumerate(plane.servers):
         if plane.upkeep.due_reviews(instance):
             plane.queue.send(Task.DELIVER, place, "")
+
+
+def _read_bugs(plane: Control) -> None:
+    if plane.bugs is not None:  # a worker asks the tracker, which may take long to answer
+        plane.queue.send(Task.READ_BUGS, 0, "")
 
 
 def _reconcile(plane: Control, *, is_full: bool) -> None:

@@ -65,6 +65,7 @@ class Step(StrEnum):
     DELIVER = auto()
     RECONCILE = auto()
     CALIBRATE = auto()
+    READ_BUGS = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class Task(StrEnum):
     DELIVER = "deliver"
     RECONCILE = "reconcile"
     CALIBRATE = "calibrate"
+    READ_BUGS = "read_bugs"
     HEARTBEAT = "heartbeat"
 
     @property

@@ -23,6 +23,7 @@ from service.adapters.postgres.reading.failures import PostgresFailureReading
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.stored_servers import record_url
+from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.adapters.postgres.upkeep.postgres_upkeep import PostgresUpkeep
 from service.adapters.queue import CeleryQueue
 from service.config import require
@@ -73,6 +74,7 @@ class Control:
     engine: Engine
     failure_patterns: ConfiguredPatterns
     bugs: BugTracker | None
+    bug_notes: PostgresBugNotes
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
@@ -166,6 +168,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         engine=engine,
         failure_patterns=patterns,
         bugs=bug_tracker(settings),
+        bug_notes=PostgresBugNotes(engine),
         lookback=timedelta(days=settings.first_contact_days),
     )
 

@@ -43,9 +43,10 @@ _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
         Step.DELIVER: "posting on",
         Step.RECONCILE: "looking for updated changes",
         Step.CALIBRATE: "starting calibrations",
+        Step.READ_BUGS: "reading bugs from the bug tracker",
     }
 )
-_WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE})
+_WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE, Step.READ_BUGS})
 
 
 def degradation_sentences(

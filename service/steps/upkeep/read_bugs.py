@@ -1,0 +1,38 @@
+"""The titles and states of the bugs of known failures, read from the bug tracker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import Forbidden, Permanent, Transient
+
+if TYPE_CHECKING:
+    from service.ports.failures.bugs import BugNotes, BugTracker
+
+_BUGS: Final = 20  # at once; a slow tracker occupies a worker for some minutes at most
+
+
+def read_bugs(tracker: BugTracker | None, notes: BugNotes) -> int:
+    """Read the bugs that are due, and return the number of answers; none without a tracker.
+
+    A bug that the account may not read, or that cannot be read, keeps its last answer and stops no other one.
+
+    Raises:
+        Transient: the tracker does not answer, or rejects the account. The bug of this request waits an hour,
+            so that it does not stop the others in the next round.
+    """
+    if tracker is None:
+        return 0
+    answers = 0
+    for bug in notes.due_bugs(_BUGS):
+        try:
+            found = tracker.look(bug)
+        except (Forbidden, Permanent):
+            notes.postpone_bug(bug)
+        except Transient:
+            notes.postpone_bug(bug)
+            raise
+        else:
+            notes.note_bug(bug, found)
+            answers += 1
+    return answers
