@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.triage.evidence import ExplainingMachine, Proposal, Rate
+    from service.ports.failures.bugs import Bug
 
 
 class KnownStatus(StrEnum):
@@ -120,6 +121,7 @@ class KnownDetail:
         machines: those on which it is more frequent than by chance.
         proposal: the grounds to call it intermittent; None without one.
         group: the group of the review server that may change it; empty: the project names none.
+        bug: the bug as its tracker described it last; None without a tracker or an answer.
     """
 
     row: KnownRow
@@ -129,6 +131,7 @@ class KnownDetail:
     machines: tuple[ExplainingMachine, ...]
     proposal: Proposal | None
     group: str
+    bug: Bug | None = None
 
 
 class FailureReading(Protocol):

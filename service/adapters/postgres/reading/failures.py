@@ -18,8 +18,10 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.failures import COUNTED, HAS_IT, IN_SCOPE, RUNS_OF_BUILD, SINCE
+from service.adapters.postgres.upkeep.bugs import NOTED_BUG
 from service.domain.errors import NotFound
 from service.domain.triage.evidence import Rate, Sighting, explaining_machines, proposal_of
+from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -167,6 +169,7 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         )
         for each in rows
     ]
+    noted = connection.execute(NOTED_BUG, {"bug": row.bug}).mappings().first()
     return KnownDetail(
         row=row,
         days=tuple(
@@ -178,4 +181,5 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         machines=explaining_machines(hosts),
         proposal=proposal_of(sightings),
         group=connection.execute(_GROUP, keys).scalar() or "",
+        bug=None if noted is None else from_row(Bug, noted),
     )

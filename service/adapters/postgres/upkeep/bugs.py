@@ -29,7 +29,7 @@ ON CONFLICT (bug) DO UPDATE SET title = excluded.title, state = excluded.state,
 _POSTPONE: Final = text(
     "INSERT INTO bug (bug) VALUES (:bug) ON CONFLICT (bug) DO UPDATE SET asked_at = now()"
 ).bindparams(bindparam("bug", type_=CleanText))
-_NOTED: Final = text(
+NOTED_BUG: Final = text(
     "SELECT title, state, is_closed, url FROM bug"
     " WHERE bug = :bug AND url <> '' AND read_at > now() - interval '7 days'"
 ).bindparams(bindparam("bug", type_=CleanText))
@@ -55,5 +55,5 @@ class PostgresBugNotes(ShortTransactions, BugNotes):
 
     @override
     def noted_bug(self, bug: str) -> Bug | None:
-        rows = self._all(_NOTED, bug=bug)
+        rows = self._all(NOTED_BUG, bug=bug)
         return next((Bug(title=r.title, state=r.state, is_closed=r.is_closed, url=r.url) for r in rows), None)

@@ -12,6 +12,7 @@ import pytest
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.reading.failures import PostgresFailureReading
 from service.adapters.postgres.store import PostgresStore
+from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.domain.access.caller import Role
 from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
@@ -19,6 +20,7 @@ from service.domain.failures.failure import Failure, FailureKind
 from service.domain.failures.signature import signature_of
 from service.domain.gerrit.change import Account
 from service.domain.triage.known import TRANSITIONS, Scope, TriageState
+from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
 from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
 from service.steps.access.recent_answers import RecentAnswers
@@ -179,6 +181,19 @@ class TestOne:
         assert "5 of 5 builds in 30 days" in page
         assert '<a href="/job/linux/1/">linux/1</a>' in page
         assert "did not count" in page
+
+    def test_its_page_shows_the_bug_as_the_tracker_described_it(self, site: Site, database: Database) -> None:
+        site.fail()
+        known = site.make_known()
+        assert site.reading.known_failure(known).bug is None
+        address = "https://bugs.example.com/browse/MB-37948"
+        found = Bug(title="<b>It</b> hangs", state="In Progress", is_closed=False, url=address)
+        PostgresBugNotes(database.owner).note_bug("MB-37948", found)
+        assert site.reading.known_failure(known).bug == found
+        page = site.read(f"/failures/{known}").replace("<wbr>", "")
+        assert f'<a href="{address}" rel="noopener noreferrer">MB-37948</a>' in page
+        assert "&lt;b&gt;It&lt;/b&gt; hangs" in page
+        assert "In Progress" in page
 
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):
