@@ -23,6 +23,7 @@ from service.steps.planning.calibrate import calibrate
 from service.steps.planning.plan_run import plan_run
 from service.steps.reviewers.deliver import deliver_reviews
 from service.steps.reviewers.run_comment_commands import run_comment_commands
+from service.steps.upkeep.post_counts import post_counts
 from service.steps.upkeep.read_bugs import read_bugs
 from service.steps.upkeep.record_failure import record_failure
 from service.wiring.control import Control, build_control
@@ -93,6 +94,13 @@ def _reconcile(plane: Control, entity: int) -> str | None:
     return None
 
 
+def _read_bugs(plane: Control, _: int) -> None:
+    """Read bugs, and then post counts if the settings allow it: not if the tracker did not answer."""
+    read_bugs(plane.bugs, plane.bug_notes)
+    if plane.bugs is not None and plane.may_post_counts:
+        post_counts(plane.bugs, plane.bug_notes, plane.links)
+
+
 def _server_at(plane: Control, place: int) -> Sequence[tuple[str, ReviewServer]]:
     """Return the review server at a place in the order of their names; none if it is not configured."""
     return tuple(plane.servers.items())[place : place + 1]
@@ -121,7 +129,7 @@ STEPS: Final[Mapping[Task, Callable[[Control, int], object]]] = MappingProxyType
         Task.DELIVER: _deliver,
         Task.RECONCILE: _reconcile,
         Task.CALIBRATE: lambda plane, _: calibrate(plane.store, plane.upkeep, plane.source_of),
-        Task.READ_BUGS: lambda plane, _: read_bugs(plane.bugs, plane.bug_notes),
+        Task.READ_BUGS: _read_bugs,
     }
 )
 

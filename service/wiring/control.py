@@ -75,6 +75,7 @@ class Control:
     failure_patterns: ConfiguredPatterns
     bugs: BugTracker | None
     bug_notes: PostgresBugNotes
+    may_post_counts: bool  # on bugs
     lookback: timedelta  # at first contact, changes that were updated within this time are run
 
     @property
@@ -169,6 +170,7 @@ def build_control(settings: ControlSettings, *, needs_database: bool = False) ->
         failure_patterns=patterns,
         bugs=bug_tracker(settings),
         bug_notes=PostgresBugNotes(engine),
+        may_post_counts=settings.bugs_post,
         lookback=timedelta(days=settings.first_contact_days),
     )
 

@@ -71,6 +71,14 @@ class TestBugTracker:
         site.tracker().post_count(f"{URL}/browse/MB-12", "12 builds of 340 in 30 days\nsee the page")
         assert site.comments == [("MB-12", "12 builds of 340 in 30 days\nsee the page")]
 
+    def test_a_comment_that_is_there_is_not_repeated(self, site: BugSite) -> None:
+        for link in ("https://ci.example.com/failures/1", "https://ci.example.com/failures/2"):
+            site.tracker().post_count("MB-12", f"12 failed builds\n{link}")
+        assert len(site.comments) == 1
+        site.tracker().post_count("MB-37948", "12 failed builds")
+        site.tracker().post_count("MB-12", "13 failed builds")
+        assert len(site.comments) == 3
+
     def test_nothing_is_posted_unless_it_is_allowed(self, site: BugSite) -> None:
         with pytest.raises(Permanent, match="not allowed"):
             site.tracker(may_post=False).post_count("MB-12", "12 builds")

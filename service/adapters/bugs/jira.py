@@ -22,6 +22,7 @@ _FIELDS: Final = "fields=summary,status,resolution"
 _LONGEST_TITLE: Final = 300  # characters; Jira itself allows 255
 _LONGEST_STATE: Final = 60  # characters, as in Jira
 _LONGEST_COMMENT: Final = 4000  # characters; Jira's own limit is 32,767
+_COMMENTS: Final = "orderBy=-created&maxResults=20"  # the newest; each has 32,767 characters at most
 _DONE: Final = "done"  # the key of the category of states that end a bug; its name is translated
 # Jira's marks of macros, links, pictures, mentions, tables and formats.
 _MARKS: Final = re.compile(r"[{}\[\]!|*_^~+]|(?<!\w)-|-(?!\w)|\?(?=\?)")
@@ -60,7 +61,9 @@ class JiraTracker(BugTracker):
         key = self._key_of(bug)
         if key is None:
             raise NotFound(f"{plain(bug, 60)} is not a bug of {self._root}")
-        self._connection.post(f"rest/api/2/issue/{key}/comment", {"body": _escaped(text)})
+        path = f"rest/api/2/issue/{key}/comment"
+        if not _has_comment(self._connection.get(path, _COMMENTS), text):
+            self._connection.post(path, {"body": _escaped(text)})
 
     def _key_of(self, bug: str) -> str | None:
         """Return the key of a bug by its key or address; None if it belongs to another tracker."""
@@ -96,6 +99,20 @@ def _text(document: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise Permanent(f"Jira's description of the bug has no {name}")
     return value
+
+
+def _has_comment(document: Any, text: str) -> bool:  # noqa: ANN401 - any JSON
+    """Return whether a comment begins with the text's first line; Jira Cloud changes escapes and links."""
+    comments = document.get("comments") if isinstance(document, dict) else None
+    if not isinstance(comments, list):
+        raise Permanent("Jira's description of the bug has no comments")
+    wanted = _letters(text.partition("\n")[0])
+    bodies = (each.get("body") for each in comments if isinstance(each, dict))
+    return any(_letters(body).startswith(wanted) for body in bodies if isinstance(body, str))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _escaped(text: str) -> str:

@@ -43,7 +43,7 @@ _STEPS: Final[Mapping[Step, str]] = MappingProxyType(
         Step.DELIVER: "posting on",
         Step.RECONCILE: "looking for updated changes",
         Step.CALIBRATE: "starting calibrations",
-        Step.READ_BUGS: "reading bugs from the bug tracker",
+        Step.READ_BUGS: "reading from the bug tracker, or posting there",
     }
 )
 _WITHOUT_SUBJECT: Final = frozenset({Step.RECONCILE, Step.CALIBRATE, Step.READ_BUGS})

@@ -57,6 +57,15 @@ def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
     return f"{named}: {why}" if why else named
 
 
+def bug_comment(builds: int, link: str) -> str:
+    """Write the comment on a bug: how many builds its known failures matched so far.
+
+    The first line depends on the number only, so that a comment that was posted already is recognised by it.
+    """
+    failed = "one failed build" if builds == 1 else f"{builds} failed builds"
+    return f"Benchgate: until now, {failed} did not count against a vote because of this bug.\n{link}"
+
+
 def override_sentence(override: Override) -> str:
     """Return the line of a message with the person, the decision and the reason."""
     who, benchmarks = plain(override.who) or "somebody", plain(override.filter)

@@ -26,6 +26,21 @@ class Bug:
     url: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BugCount:
+    """The number of builds that a bug's known failures matched, to be posted on the bug.
+
+    Args:
+        url: the bug's address, as its tracker gave it.
+        builds: all of them; equal for each attempt to post this count.
+        known_id: the oldest known failure of the bug that matched one.
+    """
+
+    url: str
+    builds: int
+    known_id: int
+
+
 class BugTracker(Protocol):
     """A bug tracker, asked as one account. Raises Transient, Refused, Permanent."""
 
@@ -36,7 +51,10 @@ class BugTracker(Protocol):
         """
 
     def post_count(self, bug: str, text: str) -> None:
-        """Add a comment of a few lines to a bug; readers see the text as it is, without markup or mentions.
+        """Add a comment to a bug, unless one of its newest comments begins with the same line.
+
+        So an attempt whose response was lost may be repeated. Readers see the text as it is, without markup
+        or mentions.
 
         Raises:
             NotFound: the text does not name a bug of this tracker, or the account sees no such bug.
@@ -46,7 +64,7 @@ class BugTracker(Protocol):
 
 
 class BugNotes(Protocol):
-    """The bugs of known failures, as the bug tracker described them last. Raises Transient."""
+    """The bugs of known failures: the tracker's last answers, and the posted counts. Raises Transient."""
 
     def due_bugs(self, most: int) -> Sequence[str]:
         """Return bugs of confirmed known failures, also expired ones, that were not asked for within an hour.
@@ -57,8 +75,15 @@ class BugNotes(Protocol):
     def note_bug(self, bug: str, found: Bug | None) -> None:
         """Store the tracker's answer. None: it knows no such bug."""
 
-    def postpone_bug(self, bug: str) -> None:
-        """Ask for a bug again in an hour, because the tracker did not answer; its last answer stays."""
+    def postpone_bug(self, bug: str, seconds: float) -> None:
+        """Ask for a bug again later, because the tracker did not answer; its last answer stays."""
 
-    def noted_bug(self, bug: str) -> Bug | None:
-        """Return a bug as the tracker described it within the last week."""
+    def due_counts(self) -> Sequence[BugCount]:
+        """Return the counts to post, in any order: those of bugs that the tracker described within a day.
+
+        A count is due if it changed since the last one was posted, a day ago or longer. It stays due, with
+        the same number of builds, until it is posted.
+        """
+
+    def note_posted(self, count: BugCount) -> None:
+        """Note that a count was posted."""

@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from service.domain.triage.known import ACTIVE, TriageState
+from service.ports.failures.bugs import Bug  # noqa: TC001 - rows are read by the annotation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from service.domain.triage.evidence import ExplainingMachine, Proposal, Rate
-    from service.ports.failures.bugs import Bug
 
 
 class KnownStatus(StrEnum):
@@ -41,6 +41,7 @@ class KnownRow:
         job: empty: all.
         host: empty: all.
         bug: the bug's id or URL.
+        tracked: the bug as its tracker described it last; None without a tracker or an answer.
         reason: of the person who made it known.
         owner: that person; empty in a proposal.
         assignee: may be empty.
@@ -64,6 +65,7 @@ class KnownRow:
     job: str
     host: str
     bug: str
+    tracked: Bug | None
     reason: str
     owner: str
     assignee: str
@@ -121,7 +123,6 @@ class KnownDetail:
         machines: those on which it is more frequent than by chance.
         proposal: the grounds to call it intermittent; None without one.
         group: the group of the review server that may change it; empty: the project names none.
-        bug: the bug as its tracker described it last; None without a tracker or an answer.
     """
 
     row: KnownRow
@@ -131,7 +132,6 @@ class KnownDetail:
     machines: tuple[ExplainingMachine, ...]
     proposal: Proposal | None
     group: str
-    bug: Bug | None = None
 
 
 class FailureReading(Protocol):

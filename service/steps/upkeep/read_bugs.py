@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from service.ports.failures.bugs import BugNotes, BugTracker
 
 _BUGS: Final = 20  # at once; a slow tracker occupies a worker for some minutes at most
+_LATER: Final = 3600.0  # seconds
+# The next round begins in five minutes. It must ask again, or it would end the failure that pages show; but
+# the bugs that are due come first.
+_SOON: Final = 240.0
 
 
 def read_bugs(tracker: BugTracker | None, notes: BugNotes) -> int:
@@ -18,8 +22,8 @@ def read_bugs(tracker: BugTracker | None, notes: BugNotes) -> int:
     A bug that the account may not read, or that cannot be read, keeps its last answer and stops no other one.
 
     Raises:
-        Transient: the tracker does not answer, or rejects the account. The bug of this request waits an hour,
-            so that it does not stop the others in the next round.
+        Transient: the tracker does not answer, or rejects the account. The next round asks for the other bugs
+            first, so that this one does not stop them.
     """
     if tracker is None:
         return 0
@@ -28,9 +32,9 @@ def read_bugs(tracker: BugTracker | None, notes: BugNotes) -> int:
         try:
             found = tracker.look(bug)
         except (Forbidden, Permanent):
-            notes.postpone_bug(bug)
+            notes.postpone_bug(bug, _LATER)
         except Transient:
-            notes.postpone_bug(bug)
+            notes.postpone_bug(bug, _SOON)
             raise
         else:
             notes.note_bug(bug, found)

@@ -57,6 +57,10 @@ class JiraModel:
             assert part == "comment"
             self.comments.append((key, json.loads(request.content)["body"]))
             return httpx.Response(201, json={"id": "10000"})
+        if part == "comment":
+            bodies = [{"id": "10000", "body": body} for bug, body in reversed(self.comments) if bug == key]
+            most = int(request.url.params["maxResults"])
+            return httpx.Response(200, json={"total": len(bodies), "comments": bodies[:most]})
         return httpx.Response(200, json=self.issues[key])
 
     def tracker(self, *, may_post: bool = True) -> JiraTracker:

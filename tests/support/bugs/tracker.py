@@ -29,7 +29,9 @@ class FakeBugTracker:
         key = self._key_of(bug)
         if key not in self.bugs:
             raise NotFound(f"there is no bug {bug}")
-        self.comments.append((key, text))
+        first = text.partition("\n")[0]
+        if not any(bug == key and old.partition("\n")[0] == first for bug, old in self.comments):
+            self.comments.append((key, text))
 
     def _key_of(self, bug: str) -> str:
         return bug.removeprefix(f"{self.url}/browse/")

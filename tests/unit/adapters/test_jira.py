@@ -332,3 +332,22 @@ def test_a_comment_is_cut() -> None:
     model = JiraModel({"MB-1": {}})
     model.tracker().post_count("MB-1", "x\n" * 1_000_000)
     assert len(model.comments[0][1]) <= 4000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Benchgate: 12 failed builds\nhttps://ci.example.com/failures/3",
+        "Benchgate: 12 failed builds\n\n[https://ci.example.com/failures/3|https://ci.example.com/failures/3]",
+        "*Benchgate*: 12 failed builds\r\n",
+    ],
+)
+def test_a_comment_is_recognised_by_its_first_line_as_jira_shows_it(body: str) -> None:
+    model = JiraModel({"MB-1": {}}, [("MB-1", body)])
+    model.tracker().post_count("MB-1", "Benchgate: 12 failed builds\nhttps://ci.example.com/failures/3")
+    assert model.comments == [("MB-1", body)]
+
+
+def test_a_bug_that_shows_no_comments_gets_none() -> None:
+    with pytest.raises(Permanent, match="has no comments"):
+        tracker(httpx.Response(200, json={"total": 0})).post_count("MB-1", "12 failed builds")

@@ -13,7 +13,10 @@ from service.domain.errors import Transient
 from service.domain.gerrit.change import Review
 from service.domain.health import VISIBILITY, part_of
 from service.domain.identity import ChangeKey
+from service.ports.failures.bugs import Bug
 from service.ports.queue import Task, reconciliation
+from tests.support.bugs.notes import MemoryBugNotes
+from tests.support.bugs.tracker import FakeBugTracker
 from tests.support.changes import KEY, LINKS, change_at
 from tests.support.fakes import FakeReviewServer
 from tests.support.memory.store import MemoryStore
@@ -45,8 +48,11 @@ class Plane:
 
     lookback: timedelta | None = None
     links = LINKS
+    may_post_counts = False
 
     def __init__(self) -> None:
+        self.bugs: FakeBugTracker | None = None
+        self.bug_notes = MemoryBugNotes(bugs={"MB-1"}, matched={"MB-1": {1}})
         self.server = PartlyBrokenServer()
         self.server.put(change_at(1))
         self.servers = {self.server.instance: self.server}
@@ -237,3 +243,17 @@ def test_reviews_that_always_fail_do_not_keep_back_later_ones(plane: Plane) -> N
         run_step(Task.DELIVER, 0)
         plane.store.wait(2.0)
     assert last in {review.change for review in plane.server.reviews}
+
+
+@pytest.mark.parametrize(("may_post", "comments"), [(False, 0), (True, 1)])
+def test_counts_are_posted_on_bugs_only_if_the_settings_allow_it(
+    plane: Plane, *, may_post: bool, comments: int
+) -> None:
+    run_step(Task.READ_BUGS, 0)  # without a tracker, nothing happens
+    assert plane.bug_notes.noted == {}
+    page = "https://bugs.example.com/browse/MB-1"
+    found = Bug(title="It hangs", state="Open", is_closed=False, url=page)
+    plane.bugs, plane.may_post_counts = FakeBugTracker(bugs={"MB-1": found}), may_post
+    run_step(Task.READ_BUGS, 0)
+    assert plane.bug_notes.noted_bug("MB-1") == found
+    assert len(plane.bugs.comments) == comments

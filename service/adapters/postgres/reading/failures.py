@@ -18,10 +18,9 @@ from service.adapters.postgres.reading.sight import (
 from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import LARGEST_BIGINT
 from service.adapters.postgres.transaction.failures import COUNTED, HAS_IT, IN_SCOPE, RUNS_OF_BUILD, SINCE
-from service.adapters.postgres.upkeep.bugs import NOTED_BUG
+from service.adapters.postgres.upkeep.bugs import noted_bugs
 from service.domain.errors import NotFound
 from service.domain.triage.evidence import Rate, Sighting, explaining_machines, proposal_of
-from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import (
     DayRow,
     FailureReading,
@@ -34,7 +33,7 @@ from service.ports.failures.reading import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, TextClause
 
 _MOST_SIGHTINGS: Final = 50
 _STATUS: Final = """
@@ -134,8 +133,7 @@ class PostgresFailureReading(Sighted, FailureReading):
     def known_failures(self, status: KnownStatus, limit: int) -> Sequence[KnownRow]:
         sight = self._sight(OF_BRANCHES)
         with self._begin() as connection:
-            rows = connection.execute(_LIST, {"status": status.value, "limit": limit, **sight}).mappings()
-            return [from_row(KnownRow, row) for row in rows]
+            return _known(connection, _LIST, {"status": status.value, "limit": limit, **sight})
 
     @override
     def statuses(self) -> Mapping[KnownStatus, int]:
@@ -149,10 +147,16 @@ class PostgresFailureReading(Sighted, FailureReading):
         keys = {"known_id": number_key(known_id, LARGEST_BIGINT)}
         sight = self._sight(OF_KNOWN, **keys)
         with self._begin() as connection:
-            row = connection.execute(_ONE, {**keys, **sight}).mappings().first()
-            if row is None:
+            rows = _known(connection, _ONE, {**keys, **sight})
+            if not rows:
                 raise NotFound(f"there is no known failure {known_id}")
-            return _detail(connection, from_row(KnownRow, row), {**keys, **sight})
+            return _detail(connection, rows[0], {**keys, **sight})
+
+
+def _known(connection: Connection, query: TextClause, keys: Mapping[str, Any]) -> Sequence[KnownRow]:
+    rows = connection.execute(query, keys).mappings().all()
+    bugs = noted_bugs(connection, {row["bug"] for row in rows})
+    return [from_row(KnownRow, row, tracked=bugs.get(row["bug"])) for row in rows]
 
 
 def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> KnownDetail:
@@ -169,7 +173,6 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         )
         for each in rows
     ]
-    noted = connection.execute(NOTED_BUG, {"bug": row.bug}).mappings().first()
     return KnownDetail(
         row=row,
         days=tuple(
@@ -181,5 +184,4 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         machines=explaining_machines(hosts),
         proposal=proposal_of(sightings),
         group=connection.execute(_GROUP, keys).scalar() or "",
-        bug=None if noted is None else from_row(Bug, noted),
     )

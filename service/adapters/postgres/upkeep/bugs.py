@@ -1,4 +1,4 @@
-"""The bugs of known failures in the table ``bug``."""
+"""The bugs of known failures in the tables ``bug`` and ``bug_count``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from sqlalchemy import bindparam, text
 from typing_extensions import override
 
 from service.adapters.postgres.connection import ShortTransactions
+from service.adapters.postgres.rows import from_row
 from service.adapters.postgres.storable import CleanText
-from service.ports.failures.bugs import Bug, BugNotes
+from service.ports.failures.bugs import Bug, BugCount, BugNotes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
 _DUE: Final = text("""
 SELECT k.bug FROM known_failure AS k LEFT JOIN bug AS b ON b.bug = k.bug
@@ -26,17 +29,39 @@ VALUES (:bug, :title, :state, :is_closed, :url, now())
 ON CONFLICT (bug) DO UPDATE SET title = excluded.title, state = excluded.state,
     is_closed = excluded.is_closed, url = excluded.url, read_at = now(), asked_at = now()
 """).bindparams(*(bindparam(name, type_=CleanText) for name in ("bug", "title", "state", "url")))
-_POSTPONE: Final = text(
-    "INSERT INTO bug (bug) VALUES (:bug) ON CONFLICT (bug) DO UPDATE SET asked_at = now()"
-).bindparams(bindparam("bug", type_=CleanText))
-NOTED_BUG: Final = text(
-    "SELECT title, state, is_closed, url FROM bug"
-    " WHERE bug = :bug AND url <> '' AND read_at > now() - interval '7 days'"
-).bindparams(bindparam("bug", type_=CleanText))
+# It is due an hour after this time.
+_POSTPONE: Final = text("""
+INSERT INTO bug (bug, asked_at) VALUES (:bug, now() - interval '1 hour' + make_interval(secs => :seconds))
+ON CONFLICT (bug) DO UPDATE SET asked_at = excluded.asked_at
+""").bindparams(bindparam("bug", type_=CleanText))
+_NOTED: Final = text("""
+SELECT bug, title, state, is_closed, url FROM bug
+WHERE bug = ANY(:bugs) AND url <> '' AND read_at > now() - interval '7 days'
+""")
+# A bug may have several names here, and one address.
+_COUNTED: Final = """
+    SELECT b.url, count(DISTINCT m.build_id) AS builds, min(k.id) AS known_id
+    FROM bug AS b JOIN known_failure AS k ON k.bug = b.bug JOIN known_match AS m ON m.known_id = k.id
+    WHERE b.url <> '' AND b.read_at > now() - interval '1 day' GROUP BY b.url
+"""
+# The number of builds is stored before it is posted: each attempt posts the same one.
+_CLAIM: Final = text(f"""
+INSERT INTO bug_count (url, builds) SELECT url, builds FROM ({_COUNTED}) AS counted
+ON CONFLICT (url) DO UPDATE SET builds = excluded.builds, posted_at = NULL
+WHERE bug_count.posted_at < now() - interval '1 day' AND bug_count.builds <> excluded.builds
+""")  # noqa: S608 - put together from constants
+# In random order: a bug on which the tracker fails does not stop the same others in every round.
+_DUE_COUNTS: Final = text(f"""
+SELECT c.url, c.builds, counted.known_id FROM bug_count AS c JOIN ({_COUNTED}) AS counted USING (url)
+WHERE c.posted_at IS NULL ORDER BY random()
+""")  # noqa: S608 - put together from constants
+_POSTED: Final = text(
+    "UPDATE bug_count SET posted_at = now() WHERE url = :url AND builds = :builds AND posted_at IS NULL"
+)
 
 
 class PostgresBugNotes(ShortTransactions, BugNotes):
-    """Answers of the bug tracker in the database."""
+    """Answers of the bug tracker, and the counts posted there, in the database."""
 
     @override
     def due_bugs(self, most: int) -> Sequence[str]:
@@ -50,10 +75,22 @@ class PostgresBugNotes(ShortTransactions, BugNotes):
         )
 
     @override
-    def postpone_bug(self, bug: str) -> None:
-        self._do(_POSTPONE, bug=bug)
+    def postpone_bug(self, bug: str, seconds: float) -> None:
+        self._do(_POSTPONE, bug=bug, seconds=seconds)
 
     @override
-    def noted_bug(self, bug: str) -> Bug | None:
-        rows = self._all(NOTED_BUG, bug=bug)
-        return next((Bug(title=r.title, state=r.state, is_closed=r.is_closed, url=r.url) for r in rows), None)
+    def due_counts(self) -> Sequence[BugCount]:
+        with self._begin() as connection:
+            connection.execute(_CLAIM)
+            rows = connection.execute(_DUE_COUNTS)
+            return [BugCount(url=row.url, builds=row.builds, known_id=row.known_id) for row in rows]
+
+    @override
+    def note_posted(self, count: BugCount) -> None:
+        self._do(_POSTED, url=count.url, builds=count.builds)
+
+
+def noted_bugs(connection: Connection, bugs: Collection[str]) -> Mapping[str, Bug]:
+    """Return the bugs that the tracker described within the last week, as it did so last."""
+    rows = connection.execute(_NOTED, {"bugs": list(bugs)}).mappings()
+    return {row["bug"]: from_row(Bug, row) for row in rows}

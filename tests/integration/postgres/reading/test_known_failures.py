@@ -182,18 +182,19 @@ class TestOne:
         assert '<a href="/job/linux/1/">linux/1</a>' in page
         assert "did not count" in page
 
-    def test_its_page_shows_the_bug_as_the_tracker_described_it(self, site: Site, database: Database) -> None:
+    def test_the_pages_show_the_bug_as_the_tracker_described_it(self, site: Site, database: Database) -> None:
         site.fail()
         known = site.make_known()
-        assert site.reading.known_failure(known).bug is None
+        assert site.reading.known_failure(known).row.tracked is None
         address = "https://bugs.example.com/browse/MB-37948"
         found = Bug(title="<b>It</b> hangs", state="In Progress", is_closed=False, url=address)
         PostgresBugNotes(database.owner).note_bug("MB-37948", found)
-        assert site.reading.known_failure(known).bug == found
-        page = site.read(f"/failures/{known}").replace("<wbr>", "")
-        assert f'<a href="{address}" rel="noopener noreferrer">MB-37948</a>' in page
-        assert "&lt;b&gt;It&lt;/b&gt; hangs" in page
-        assert "In Progress" in page
+        assert site.reading.known_failure(known).row.tracked == found
+        for path in (f"/failures/{known}", "/failures?status=active"):
+            page = site.read(path).replace("<wbr>", "")
+            assert f'<a href="{address}" rel="noopener noreferrer">MB-37948</a>' in page
+            assert "&lt;b&gt;It&lt;/b&gt; hangs" in page
+            assert "In Progress" in page
 
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):

@@ -12,7 +12,7 @@ from service.domain.decision.overrides import Beyond, Override, OverrideKind
 from service.domain.decision.slowdown import Slowdown
 from service.domain.inference.metric import Better
 from service.domain.text import plain
-from service.domain.wording.overrides import accepted_levels, beyond_sentences, override_sentence
+from service.domain.wording.overrides import accepted_levels, beyond_sentences, bug_comment, override_sentence
 
 OVERRIDE = Override(
     id=1,
@@ -109,3 +109,10 @@ def test_the_sentence_is_one_line_of_bounded_length(
 
     assert plain(line, 2000) == line.strip()
     assert len(line) < 1200
+
+
+def test_the_comment_on_a_bug_names_the_builds_and_the_known_failure() -> None:
+    end = "did not count against a vote because of this bug.\nhttps://ci.example.com/failures/3"
+    link = "https://ci.example.com/failures/3"
+    assert bug_comment(1, link) == f"Benchgate: until now, one failed build {end}"
+    assert bug_comment(12, link) == f"Benchgate: until now, 12 failed builds {end}"

@@ -13,6 +13,7 @@ from service.steps.upkeep.read_bugs import read_bugs
 from tests.support.bugs.notes import HOUR, MemoryBugNotes
 from tests.support.bugs.tracker import FakeBugTracker
 
+ROUND = 300.0  # seconds between the rounds of the schedule
 OPEN = Bug(title="It hangs", state="Open", is_closed=False, url="https://bugs.example.com/browse/MB-1")
 
 
@@ -64,3 +65,15 @@ def test_a_tracker_that_is_away_is_asked_once_a_round_and_next_for_another_bug(f
     assert tracker.asked == ["MB-1"]
     assert read_bugs(tracker, notes) == 1
     assert tracker.asked == ["MB-1", "MB-2"]
+
+
+def test_each_round_fails_until_the_only_bug_can_be_read() -> None:
+    """A round that asks nothing would end the failure that pages show."""
+    notes = MemoryBugNotes(bugs={"MB-1"})
+    tracker = BrokenTracker(bugs={"MB-1": OPEN}, faults={"MB-1": Transient("away")})
+    for _ in range(3):
+        with pytest.raises(Transient):
+            read_bugs(tracker, notes)
+        notes.now += ROUND
+    tracker.faults.clear()
+    assert read_bugs(tracker, notes) == 1
