@@ -43,6 +43,7 @@ from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks, origins_of
 from service.web.health import create_health
 from service.web.known.changes import PageKnownChanges, create_known_changes
+from service.web.known.patterns import PagePatterns, create_patterns
 from service.web.webhooks import create_webhooks
 from service.wiring.access import build_provider_sign_in
 from service.wiring.control import build_control
@@ -137,16 +138,17 @@ def _pages(plane: Control, actions: PageActions, health: HealthCheck) -> tuple[A
     return create_actions(actions), pages
 
 
-def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, APIRouter]:
-    """Create the pages of known failures, and the route to which their form sends changes."""
+def _failures(plane: Control, answers: RecentAnswers, health: HealthCheck) -> tuple[APIRouter, ...]:
+    """Create the pages of known failures, and the routes to which their forms send patterns and changes."""
     viewers = Viewers(answers)
 
     def reading_of(request: Request) -> FailureReading:
         return plane.failures.seen_by(viewers.of(known_caller(request)))
 
-    page = PageKnownChanges(KnownChanges(plane.store, answers), reading_of)
-    pages = create_failures(reading_of, health, page.form_for, plane.addresses)
-    return create_known_changes(page), pages
+    changes = KnownChanges(plane.store, answers)
+    page, patterns = PageKnownChanges(changes, reading_of), PagePatterns(changes, reading_of)
+    pages = create_failures(reading_of, health, page.form_for, patterns, plane.addresses)
+    return create_patterns(patterns), create_known_changes(page), pages
 
 
 def _reading_by_caller(plane: Control, answers: RecentAnswers) -> ReadingOf:

@@ -51,6 +51,8 @@ RIGHTS: Final[Mapping[tuple[str, str], Need]] = MappingProxyType(
         ("GET", "/trends"): Need.READ,
         ("GET", "/trends/{series_id}/figure.json"): Need.READ,
         ("GET", "/failures"): Need.READ,
+        ("GET", "/failures/new"): Need.ACT,  # it searches the failures of a month
+        ("POST", "/failures/new"): Need.ACT,
         ("GET", "/failures/{known_id}"): Need.READ,
         ("POST", "/failures/{known_id}"): Need.ACT,
         ("GET", "/machines"): Need.READ,

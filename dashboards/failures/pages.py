@@ -1,9 +1,9 @@
-"""The routes of known failures: the lists, and the page of each."""
+"""The routes of known failures: the lists, the page of each, and the form of a new pattern."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse  # noqa: TC002 - FastAPI reads the annotation
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
     FormOf = Callable[[Request, KnownDetail], object]
 
+
+class PatternForms(Protocol):
+    """The form of a new pattern."""
+
+    def may_begin(self, request: Request) -> bool:
+        """Return whether the caller gets a link to the form."""
+
+    def form_for(self, request: Request) -> object:
+        """Return the form for the template."""
+
+
 _PAGE: Final = 100
 _TITLES: Final = {
     KnownStatus.PROPOSED: "Proposed",
@@ -35,7 +46,8 @@ _TITLES: Final = {
 def create_failures(
     reading_of: Callable[[Request], FailureReading],
     health: HealthCheck,
-    form_of: FormOf = lambda *_: None,
+    form_of: FormOf,
+    patterns: PatternForms,
     review_urls: Mapping[str, str] = NO_URLS,
 ) -> APIRouter:
     """Create the routes of the pages.
@@ -44,6 +56,7 @@ def create_failures(
         reading_of: returns the known failures that the caller of a request may see.
         health: the check whose problems every page shows.
         form_of: returns the form by which the caller may change a known failure.
+        patterns: makes the form of a new pattern.
         review_urls: the addresses of the Gerrits by instance.
     """
     pages = Pages(health, review_urls)
@@ -53,40 +66,51 @@ def create_failures(
     def failures(
         request: Request, status: Annotated[str, Query(max_length=20)] = KnownStatus.PROPOSED
     ) -> HTMLResponse:
-        chosen, reading = _status(status), reading_of(request)
-        rows = reading.known_failures(chosen, _PAGE + 1)
-        return pages.render(
-            request,
-            "failures.html",
-            rows=rows[:_PAGE],
-            has_more=len(rows) > _PAGE,
-            chosen=chosen,
-            titles=_TITLES,
-            counts=reading.statuses(),
-            interval_of=_interval,
-            is_to_close=_is_to_close,
-        )
+        values = _list_of(reading_of(request), _status(status))
+        return pages.render(request, "failures.html", may_add=patterns.may_begin(request), **values)
+
+    # Before the route of one known failure, whose path it has.
+    @router.get("/failures/new")
+    def new_pattern(request: Request) -> HTMLResponse:
+        return pages.render(request, "new_pattern.html", form=patterns.form_for(request))
 
     @router.get("/failures/{known_id}")
     def known_failure(
         request: Request, known_id: Annotated[int, Path(ge=1, le=(1 << 63) - 1)]
     ) -> HTMLResponse:
         detail = reading_of(request).known_failure(known_id)
-        return pages.render(
-            request,
-            "known_failure.html",
-            instance=detail.row.instance,
-            detail=detail,
-            row=detail.row,
-            title=_TITLES[detail.row.status],
-            bars=bars_of(detail.days, datetime.now(UTC).date()),
-            size=(WIDTH, HEIGHT),
-            interval=_interval(detail.row),
-            is_to_close=_is_to_close(detail.row),
-            form=form_of(request, detail),
-        )
+        form = form_of(request, detail)
+        instance = detail.row.instance
+        return pages.render(request, "known_failure.html", instance=instance, form=form, **_facts_of(detail))
 
     return router
+
+
+def _list_of(reading: FailureReading, chosen: KnownStatus) -> Mapping[str, Any]:
+    """Return the values for the page of a list."""
+    rows = reading.known_failures(chosen, _PAGE + 1)
+    return {
+        "rows": rows[:_PAGE],
+        "has_more": len(rows) > _PAGE,
+        "chosen": chosen,
+        "titles": _TITLES,
+        "counts": reading.statuses(),
+        "interval_of": _interval,
+        "is_to_close": _is_to_close,
+    }
+
+
+def _facts_of(detail: KnownDetail) -> Mapping[str, Any]:
+    """Return the values for the page of a known failure."""
+    return {
+        "detail": detail,
+        "row": detail.row,
+        "title": _TITLES[detail.row.status],
+        "bars": bars_of(detail.days, datetime.now(UTC).date()),
+        "size": (WIDTH, HEIGHT),
+        "interval": _interval(detail.row),
+        "is_to_close": _is_to_close(detail.row),
+    }
 
 
 def _status(text: str) -> KnownStatus:

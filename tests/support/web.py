@@ -40,6 +40,7 @@ from service.web.external_builds import create_external_builds
 from service.web.gerrit.checks import create_gerrit_checks
 from service.web.health import create_health
 from service.web.known.changes import PageKnownChanges, create_known_changes
+from service.web.known.patterns import PagePatterns, create_patterns
 from service.web.webhooks import create_webhooks
 from tests.support.access.callers import Callers
 from tests.support.memory.audit import MemoryAuditLog
@@ -80,6 +81,7 @@ def build_app(
     offers: ActionOffers | None = None,
     store: MemoryStore | None = None,
     known: PageKnownChanges | None = None,
+    patterns: PagePatterns | None = None,
 ) -> FastAPI:
     """The whole application as the service puts it together."""
 
@@ -94,7 +96,6 @@ def build_app(
     actions = PageActions(
         store or MemoryStore(), offers or ActionOffers(RecentAnswers({})), lambda _: reading
     )
-    known_changes = known or PageKnownChanges(KnownChanges(MemoryStore(), RecentAnswers({})), _no_failures)
     routers = [
         create_sign_in(
             WaysIn(
@@ -119,12 +120,24 @@ def build_app(
             review_urls=review_urls,
             actions_of=actions.forms_for,
         ),
-        create_failures(known_changes.reading_of, HealthCheck(reading), known_changes.form_for),
-        create_known_changes(known_changes),
+        *_known_failures(known, patterns, HealthCheck(reading)),
         create_account(tokens, account_renderer(HealthCheck(reading), lambda: tokens.memory.now)),
         create_audit(audit_log or MemoryAuditLog(Memory()), HealthCheck(reading)),
     ]
     return _assemble(routers, access)
+
+
+def _known_failures(
+    known: PageKnownChanges | None, patterns: PagePatterns | None, health: HealthCheck
+) -> tuple[APIRouter, ...]:
+    nobody = KnownChanges(MemoryStore(), RecentAnswers({}))
+    known = known or PageKnownChanges(nobody, _no_failures)
+    patterns = patterns or PagePatterns(nobody, _no_failures)
+    return (
+        create_failures(known.reading_of, health, known.form_for, patterns),
+        create_patterns(patterns),
+        create_known_changes(known),
+    )
 
 
 def _no_failures(request: Request) -> FailureReading:

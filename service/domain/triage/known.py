@@ -31,6 +31,8 @@ _VAGUE: Final = (
     b"[  FAILED  ] x.x (1 ms)",
     b"Compile error at x.cc(1): error C1: x",
     b"x.cc:1:1: error: x",
+    b"make: *** [Makefile:1: x] Error 1",
+    b"ninja: build stopped: subcommand failed.",
     b"x: timeout",
     b"x: Failed",
 )
@@ -144,7 +146,7 @@ class KnownFailure:
         if self.signature is not None:
             return is_specific(failure) and signature_of(failure).digest == self.signature
         pattern = _compiled(self.pattern)
-        return pattern is not None and pattern.search(line_of(failure).encode(errors="replace")) is not None
+        return pattern is not None and has_match(pattern, failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,11 @@ def is_specific(failure: Failure) -> bool:
 def line_of(failure: Failure) -> str:
     """Return the line of a failure, in which patterns search."""
     return failure.line or ": ".join(filter(None, (failure.subject, failure.headline)))
+
+
+def has_match(pattern: Pattern, failure: Failure) -> bool:
+    """Return whether a pattern matches the line of a failure."""
+    return pattern.search(line_of(failure).encode(errors="replace")) is not None
 
 
 def match(
@@ -205,6 +212,8 @@ def pattern_of(text: str) -> Pattern:
     Raises:
         BadInput: it is no pattern, or also matches the failure of a test or compiler that says nothing else.
     """
+    if not text.isprintable():  # a page could not show it as it is
+        raise BadInput("the pattern has characters that cannot be shown; write them like \\x09", "pattern")
     pattern = Pattern(text)
     if any(pattern.search(line) is not None for line in _VAGUE):
         raise BadInput(

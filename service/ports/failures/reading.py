@@ -13,7 +13,9 @@ from service.ports.failures.bugs import Bug  # noqa: TC001 - rows are read by th
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from service.domain.failures.linear import Pattern
     from service.domain.triage.evidence import ExplainingMachine, Proposal, Rate
+    from service.domain.triage.known import Scope
 
 
 class KnownStatus(StrEnum):
@@ -122,7 +124,8 @@ class KnownDetail:
         hosts: the builds of each host, in its scope.
         machines: those on which it is more frequent than by chance.
         proposal: the grounds to call it intermittent; None without one.
-        group: the group of the review server that may change it; empty: the project names none.
+        groups: those of the review server of which a person must be in each to change it: one for each branch
+            in its scope that built lately; an empty name: the branch names none.
     """
 
     row: KnownRow
@@ -131,7 +134,35 @@ class KnownDetail:
     hosts: Mapping[str, Rate]
     machines: tuple[ExplainingMachine, ...]
     proposal: Proposal | None
-    group: str
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternExample:
+    """A failure whose line a pattern matches, and its build."""
+
+    job: str
+    number: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatches:
+    """The failures of the last 30 days in a scope, and those that a pattern matches.
+
+    Args:
+        failures: all that were searched.
+        matched: those that the pattern matches.
+        builds: those that have such a failure.
+        examples: some of them, the newest first.
+        is_cut: there are older ones, which were not searched.
+    """
+
+    failures: int
+    matched: int
+    builds: int
+    examples: tuple[PatternExample, ...]
+    is_cut: bool
 
 
 class FailureReading(Protocol):
@@ -145,3 +176,15 @@ class FailureReading(Protocol):
 
     def statuses(self) -> Mapping[KnownStatus, int]:
         """Return how many known failures each list has."""
+
+    def projects(self) -> Sequence[tuple[str, str]]:
+        """Return instance and name of each project that has changes, in order."""
+
+    def groups_of(self, scope: Scope) -> tuple[str, ...]:
+        """Return the groups that may make failures of a scope known, as those of a known failure.
+
+        NotFound if no build ran in the scope in 30 days.
+        """
+
+    def matching(self, pattern: Pattern, scope: Scope) -> PatternMatches:
+        """Search the failures of failed builds of the last 30 days in a scope, as a decision would."""

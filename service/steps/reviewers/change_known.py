@@ -1,4 +1,4 @@
-"""Changes of a known failure by a person: its state, bug, assignee and expiry."""
+"""Known failures that people change, or add by a pattern, on a page."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from service.domain.wording import refusals, replies
 from service.ports.failures.storing import Author
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from service.domain.gerrit.change import Account
-    from service.ports.failures.reading import KnownDetail
-    from service.ports.failures.storing import KnownChange
+    from service.ports.failures.storing import KnownChange, NewKnown
     from service.ports.store import Store
     from service.steps.access.recent_answers import RecentAnswers
 
 
 class KnownChanges:
-    """The changes that people make on the page of a known failure.
+    """The changes that people make on the pages of known failures.
 
     Args:
         store: keeps the known failures.
@@ -30,36 +31,40 @@ class KnownChanges:
         self._store = store
         self._answers = answers
 
-    def account_for(self, email: str, detail: KnownDetail) -> Account:
-        """Return the account by which a person may change a known failure.
+    def account_for(self, email: str, instance: str, groups: Sequence[str]) -> Account:
+        """Return the account by which a person may change a known failure, or make one.
 
-        The group is the one that may override in its project, according to the newest build in its scope.
+        Args:
+            email: of the person.
+            instance: the review server.
+            groups: those that may override on the branches of its scope; the person must be in each.
 
         Raises:
-            NotAllowed: the person has no account on the review server, or is not in the group.
+            NotAllowed: the person has no account on the review server, or is not in a group, or a branch
+                names none.
             Transient: the review server cannot be asked.
         """
         if not email:
             raise NotAllowed(refusals.NO_EMAIL)
-        if not detail.group:
+        if not groups or not all(groups):
             raise NotAllowed(replies.not_enabled(Permission.OVERRIDE))
-        instance = detail.row.instance
         try:
             account = self._answers.account_of(instance, email)
             if account is None:
                 raise NotAllowed(refusals.no_account(email))
-            if not self._answers.is_member(instance, account.id, detail.group):
-                raise NotAllowed(refusals.not_in_group(Permission.OVERRIDE, account.name, detail.group))
+            for group in groups:
+                if not self._answers.is_member(instance, account.id, group):
+                    raise NotAllowed(refusals.not_in_group(Permission.OVERRIDE, account.name, group))
         except Transient as error:
             raise Transient(refusals.not_asked(error)) from error
         except Permanent as error:
             raise NotAllowed(replies.refused(error)) from error
         return account
 
-    def refusal(self, email: str, detail: KnownDetail) -> BenchgateError | None:
-        """Return why a person may not change a known failure; None if they may."""
+    def refusal(self, email: str, instance: str, groups: Sequence[str]) -> BenchgateError | None:
+        """Return why a person may not change a known failure, or make one; None if they may."""
         try:
-            self.account_for(email, detail)
+            self.account_for(email, instance, groups)
         except (NotAllowed, Transient) as error:
             return error
         return None
@@ -77,3 +82,9 @@ class KnownChanges:
                 raise BadInput("is missing: name it like MB-123, #123 or by its URL", "bug")
             author = Author(account=account.id, name=account.name, signed_in_as=signed_in_as)
             tx.change_known(known_id, change, author)
+
+    def add(self, new: NewKnown, account: Account, *, signed_in_as: str) -> int:
+        """Make failures that a pattern matches known, or renew the one of this scope; return its number."""
+        author = Author(account=account.id, name=account.name, signed_in_as=signed_in_as)
+        with self._store.transaction() as tx:
+            return tx.make_known(new, author).id

@@ -1,1 +1,1 @@
-"""The form by which people change a known failure."""
+"""The forms by which people change a known failure, or add one by a pattern."""

@@ -11,13 +11,13 @@ from fastapi.responses import RedirectResponse
 from service.domain.access.caller import Person
 from service.domain.access.needs import Need, refusal
 from service.domain.errors import BadInput
-from service.domain.gerrit.comment_commands import is_bug
 from service.domain.text import brief, plain
 from service.domain.triage.known import MOST_DAYS, TRANSITIONS, TriageState
 from service.ports.failures.storing import KnownChange
 from service.web.access.authenticate import known_caller, person_of
 from service.web.access.forms import Form, form_of
 from service.web.access.tickets import check_ticket, ticket_for
+from service.web.known.fields import bug_in, days_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _SEE_OTHER: Final = 303
 _MAX_NAME: Final = 100
-_DIGITS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class PageKnownChanges:
         caller = known_caller(request)
         if not isinstance(caller, Person) or refusal(caller, Need.ACT, is_public=True) is not None:
             return None
-        missing = self._changes.refusal(caller.email, detail)
+        missing = self._changes.refusal(caller.email, detail.row.instance, detail.groups)
         state = detail.row.state
         states = [each for each in TriageState if each is state or each in TRANSITIONS[state]]
         return KnownForm(states, f"/failures/{detail.row.id}", caller, str(missing or ""))
@@ -82,7 +81,7 @@ class PageKnownChanges:
         # The ticket is not kept: the same change twice does no harm.
         check_ticket(person, f"POST /failures/{known_id}", form.get("ticket", ""))
         detail = self.reading_of(request).known_failure(known_id)
-        account = self._changes.account_for(person.email, detail)
+        account = self._changes.account_for(person.email, detail.row.instance, detail.groups)
         self._changes.change(known_id, _change_of(form), account, signed_in_as=person.subject)
         return RedirectResponse(f"/failures/{known_id}", _SEE_OTHER)
 
@@ -103,18 +102,12 @@ def create_known_changes(page: PageKnownChanges) -> APIRouter:
 
 
 def _change_of(form: Form) -> KnownChange:
-    state, bug, days = form.get("state", ""), form.get("bug", "").strip(), form.get("days", "").strip()
+    state = form.get("state", "")
     if state not in TriageState.__members__.values() or state == TriageState.UNTRIAGED:
         raise BadInput(f"must be a state, not {brief(state)}", "state")
-    if bug and not is_bug(bug):
-        raise BadInput(f"must be like MB-123, #123 or a URL, not {brief(bug)}", "bug")
-    if days and not (
-        days.isascii() and days.isdigit() and len(days) <= _DIGITS and 1 <= int(days) <= MOST_DAYS
-    ):
-        raise BadInput(f"must be a number of days, 1 to {MOST_DAYS}", "days")
     return KnownChange(
         state=TriageState(state),
-        bug=bug,
+        bug=bug_in(form),
         assignee=plain(form.get("assignee", ""), _MAX_NAME),
-        days=int(days) if days else None,
+        days=days_in(form),
     )

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import text
 from typing_extensions import override
 
+from service.adapters.postgres.reading.failures_in_scope import (
+    failures_in,
+    groups_of_known,
+    groups_of_scope,
+    matches_among,
+    projects,
+)
 from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.reading.sight import (
     OF_BRANCHES,
     OF_KNOWN,
     Sighted,
+    measured_in_sight,
     visible_build,
     visible_scope,
 )
@@ -35,16 +43,21 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, TextClause
 
+    from service.domain.failures.linear import Pattern
+    from service.domain.triage.known import Scope
+    from service.ports.failures.reading import PatternMatches
+
 _MOST_SIGHTINGS: Final = 50
 _STATUS: Final = """
     CASE WHEN k.state = 'untriaged' THEN 'proposed' WHEN k.state IN ('fixed', 'invalid') THEN 'closed'
     WHEN k.expires_at <= now() THEN 'expired' ELSE 'active' END
 """
-# A signature is hidden with all its builds: its text is theirs.
+# A signature is hidden with all its builds: its text is theirs. Nobody is asked about each of their changes:
+# one that is not private is as visible as its branch.
 _VISIBLE: Final = f"""
     {visible_scope("k")} AND (k.signature_id IS NULL OR EXISTS (
         SELECT FROM failure AS shown
-        WHERE shown.signature_id = k.signature_id AND {visible_build("shown.build_id")}
+        WHERE shown.signature_id = k.signature_id AND {measured_in_sight("shown.build_id")}
     ))
 """
 _BUILDS: Final = f"""
@@ -120,10 +133,6 @@ LEFT JOIN LATERAL (
 WHERE builds.had AND {visible_build("b.id")}
 ORDER BY b.finished_at DESC LIMIT {_MOST_SIGHTINGS}
 """)  # noqa: S608 - put together from constants
-_GROUP: Final = text(f"""
-SELECT b.spec -> 'groups' ->> 'override' FROM known_failure AS k JOIN build AS b ON {IN_SCOPE}
-WHERE k.id = :known_id ORDER BY b.id DESC LIMIT 1
-""")  # noqa: S608 - put together from constants
 
 
 class PostgresFailureReading(Sighted, FailureReading):
@@ -141,6 +150,28 @@ class PostgresFailureReading(Sighted, FailureReading):
         with self._begin() as connection:
             rows = connection.execute(_STATUSES, sight)
             return {KnownStatus(row.status): row.known for row in rows}
+
+    @override
+    def projects(self) -> Sequence[tuple[str, str]]:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            return projects(connection, sight)
+
+    @override
+    def groups_of(self, scope: Scope) -> tuple[str, ...]:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            found = groups_of_scope(connection, scope, sight)
+        if not found:
+            raise NotFound("no build ran in this scope")
+        return found
+
+    @override
+    def matching(self, pattern: Pattern, scope: Scope) -> PatternMatches:
+        sight = self._sight(OF_BRANCHES)
+        with self._begin() as connection:
+            rows = failures_in(connection, scope, sight)
+        return matches_among(rows, pattern)
 
     @override
     def known_failure(self, known_id: int) -> KnownDetail:
@@ -183,5 +214,5 @@ def _detail(connection: Connection, row: KnownRow, keys: Mapping[str, Any]) -> K
         hosts=hosts,
         machines=explaining_machines(hosts),
         proposal=proposal_of(sightings),
-        group=connection.execute(_GROUP, keys).scalar() or "",
+        groups=groups_of_known(connection, keys),
     )

@@ -2,110 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 import pytest
 
 from service.adapters.postgres.access.audit import PostgresAuditLog
-from service.adapters.postgres.reading.failures import PostgresFailureReading
-from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.domain.access.caller import Role
-from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
-from service.domain.failures.signature import signature_of
-from service.domain.gerrit.change import Account
-from service.domain.triage.known import TRANSITIONS, Scope, TriageState
+from service.domain.triage.known import TRANSITIONS, TriageState
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
-from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
-from service.steps.access.recent_answers import RecentAnswers
-from service.steps.reviewers.change_known import KnownChanges
+from service.ports.failures.storing import KnownChange
 from service.steps.upkeep.propose_known import propose_known
-from service.web.known.changes import PageKnownChanges
 from tests.contract.reading.seen_by import Person
-from tests.support.access.accounts import CountedAccounts
-from tests.support.access.callers import Callers
-from tests.support.reading.fake_reading import FakeReading
-from tests.support.store_samples import change, check_run, named, start
-from tests.support.web import build_app, call
+from tests.integration.postgres.reading.known_site import FLAKY, PEOPLE, Site
+from tests.support.web import call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import httpx
-
     from tests.support.postgres import Database
 
 pytestmark = pytest.mark.integration
-
-FLAKY: Final = Failure(FailureKind.TEST, "ep.expiry", "Which is: 3", "1/2 Test #1: ep.expiry")
-SCOPE: Final = Scope(instance="review", project="kv_engine", branch="master", job="linux")
-BOB: Final = Author(account="1000003", name="Bob")
-SPEC: Final = {"groups": {"override": "reviewers"}}
-PEOPLE: Final = {"al@example.com": Account("1000003", "Al Ray"), "eve@example.com": Account("6", "Eve")}
-
-
-@dataclass
-class Site:
-    """A database with a failing build, and pages over it; Al is in the group that may override."""
-
-    database: Database
-    callers: Callers = field(default_factory=Callers)
-    sessions: dict[tuple[Role, str], Mapping[str, str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.store = PostgresStore(self.database.owner)
-        self.reading = PostgresFailureReading(self.database.owner)
-        accounts = CountedAccounts(accounts=dict(PEOPLE), members={("1000003", "reviewers")})
-        self.changes = KnownChanges(self.store, RecentAnswers({"review": accounts}))
-        page = PageKnownChanges(self.changes, lambda _: self.reading)
-        self.app = build_app(FakeReading(), access=self.callers.access(), known=page)
-
-    def fail(self, number: int = 7, *found: Failure, outcome: Outcome = Outcome.FAILED) -> int:
-        """Finish a build of a change; return the run."""
-        with self.store.transaction() as tx:
-            record = tx.upsert_change(change(number))
-            run = start(tx, check_run(record.patch_set_id, f"{number:040x}"))
-            build = tx.add_build(run, 0, named("linux", sequence="", spec=SPEC))
-            tx.store_failures(build, BuildFailures(found or (FLAKY,)))
-            tx.finish_build(build, outcome, [])
-        return run
-
-    def make_known(self, days: int = 30) -> int:
-        digest = signature_of(FLAKY).digest
-        new = NewKnown(signature=digest, scope=SCOPE, bug="MB-37948", reason="known intermittent", days=days)
-        with self.store.transaction() as tx:
-            return tx.make_known(new, BOB).id
-
-    def publish(self, *numbers: int) -> None:
-        with self.store.transaction() as tx:
-            tx.record_visible("review", numbers, numbers)
-
-    def read(self, path: str, role: Role = Role.REVIEWER, subject: str = "al") -> str:
-        answer = call(self.app, "GET", path, headers=self.headers(role, subject))
-        assert answer.status_code == 200
-        return answer.text
-
-    def headers(self, role: Role, subject: str) -> Mapping[str, str]:
-        """Return the headers of a person's only session."""
-        key = (role, subject)
-        if key not in self.sessions:
-            self.sessions[key] = self.callers.as_person(role, subject)
-        return self.sessions[key]
-
-    def save(self, subject: str = "al", ticket: str = "", **fields: str) -> httpx.Response:
-        found = re.findall(r'name="ticket" value="([^"]+)"', self.read("/failures/1", subject=subject))
-        form = {"state": "confirmed", "bug": "MB-1", "ticket": ticket or found[0], **fields}
-        headers = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            **self.headers(Role.REVIEWER, subject),
-        }
-        return call(self.app, "POST", "/failures/1", content=urlencode(form), headers=headers)
 
 
 @pytest.fixture
@@ -175,7 +93,7 @@ class TestOne:
         detail = site.reading.known_failure(known)
         assert sum(day.failed for day in detail.days) == 5
         assert [each.is_waived for each in detail.sightings] == [False] * 4 + [True]
-        assert detail.group == "reviewers"
+        assert detail.groups == ("reviewers",)
         page = site.read(f"/failures/{known}")
         assert "MB-37948" in page
         assert "5 of 5 builds in 30 days" in page
@@ -222,6 +140,16 @@ class TestVisibility:
         site.publish(8)
         assert site.reading.seen_by(None).statuses() == {}
         assert site.reading.seen_by(Person([7])).known_failure(known).row.id == known
+
+    def test_who_sees_a_branch_sees_its_known_failures(self, site: Site) -> None:
+        """On a server that shows nothing without sign-in, it is asked about one change of each branch."""
+        site.fail(7)
+        site.fail(8, Failure(FailureKind.TEST, "other", "x"))
+        known = site.make_known()
+        seen = site.reading.seen_by(Person([8])).known_failures(KnownStatus.ACTIVE, 10)
+        assert [row.id for row in seen] == [known]
+        site.database.change("UPDATE change SET is_private = true WHERE number = 7")
+        assert site.reading.seen_by(Person([8])).known_failures(KnownStatus.ACTIVE, 10) == []
 
     def test_a_hidden_build_is_no_sighting(self, site: Site) -> None:
         site.fail(7)

@@ -185,7 +185,15 @@ class TestPatterns:
     def test_a_pattern_names_more_than_a_kind_of_failure(self) -> None:
         assert pattern_of("No space left on device").text == "No space left on device"
 
-    @pytest.mark.parametrize("text", [".", "Failure of a CTest", "error", r"Test\s+#\d+", "Failed$", "x+"])
+    @pytest.mark.parametrize(
+        "text",
+        [".", "Failure of a CTest", "error", r"Test\s+#\d+", "Failed$", "x+", r"make.*\*\*\*", "ninja"],
+    )
     def test_a_pattern_for_everything_is_refused(self, text: str) -> None:
         with pytest.raises(BadInput, match="failures of any kind"):
+            pattern_of(text)
+
+    @pytest.mark.parametrize("text", ["a\tb", "a\0", "a\u202eb", "a\nb"])
+    def test_a_pattern_that_pages_cannot_show_is_refused(self, text: str) -> None:
+        with pytest.raises(BadInput, match=r"write them like \\x09"):
             pattern_of(text)

@@ -1,0 +1,105 @@
+"""Failures of builds in a scope, and the groups that may make them known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import text
+
+from service.adapters.postgres.reading.sight import measured_in_sight, visible_scope
+from service.adapters.postgres.transaction.failures import COUNTED, IN_SCOPE, RUNS_OF_BUILD, SINCE
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.triage.known import has_match, line_of
+from service.ports.failures.reading import PatternExample, PatternMatches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from service.domain.failures.linear import Pattern
+    from service.domain.triage.known import Scope
+
+_MOST: Final = 20_000  # failures that are searched: about a tenth of a second
+_EXAMPLES: Final = 5
+_OF_SCOPE: Final = "SELECT " + ", ".join(
+    f"cast(:{name} AS text) AS {name}" for name in ("instance", "project", "branch", "job", "host")
+)
+_PROJECTS: Final = text(f"""
+SELECT p.instance, p.project
+FROM (SELECT DISTINCT instance, project, '' AS branch FROM change) AS p
+WHERE {visible_scope("p")} ORDER BY p.instance, p.project
+""")  # noqa: S608 - put together from constants
+_FAILURES: Final = text(f"""
+WITH k AS ({_OF_SCOPE})
+SELECT b.id, b.job, b.number, s.kind, s.subject, f.headline, f.line, f.place
+FROM k JOIN build AS b ON b.finished_at > {SINCE} AND {COUNTED} AND b.outcome = 'failed' AND {IN_SCOPE}
+JOIN failure AS f ON f.build_id = b.id JOIN signature AS s ON s.id = f.signature_id
+WHERE {measured_in_sight("b.id")}
+ORDER BY b.id DESC, f.position LIMIT {_MOST + 1}
+""")  # noqa: S608 - put together from constants
+
+
+def _groups(of: str, condition: str) -> str:
+    """Return the query of the groups; each branch may name another one.
+
+    A scope of all branches needs each of their groups, or who writes one branch's file could waive failures
+    on the others.
+    """
+    return f"""
+WITH k AS ({of}), newest AS (
+    SELECT b.spec FROM k JOIN build AS b ON {IN_SCOPE} WHERE {condition} ORDER BY b.id DESC LIMIT 1
+), of_branches AS (
+    SELECT DISTINCT ON (r.branch) b.spec
+    FROM k JOIN build AS b ON b.created_at > {SINCE} AND {IN_SCOPE}
+    CROSS JOIN LATERAL (
+        SELECT its.branch FROM run AS its WHERE its.id IN ({RUNS_OF_BUILD})
+        AND its.instance = k.instance AND its.project = k.project
+    ) AS r
+    WHERE k.branch = '' ORDER BY r.branch, b.id DESC
+)
+SELECT DISTINCT coalesce(spec -> 'groups' ->> 'override', '') AS named
+FROM (SELECT spec FROM newest UNION ALL SELECT spec FROM of_branches) AS found ORDER BY named
+"""  # noqa: S608 - put together from constants
+
+
+_GROUPS_OF_KNOWN: Final = text(_groups("SELECT * FROM known_failure WHERE id = :known_id", "true"))
+_GROUPS_OF_SCOPE: Final = text(_groups(_OF_SCOPE, f"b.created_at > {SINCE} AND {visible_scope('k')}"))
+
+
+def projects(connection: Connection, sight: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return the projects that a viewer sees."""
+    return [(row.instance, row.project) for row in connection.execute(_PROJECTS, sight)]
+
+
+def groups_of_known(connection: Connection, keys: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the groups that may change a known failure."""
+    return tuple(connection.execute(_GROUPS_OF_KNOWN, keys).scalars())
+
+
+def groups_of_scope(connection: Connection, scope: Scope, sight: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the groups that may make failures of a scope known; none if no build ran there lately."""
+    return tuple(connection.execute(_GROUPS_OF_SCOPE, {**asdict(scope), **sight}).scalars())
+
+
+def failures_in(connection: Connection, scope: Scope, sight: Mapping[str, Any]) -> Sequence[Row[Any]]:
+    """Return the newest failures of a scope."""
+    return connection.execute(_FAILURES, {**asdict(scope), **sight}).all()
+
+
+def matches_among(rows: Sequence[Row[Any]], pattern: Pattern) -> PatternMatches:
+    """Search failures for a pattern, as the decision of a run does."""
+    searched = rows[:_MOST]
+    matched = 0
+    builds: set[int] = set()
+    examples: list[PatternExample] = []
+    for row in searched:
+        failure = Failure(FailureKind(row.kind), row.subject, row.headline, row.line, row.place)
+        if not has_match(pattern, failure):
+            continue
+        matched += 1
+        builds.add(row.id)
+        if len(examples) < _EXAMPLES:
+            examples.append(PatternExample(row.job, row.number, line_of(failure)))
+    return PatternMatches(len(searched), matched, len(builds), tuple(examples), len(rows) > len(searched))

@@ -1,0 +1,33 @@
+"""Values in the fields of the forms of known failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.domain.errors import BadInput
+from service.domain.gerrit.comment_commands import is_bug
+from service.domain.text import brief
+from service.domain.triage.known import MOST_DAYS
+
+if TYPE_CHECKING:
+    from service.web.access.forms import Form
+
+_DIGITS: Final = 3
+
+
+def bug_in(form: Form) -> str:
+    """Read the bug; empty without one. Raises BadInput for a text that names none."""
+    bug = form.get("bug", "").strip()
+    if bug and not is_bug(bug):
+        raise BadInput(f"must be like MB-123, #123 or a URL, not {brief(bug)}", "bug")
+    return bug
+
+
+def days_in(form: Form) -> int | None:
+    """Read the days until a known failure expires; None without them. Raises BadInput for another text."""
+    days = form.get("days", "").strip()
+    if not days:
+        return None
+    if days.isascii() and days.isdigit() and len(days) <= _DIGITS and 1 <= int(days) <= MOST_DAYS:
+        return int(days)
+    raise BadInput(f"must be a number of days, 1 to {MOST_DAYS}", "days")
