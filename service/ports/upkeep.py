@@ -92,7 +92,7 @@ class StalledWork(Protocol):
 
 
 class OldLogs(Protocol):
-    """Logs of builds, and the artifacts that only they named."""
+    """Logs and failures of builds that ended long ago, and the artifacts that only the logs named."""
 
     def drop_old_logs(self, most: int) -> int:
         """Forget the logs of at most so many builds that ended long ago; return how many had one.
@@ -105,6 +105,13 @@ class OldLogs(Protocol):
 
     def drop_artifacts(self, artifacts: Sequence[str]) -> None:
         """Forget artifacts that were deleted."""
+
+    def drop_old_failures(self, most: int) -> int:
+        """Forget the failures of at most so many builds that ended 400 days ago; return how many had some.
+
+        Failures of a build that known failures matched stay, because pages show by them why it did not count.
+        Signatures go after 400 days without a failure, with their proposals, unless a person judged them.
+        """
 
 
 class Calibrations(Protocol):

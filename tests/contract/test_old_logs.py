@@ -1,4 +1,4 @@
-"""The contract of old logs: what is forgotten, and which artifacts may go."""
+"""The contract of old logs and failures: what is forgotten, and which artifacts may go."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import pytest
 
 from service.adapters.postgres.store import PostgresStore
 from service.adapters.postgres.upkeep.old_logs import PostgresOldLogs
+from service.domain.failures.failure import Failure, FailureKind
+from service.domain.failures.signature import signature_of
+from service.domain.triage.known import Scope, TriageState
+from service.ports.failures.storing import Author, BuildFailures, KnownChange, NewKnown
 from tests.support.memory.old_logs import DAY, HOUR, MemoryOldLogs
 from tests.support.store_samples import named, post_submit_run, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from service.ports.store import Transaction
     from service.ports.upkeep import OldLogs
     from tests.support.postgres import Database, Server
 
@@ -30,12 +35,28 @@ NAMES: Final = {
 }
 
 
+def failure_of_job(job: str) -> Failure:
+    return Failure(FailureKind.TEST, job, "it failed")
+
+
+def make_known(tx: Transaction, failure: Failure, state: str = "confirmed") -> int:
+    scope = Scope(instance="review", project="kv_engine")
+    author = Author(account="1000003", name="Bob")
+    digest = signature_of(failure).digest
+    known = tx.make_known(NewKnown(signature=digest, scope=scope, bug="MB-1", reason="flaky", days=1), author)
+    tx.change_known(known.id, KnownChange(state=TriageState(state), bug="MB-1", assignee=""), author)
+    return known.id
+
+
 class Site(Protocol):
     @property
     def logs(self) -> OldLogs: ...
 
     def add_log(self, job: str, *artifacts: str, ended: float | None, is_failed: bool = False) -> None:
         """Add a build with a log that ended so many days ago; None: it runs."""
+
+    def add_failures(self, job: str, *, ended: float, is_matched: bool = False) -> None:
+        """Add a build with failures that ended so many days ago; known failures may match them."""
 
     def name(self, what: str, artifact: str) -> None:
         """Let a row of that kind name an artifact."""
@@ -52,6 +73,11 @@ class MemorySite:
         self.logs.logs[job] = artifacts, None if ended is None else self.logs.now - ended * DAY
         if is_failed:
             self.logs.failed.add(job)
+
+    def add_failures(self, job: str, *, ended: float, is_matched: bool = False) -> None:
+        self.logs.failures[job] = self.logs.now - ended * DAY
+        if is_matched:
+            self.logs.matched.add(job)
 
     def name(self, what: str, artifact: str) -> None:
         self.logs.named.add(artifact)
@@ -82,13 +108,30 @@ class PostgresSite:
             )
         self._database.change("INSERT INTO log_end VALUES (:build, 1, 0, 0, '')", build=build)
         if ended is not None:
-            self._database.change(
-                "UPDATE build SET state = 'finished', result = :result,"
-                " finished_at = now() - make_interval(secs => :seconds) WHERE id = :build",
-                build=build,
-                result="FAILURE" if is_failed else "SUCCESS",
-                seconds=ended * DAY,
-            )
+            self._end(build, "FAILURE" if is_failed else "SUCCESS", ended)
+
+    def _end(self, build: int, result: str, ended: float) -> None:
+        self._database.change(
+            "UPDATE build SET state = 'finished', result = :result,"
+            " finished_at = now() - make_interval(secs => :seconds) WHERE id = :build",
+            build=build,
+            result=result,
+            seconds=ended * DAY,
+        )
+
+    def add_failures(self, job: str, *, ended: float, is_matched: bool = False) -> None:
+        build = self._add_build(job)
+        with self._store.transaction() as tx:
+            tx.store_failures(build, BuildFailures((failure_of_job(job),)))
+            if is_matched:
+                tx.keep_matches(build, {(build, 0): make_known(tx, failure_of_job(job))})
+        self._end(build, "FAILURE", ended)
+        self._database.change(
+            "UPDATE signature SET last_seen_at = now() - make_interval(secs => :seconds)"
+            " WHERE subject = :job",
+            job=job,
+            seconds=ended * DAY,
+        )
 
     def name(self, what: str, artifact: str) -> None:
         self._add_build("other")
@@ -153,6 +196,33 @@ class TestOldLogs:
         site.logs.drop_old_logs(9)
         site.wait(HOUR + 1)
         assert site.logs.unneeded_artifacts(9) == [B]
+
+    def test_failures_are_forgotten_after_400_days_a_few_builds_at_a_time(self, site: Site) -> None:
+        for job, ended in (("one", 401), ("two", 402), ("three", 403), ("young", 399)):
+            site.add_failures(job, ended=ended)
+        assert [site.logs.drop_old_failures(2) for _ in range(3)] == [2, 1, 0]
+
+    def test_failures_that_a_known_failure_matched_stay(self, site: Site) -> None:
+        site.add_failures("old", ended=500, is_matched=True)
+        assert site.logs.drop_old_failures(9) == 0
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("state", ["confirmed", "fixed", "invalid", "infrastructure"])
+def test_a_signature_that_a_person_judged_stays_and_a_proposal_goes(server: Server, state: str) -> None:
+    with server.database() as database:
+        site = PostgresSite(database)
+        for job in ("judged", "proposed", "nobody", "young"):
+            site.add_failures(job, ended=399 if job == "young" else 401)
+        with PostgresStore(database.owner).transaction() as tx:
+            judged = make_known(tx, failure_of_job("judged"), state)
+            make_known(tx, failure_of_job("proposed"))
+        database.change("UPDATE known_failure SET state = 'untriaged' WHERE id <> :id", id=judged)
+        assert site.logs.drop_old_failures(9) == 3
+        subjects = database.rows("SELECT subject FROM signature ORDER BY subject")
+        assert subjects == [("judged",), ("young",)]
+        assert database.rows("SELECT id FROM known_failure") == [(judged,)]
+        assert database.value("SELECT count(*) FROM failure") == 1
 
 
 @pytest.mark.integration

@@ -1,4 +1,4 @@
-"""Old logs in memory."""
+"""Old logs and failures in memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ HOUR: Final = 3600.0
 
 @dataclass
 class MemoryOldLogs(OldLogs):
-    """Logs by their builds, each with its artifacts and its end; ``named`` is named by other things."""
+    """Logs by their builds, each with its artifacts and its end; ``named`` is named by other things.
+
+    ``failures`` are the ends of builds with failures, and ``matched`` those that known failures matched.
+    """
 
     now: float = 0.0
     logs: dict[str, tuple[tuple[str, ...], float | None]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     unneeded: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, float] = field(default_factory=dict)
+    matched: set[str] = field(default_factory=set)
 
     @override
     def drop_old_logs(self, most: int) -> int:
@@ -50,3 +55,14 @@ class MemoryOldLogs(OldLogs):
     def drop_artifacts(self, artifacts: Sequence[str]) -> None:
         for artifact in artifacts:
             self.unneeded.pop(artifact, None)
+
+    @override
+    def drop_old_failures(self, most: int) -> int:
+        old = [
+            build
+            for build, ended in self.failures.items()
+            if self.now - ended > 400 * DAY and build not in self.matched
+        ][:most]
+        for build in old:
+            del self.failures[build]
+        return len(old)

@@ -1,4 +1,4 @@
-"""The logs of builds that ended long ago, and the artifacts that no row names any more."""
+"""The logs and failures of builds that ended long ago, and the artifacts that no row names any more."""
 
 from __future__ import annotations
 
@@ -45,10 +45,36 @@ _UNNEEDED: Final = text("""
 SELECT artifact FROM unneeded_artifact WHERE since < now() - interval '1 hour' ORDER BY since LIMIT :most
 """)
 _DROP_ARTIFACTS: Final = text("DELETE FROM unneeded_artifact WHERE artifact = ANY(:artifacts)")
+_DROP_FAILURES: Final = text("""
+WITH old AS (
+    SELECT DISTINCT f.build_id FROM failure AS f JOIN build AS b ON b.id = f.build_id
+    WHERE b.state = 'finished' AND b.finished_at < now() - interval '400 days'
+        AND NOT EXISTS (SELECT FROM known_match AS m WHERE m.build_id = b.id)
+    ORDER BY f.build_id LIMIT :most
+), dropped AS (
+    DELETE FROM failure USING old WHERE failure.build_id = old.build_id
+)
+SELECT build_id FROM old
+""")
+# A new failure of a signature changes its time first, so that this waits for it and then leaves it alone.
+_DROP_SIGNATURES: Final = text("""
+WITH old AS (
+    SELECT s.id FROM signature AS s
+    WHERE s.last_seen_at < now() - interval '400 days'
+        AND NOT EXISTS (SELECT FROM failure AS f WHERE f.signature_id = s.id)
+        AND NOT EXISTS (
+            SELECT FROM known_failure AS k WHERE k.signature_id = s.id AND k.state <> 'untriaged'
+        )
+    ORDER BY s.id LIMIT :most FOR UPDATE
+), proposal AS (
+    DELETE FROM known_failure AS k USING old WHERE k.signature_id = old.id AND k.state = 'untriaged'
+)
+DELETE FROM signature AS s USING old WHERE s.id = old.id
+""")
 
 
 class PostgresOldLogs(ShortTransactions, OldLogs):
-    """Old logs in the database."""
+    """Old logs and failures in the database."""
 
     @override
     def drop_old_logs(self, most: int) -> int:
@@ -62,3 +88,9 @@ class PostgresOldLogs(ShortTransactions, OldLogs):
     @override
     def drop_artifacts(self, artifacts: Sequence[str]) -> None:
         self._do(_DROP_ARTIFACTS, artifacts=list(artifacts))
+
+    @override
+    def drop_old_failures(self, most: int) -> int:
+        dropped = len(self._all(_DROP_FAILURES, most=most))
+        self._do(_DROP_SIGNATURES, most=most)
+        return dropped
