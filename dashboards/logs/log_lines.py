@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 _LINE: Final = '<span class="line{}" id="L{}"><a href="#L{}">{}</a>{}</span>'
 
 
-def lines_of(piece: LogPiece) -> Markup:
+def lines_of(piece: LogPiece, *, is_newest: bool) -> Markup:
     """Return the lines of a page, each with its number, in the colours of a terminal.
 
-    A style that began before the page is not known: the first line begins plain.
+    A style that began before the page is not known: the first line begins plain. If the page is the newest
+    one of the log, its last line may still grow and is marked as unfinished.
     """
     lines = piece.data.decode("utf-8", "replace").split("\n")
-    unfinished = len(lines) if lines[-1] else 0
+    unfinished = len(lines) if lines[-1] and is_newest else 0
     if not lines[-1]:
         lines.pop()
     # Each text is escaped by itself; the rest is made of constants and numbers.

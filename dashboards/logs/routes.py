@@ -59,8 +59,8 @@ class ShownPart:
 
     @property
     def next_line(self) -> int:
-        """The place of the next line, or of the last one if that is unfinished."""
-        return self.piece.start + self.piece.data.rfind(b"\n") + 1
+        """The place of the next line, or of the newest one of the log if that is unfinished."""
+        return self.piece.start + self.piece.data.rfind(b"\n") + 1 if self.newer is None else self.newer
 
 
 def add_logs(
@@ -96,9 +96,10 @@ def add_logs(
             piece = page_from(log, start, stream)
         else:
             piece = page_before(log, log.size if end is None else end, stream)
+        shown = ShownPart(log, piece)
         return pages.render(
-            request, "log.html", job=job, number=number, log=log, shown=ShownPart(log, piece),
-            lines=lines_of(piece), q=q, exact=exact, found=found,
+            request, "log.html", job=job, number=number, log=log, shown=shown,
+            lines=lines_of(piece, is_newest=shown.newer is None), q=q, exact=exact, found=found,
         )  # fmt: skip
 
     @router.get("/job/{job}/{number}/log.txt")

@@ -27,6 +27,8 @@ function add(log, page) {
   }
   const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 40;
   log.querySelector(".unfinished")?.remove();
+  // Both name the gap between them; the newer one knows its size.
+  if (log.lastElementChild?.matches(".gap") && fresh.firstElementChild?.matches(".gap")) log.lastElementChild.remove();
   log.append(...fresh.childNodes);
   while (log.childElementCount > MOST_LINES) log.firstElementChild.remove();
   log.dataset.next = fresh.dataset.next;
