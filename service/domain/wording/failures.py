@@ -43,4 +43,5 @@ def _detail(failure: Failure) -> str:
     """Return the place and headline of a failure whose line names neither; empty for others."""
     if failure.kind in {FailureKind.TEST, FailureKind.CRASH} and failure.place:
         return f"{failure.place}: {failure.headline}"
-    return failure.headline if failure.kind is FailureKind.SANITIZER else ""
+    is_missing = failure.kind is FailureKind.SANITIZER and failure.headline not in failure.line
+    return failure.headline if is_missing else ""

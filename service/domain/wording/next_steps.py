@@ -107,7 +107,10 @@ _PURPOSES: Final[Mapping[Step, tuple[str, Place]]] = MappingProxyType(
         Step.RECHECK: ("Run it again", Place.COMMENT),
         Step.MORE_PAIRS: ("Measure the undecided benchmarks longer", Place.COMMENT),
         Step.ACCEPT: ("Accept what is slower or removed, with a reason", Place.COMMENT),
-        Step.OVERRIDE: ("Override the failure, with a bug and a reason", Place.COMMENT),
+        Step.OVERRIDE: (
+            "If the patch did not cause the failure, override it with a bug and a reason",
+            Place.COMMENT,
+        ),
         Step.ENABLE: ("No comment command is enabled; enable them", Place.PROJECT_FILE),
     }
 )
@@ -161,18 +164,14 @@ def common_filter(names: Sequence[str]) -> str:
     return common if len(common) >= _SHORTEST_PREFIX else ANY
 
 
-def in_one_line(steps: Sequence[NextStep]) -> str:
-    """Write the steps as one line of a message; empty if there are none."""
-    lines = [step.line for step in steps if step.place is Place.COMMENT]
-    comment = f"comment {_either(lines)}" if lines else ""
-    others = [f"{step.purpose[0].lower()}{step.purpose[1:]}: `{step.line}`" for step in steps]
-    kept = [text for text, step in zip(others, steps, strict=True) if step.place is not Place.COMMENT]
-    return "Next: " + "; or ".join(filter(None, (*kept, comment))) if steps else ""
-
-
-def _either(lines: Sequence[str]) -> str:
-    quoted = [f"`{line}`" for line in lines]
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else quoted[0]
+def last_line(steps: Sequence[NextStep]) -> str:
+    """Write the most useful step as the line of a message before its link; empty if there is none."""
+    if not steps:
+        return ""
+    first = steps[0]
+    verb = "comment " if first.place is Place.COMMENT else ""
+    others = "; the page has other ways:" if len(steps) > 1 else ""
+    return f"Next: {first.purpose[0].lower()}{first.purpose[1:]}: {verb}`{first.line}`{others}"
 
 
 def _gate(builds: Sequence[EndedBuild]) -> Iterator[str]:

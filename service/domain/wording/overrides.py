@@ -45,13 +45,14 @@ def waiver_sentence(waiver: Waiver, rates: Mapping[int, Rate] = _NO_RATES) -> st
     """
     if isinstance(waiver, Override):
         return override_sentence(waiver)
-    return "; ".join(known_sentence(each, rates.get(each.id)) for each in waiver.distinct)
+    named = (known_sentence(each, rates.get(each.id)) for each in waiver.distinct)
+    return f"does not count: {'; '.join(named)}"
 
 
 def known_sentence(known: KnownFailure, rate: Rate | None = None) -> str:
     """Name a known failure: the bug, the person, the expiry, the reason and how often it occurs."""
     owner, reason = plain(known.owner) or "somebody", plain(known.reason, MAX_REASON)
-    counted = "" if rate is None else f"{rate.failed} of {rate.builds} builds in 30 days"
+    counted = "" if rate is None else f"failed {rate.failed} of {rate.builds} builds in 30 days"
     why = "; ".join(filter(None, (reason, counted)))
     named = f"known failure {plain(known.bug, MAX_BUG)} ({owner}, until {known.expires_at:%Y-%m-%d})"
     return f"{named}: {why}" if why else named

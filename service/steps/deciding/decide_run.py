@@ -13,7 +13,7 @@ from service.domain.identity import BuildName, RunKind
 from service.domain.inference.policy import VoteWhen
 from service.domain.triage.known import KnownMatches
 from service.domain.wording.message import BuildReport, Header, compose, header_of, result_kept
-from service.domain.wording.next_steps import EndedBuild, Step, in_one_line, next_steps
+from service.domain.wording.next_steps import EndedBuild, Step, last_line, next_steps
 from service.domain.wording.overrides import beyond_sentences, waiver_sentence
 from service.ports.failures.matching import known_by_build
 from service.ports.records import BuildRecord, NewDecision, RunRecord, review_key
@@ -54,7 +54,7 @@ def decide_run(tx: Transaction, run: RunRecord, builds: Sequence[BuildRecord], l
     rates = _rates(tx, judged)
     again = _lines_beyond(tx, run, builds)
     reports = [_report(each, rates, links.build, again.get(each[0].id, ())) for each in reported]
-    last = in_one_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
+    last = last_line(_next_steps(tx, judged, specs)) if run.kind is RunKind.CHECK else ""
     message = compose(header, reports, links.decision(run.id, number), _kept(tx, run, builds, specs), last)
     tx.add_decision(NewDecision(run.id, run.patch_set_id, number, vote, header, message))
     # A merged change without a build has no trend, and its message would say nothing.

@@ -16,7 +16,7 @@ from service.domain.gerrit.comment_commands import (
 )
 from service.domain.project.job_kinds import OWN_FILE, JobKind
 from service.domain.project.project_file import Permission
-from service.domain.wording.next_steps import EndedBuild, Place, in_one_line, next_steps
+from service.domain.wording.next_steps import EndedBuild, Place, last_line, next_steps
 
 ALL = tuple(Permission)
 SLOWER = EndedBuild(
@@ -162,9 +162,21 @@ def test_a_line_that_is_posted_without_a_bug_is_refused() -> None:
     assert isinstance(answer, Misspelt)
 
 
-def test_a_message_has_the_steps_in_one_line() -> None:
-    assert in_one_line(next_steps([SLOWER], ALL)) == (
-        "Next: repeat it on your machine: `benchgate gate --job perf --seed 5f0c`; "
-        "or comment `recheck perf`, `accept BM_Checksum/ REASON` or `override perf BUG-ID REASON`"
+def test_a_message_has_the_most_useful_step_and_leads_to_the_others() -> None:
+    gate = "Next: repeat it on your machine: `benchgate gate --job perf --seed 5f0c`"
+    assert last_line(next_steps([SLOWER], ALL)) == f"{gate}; the page has other ways:"
+    assert last_line(next_steps([SLOWER], ())) == gate
+    assert last_line(()) == ""
+
+
+def test_a_comment_command_in_a_message_is_named_as_one() -> None:
+    lost = replace(SLOWER, outcome=Outcome.INFRASTRUCTURE)
+    assert last_line(next_steps([lost], ALL)) == "Next: run it again: comment `recheck perf`"
+
+
+def test_an_override_is_advised_for_failures_that_the_patch_did_not_cause() -> None:
+    elsewhere = replace(SLOWER, kind=JobKind("external"), outcome=Outcome.FAILED)
+    assert last_line(next_steps([elsewhere], ALL)) == (
+        "Next: if the patch did not cause the failure, override it with a bug and a reason: "
+        "comment `override perf BUG-ID REASON`"
     )
-    assert in_one_line(()) == ""

@@ -175,8 +175,7 @@ def test_the_next_step_names_only_commands_that_somebody_may_use(tmp_path: Path)
     farm.service.vote()
 
     assert farm.service.store.memory.decisions[0].message.split("\n\n")[-2] == (
-        "Next: repeat it on your machine: `benchgate gate --job perf`; "
-        "or comment `override perf BUG-ID REASON`"
+        "Next: repeat it on your machine: `benchgate gate --job perf`; the page has other ways:"
     )
 
 
