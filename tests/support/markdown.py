@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Final
 
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from markdown_it import MarkdownIt
 _GERRIT: Final = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _PLAIN: Final = frozenset({"paragraph_open", "paragraph_close", "inline", "text", "softbreak"})
 _CODE: Final = "code_inline"  # only looks different
+_ADDRESS: Final = re.compile(r"https?://[^\s<]+")
 
 MARKS: Final = st.lists(
     st.sampled_from(
@@ -37,6 +39,11 @@ def rendered(text: str) -> str:
     """Return the characters that a reader sees of one paragraph."""
     tokens = _GERRIT.parse(_without_html(text))
     return "".join(child.content for token in tokens for child in token.children or ())
+
+
+def as_html(message: str) -> str:
+    """Return a whole message as Gerrit 3.9 and later show it, with links."""
+    return _ADDRESS.sub(r'<a href="\g<0>">\g<0></a>', _GERRIT.render(_without_html(message)))
 
 
 def formats_in(text: str) -> set[str]:
