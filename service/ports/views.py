@@ -122,7 +122,10 @@ class Override:
     at: datetime
     is_active: bool = field(metadata={"description": "whether nobody revoked it"})
     waives: tuple[BuildName, ...] = field(
-        metadata={"description": "the builds, in any run, whose failure does not count because of it"}
+        metadata={
+            "description": "the builds, in any run, whose failure does not count because of it; those of "
+            "another CI by their numbers there"
+        }
     )
     sentence: str = field(
         metadata={

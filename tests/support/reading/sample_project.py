@@ -220,7 +220,7 @@ def _add_hostile_change(reading: FakeReading) -> None:
 
 def _add_overridden_change(reading: FakeReading) -> None:
     """Add a change with a revoked override, an accept and an active override."""
-    flaky, slow = BuildName("kv_engine.linux", 812), BuildName("kv-engine-cv-perf", 5910)
+    flaky, slow = BuildName("kv_engine.linux", 77), BuildName("kv-engine-cv-perf", 5910)
     sentences = (
         "overridden by Bob Reviewer: ep_unit_tests time out on this host (https://bugs.example/MB-37948)",
         "CB3ExecutorBench/* accepted by Dana Meyer: safer locks are worth it",
@@ -251,10 +251,10 @@ def _add_overridden_change(reading: FakeReading) -> None:
         causes=(f"1 of 1 result is slower; worst: {rows[0].benchmark} items/s −6.9 % [−7.5, −6.3]",),
     )  # fmt: skip
     tested = build_view(
-        521, flaky.number, job=flaky.job, kind=JobKind("external"), result=Result.FAILURE,
+        521, 812, job=flaky.job, kind=JobKind("external"), result=Result.FAILURE,
         outcome=Outcome.FAILED, machine=None,
         causes=("Failure of a CTest test 170/409 Test #167: ep_unit_tests.ConnectionTest",),
-        waived_by=sentences[0], external_number=77, url="https://ci.example/job/kv_engine.linux/77/",
+        waived_by=sentences[0], external_number=flaky.number, url="https://ci.example/job/kv_engine.linux/77/",
     )  # fmt: skip
     add_patch_set(reading, change, [(measured, rows), (tested, [])], overrides=overrides)
 

@@ -113,7 +113,8 @@ FROM builds WHERE host <> '' GROUP BY 1 ORDER BY 1
 """)  # noqa: S608 - put together from constants
 _SIGHTINGS: Final = text(f"""
 {_OF_ONE}
-SELECT b.job, b.number, coalesce(b.machine, '') AS machine, b.finished_at,
+SELECT b.job, coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
+       b.finished_at,
        coalesce(found.line, found.headline, '') AS line, r.id AS run_id, p.number AS patch_set,
        CASE WHEN c.id IS NULL THEN NULL ELSE {ADDRESS} END AS change_address,
        coalesce(cast(c.id AS text), r.revision) AS change, r.revision, coalesce(r.parent, '') AS parent,

@@ -70,8 +70,9 @@ def _newest(kind: int, run_kind: RunKind) -> str:
 
 
 _POINTS: Final = text(f"""
-SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.number, b.environment_id,
-       coalesce(b.machine, '') AS machine, k.run_id, coalesce(k.revision, '') AS revision,
+SELECT {COMPARED}, k.run_kind AS kind, k.measured_at, b.job, b.environment_id,
+       coalesce(b.external_number, b.number) AS number, coalesce(b.machine, '') AS machine,
+       k.run_id, coalesce(k.revision, '') AS revision,
        coalesce(nullif(k.subject, ''), p.subject, '') AS subject,
        coalesce(nullif(k.author, ''), p.author, '') AS author,
        c.number AS change, {ADDRESS} AS change_address, p.number AS patch_set

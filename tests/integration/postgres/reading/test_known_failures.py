@@ -114,6 +114,12 @@ class TestOne:
             assert "&lt;b&gt;It&lt;/b&gt; hangs" in page
             assert "In Progress" in page
 
+    def test_its_page_names_a_build_of_another_ci_by_its_number_there(self, site: Site) -> None:
+        site.fail()
+        known = site.make_known()
+        site.database.change("UPDATE build SET external_number = 812")
+        assert '<a href="/job/linux/812/">linux/812</a>' in site.read(f"/failures/{known}")
+
     def test_what_does_not_exist_is_not_found(self, site: Site) -> None:
         with pytest.raises(NotFound, match="known failure 99"):
             site.reading.known_failure(99)

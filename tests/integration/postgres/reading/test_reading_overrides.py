@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from service.adapters.postgres.reading.postgres_reading import PostgresReading
+from service.domain.decision.external import ExternalBuild
 from service.domain.decision.overrides import OverrideKind
 from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.states import RunState
@@ -126,6 +127,17 @@ def test_an_override_has_person_reason_and_the_builds_it_waives(stage: ReviewSit
     assert override.at >= found.builds[0].created_at
     assert [build.waived_by for build in found.builds] == [OVERRIDDEN, ""]
     assert stage.waives(run) == {"flaky": OVERRIDDEN, "other": ""}
+
+
+def test_an_override_names_a_build_of_another_ci_by_its_number_there(stage: ReviewSite) -> None:
+    _, linux = stage.fail("linux")
+    with stage.store.transaction() as tx:
+        tx.record_report(linux, ExternalBuild("linux", 812, "https://ci.example.com/812/"), "FAILURE")
+    stage.override(OVERRIDE, linux)
+
+    found = stage.reading.patch_set(ChangeAddress(7), 1)
+    assert [each.waives for each in found.overrides] == [(BuildName("linux", 812),)]
+    assert stage.reading.build("linux", 812).build.shown_number == 812
 
 
 def test_a_patch_set_may_have_no_overrides(stage: ReviewSite) -> None:
