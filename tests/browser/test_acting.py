@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
+from playwright.sync_api import expect
 
 from service.domain.access.caller import Role
 from service.domain.decision.states import RunState
 from service.domain.decision.vote import Outcome, Result
 from service.domain.gerrit.change import Account
 from service.domain.inference.verdict import Verdict
+from service.domain.project.job_kinds import JobKind
 from service.domain.project.project_file import Permission
 from service.ports.page_requests import ShownRequest
 from service.steps.access.recent_answers import RecentAnswers
@@ -133,6 +135,30 @@ def test_the_forms_and_the_requests_are_accessible_on_a_phone(person: Page, read
     assert (page.locator("section.actions form").count(), found) == (3, [])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_only_failures_of_the_job_of_the_link_become_known(
+    person: Page, reading: FakeReading, store: MemoryStore, others: int
+) -> None:
+    page = reading.patch_set_rows[0]
+    [slower] = reading.runs[0].builds
+    failed = [
+        replace(slower, id=k, job=f"unit-{k}", kind=JobKind("ctest"), outcome=Outcome.FAILED, blamed=())
+        for k in range(2, 3 + others)
+    ]
+    reading.patch_set_rows[0] = replace(page, builds=tuple(failed))
+    reading.runs[0] = replace(reading.runs[0], builds=tuple(failed))
+    person.goto("/changes/7/1?known=unit-2#actions")
+    expect(person.locator("details.action[open]")).to_have_count(1)
+    expect(person.get_by_role("checkbox", checked=True, include_hidden=True)).to_have_count(1)
+    form = person.locator("details.action[open]")
+    expect(form.locator("summary")).to_be_in_viewport()
+    form.get_by_label("Bug").fill("MB-123")
+    form.get_by_label("Reason").fill("it waits too long")
+    form.get_by_role("button").click()
+    person.wait_for_url("**/changes/7/1#m1")
+    assert requests(store) == ["override unit-2 MB-123 known it waits too long"]
 
 
 def test_a_form_without_a_reason_is_not_sent(person: Page, store: MemoryStore) -> None:
