@@ -1,0 +1,63 @@
+"""Tables of tests and machines on the screen of a phone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from service.domain.testing.cases import CaseStatus, TestCase, TestRun
+from service.domain.testing.record import TestSuite, write_tests
+from tests.support.reading.sample_project import sample_project
+from tests.support.web import build_app, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+NAME = "ep-engine_ep_unit_tests.PersistentAndEphemeral/ConnectionTest"
+CASES = (
+    TestCase(NAME, CaseStatus.FAILED, 29.49, "Expected equality of these values: x; 4", "tests/a.cc:12"),
+    TestCase("ep_testsuite_dcp.value_eviction.comp_active", CaseStatus.PASSED, 12.8),
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    reading = sample_project()
+    place = next(k for k, each in enumerate(reading.builds) if each.build.number == 5904)
+    reading.builds[place] = replace(reading.builds[place], tests="tests")
+    first, second = reading.machine_rows
+    busy = "other work on this host uses 3.1 of 16 CPUs: ninja, cc1plus"
+    reading.machine_rows[1] = replace(second, name="perf-01/lint/2", pool="lint", host=first.host)
+    reading.machine_rows[0] = replace(first, obstacle=busy)
+    tests = write_tests([TestSuite("ctest --test-dir build", TestRun(CASES), (CASES[1].name,))])
+    with serving(build_app(reading, logs={"log": b"compiled\n", "tests": tests})) as address:
+        yield address
+
+
+@pytest.mark.parametrize(
+    ("address", "table", "words"),
+    [
+        ("/job/kv-engine-cv-perf/5904/", ".tests", ["✕ failed", "29.5 s", "passed on a retry", "12.8 s"]),
+        ("/machines", ".machines", ["Host perf-01", "takes no builds", "kv-engine-cv-perf/5907", "ago"]),
+    ],
+)
+def test_all_of_a_table_is_in_view_without_scrolling_sideways(
+    page: Page, address: str, table: str, words: list[str]
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    shown = page.locator(table)
+    for text in words:
+        expect(shown).to_contain_text(text)
+    rights = shown.locator("th, td").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect().right)"
+    )
+    assert max(rights) <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
