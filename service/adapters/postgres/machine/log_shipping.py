@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
 
@@ -51,6 +51,7 @@ class LogChunks:
         self._place = 0  # the next chunk begins here,
         self._line = 0  # after as many line ends
         self._shown = (0, -1)  # the places of the end that is shown
+        self._unanswered: tuple[dict[str, Any], int] | None = None  # a chunk that may be stored; its line ends
 
     def ship(self, call: Call, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Ship chunks until the rest fits into the row of the end, or may be left out later; then the end.
@@ -80,19 +81,22 @@ class LogChunks:
         call("show_log_end", start=self._place, line=self._line, data=b"")
 
     def _add(self, call: Call, start: int, data: bytes, *, is_last: bool) -> None:
-        """Ship the lines of a chunk that are whole; all of it if it is the last one, or has no line end."""
-        kept = data if is_last else data[: data.rfind(b"\n") + 1] or whole_characters(data)
-        call(
-            "add_log_chunk",
-            number=self._chunks,
-            start=start,
-            line=self._line,
-            size=len(kept),
-            artifact=self._artifacts.put(kept),
-        )
+        """Ship the lines of a chunk that are whole; all of it if it is the last one, or has no line end.
+
+        A chunk whose call got no answer is sent again as it was, although the log grew since: the database may
+        have it, and takes no other one in its place.
+        """
+        if self._unanswered is None:
+            kept = data if is_last else data[: data.rfind(b"\n") + 1] or whole_characters(data)
+            artifact = self._artifacts.put(kept)
+            chunk = {"number": self._chunks, "start": start, "line": self._line, "size": len(kept)}
+            self._unanswered = {**chunk, "artifact": artifact}, kept.count(b"\n")
+        sent, lines = self._unanswered
+        call("add_log_chunk", **sent)
+        self._unanswered = None
         self._chunks += 1
-        self._place = start + len(kept)
-        self._line += kept.count(b"\n")
+        self._place = sent["start"] + sent["size"]
+        self._line += lines
 
 
 class LogShipping:

@@ -191,6 +191,29 @@ def test_a_call_whose_answer_was_lost_is_repeated_without_harm(
     assert text_of(shown(database), artifacts) == [(0, 0, LINES)]
 
 
+def test_a_chunk_whose_answer_was_lost_is_sent_again_as_it_was_although_the_log_grew(
+    store: PostgresStore, database: Database
+) -> None:
+    queue(store)
+    artifacts, log = MemoryArtifacts(), BuildLog()
+    with claimed(worklist(database, artifacts=artifacts)) as build:
+        chunks, lost = LogChunks(log, artifacts), [True]
+
+        def unreliable(function: str, /, **values: object) -> object:
+            build._call(function, **values)  # noqa: SLF001 - as the thread does
+            if lost and lost.pop():
+                raise Transient("no answer")
+            return None
+
+        log.write(LINES[: MIB // 2])
+        with pytest.raises(Transient):
+            chunks.ship(unreliable)
+        log.write(LINES[MIB // 2 :])
+        chunks.ship(unreliable)
+        chunks.finish(unreliable)
+    assert text_of(shown(database), artifacts) == [(0, 0, LINES)]
+
+
 def test_a_worker_whose_lease_is_lost_stops_to_ship(store: PostgresStore, database: Database) -> None:
     queue(store)
     log = BuildLog()
