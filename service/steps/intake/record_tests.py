@@ -16,6 +16,8 @@ from service.domain.testing.record import RECORD_BYTES, TestSuite, read_tests, w
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from service.domain.failures.failure import Failure
+    from service.domain.testing.cases import TestRun
     from service.ports.building import Artifacts
     from service.ports.records import BuildRecord
     from service.ports.store import Store
@@ -68,18 +70,38 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
             )
         build = tx.lock_build(named[-1].id)
         report = report_of(build)
-        suites = [each for each in _stored(artifacts, report) if each.program != reported.suite]
-        if len(suites) == MOST_SUITES:
+        stored = _stored(artifacts, report)
+        others = [each for each in stored if each.program != reported.suite]
+        if len(others) == MOST_SUITES:
             raise BadInput(f"the build has {MOST_SUITES} suites already; put several into one file", "suite")
-        # A test that ran again has the failure of its last run only.
-        names = {case.name for case in run.cases}
-        kept = [each for each in report.failures if each.subject not in names]
-        tests = artifacts.put(write_tests([*suites, TestSuite(reported.suite, run)]))
+        before = [each.run for each in stored if each.program == reported.suite]
+        kept = _kept(report.failures, [run, *before], [each.run for each in others])
+        tests = artifacts.put(write_tests([*others, TestSuite(reported.suite, run)]))
         failures, is_cut = distinct([*kept, *new])
         is_cut = is_cut or is_cut_here or report.is_cut
         ended = replace(report, tests=tests, failures=failures, is_cut=is_cut)
         tx.store_execution(build.id, ended.to_mapping())
     return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
+
+
+def _kept(
+    failures: Sequence[Failure], replaced: Sequence[TestRun], others: Sequence[TestRun]
+) -> Sequence[Failure]:
+    """Return the failures that a new file of a suite leaves: those of other suites, and of no test.
+
+    A test may be in several suites, such as those of two platforms: as long as it fails in another one, its
+    failures stay.
+
+    Args:
+        failures: of the build so far.
+        replaced: the new run of the suite, and the one that it replaces.
+        others: the runs of the other suites.
+    """
+    if any(each.is_cut for each in others):  # any test may have failed there
+        return failures
+    named = {case.name for each in replaced for case in each.cases}
+    still = {case.name for each in others for case in each.cases if case.has_failed}
+    return [each for each in failures if each.subject not in named or each.subject in still]
 
 
 def report_of(build: BuildRecord) -> MachineReport:

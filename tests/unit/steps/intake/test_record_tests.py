@@ -110,6 +110,25 @@ def test_the_cases_are_stored_with_the_build_by_suite(service: Service, artifact
     assert report.failures == (), "a file that is sent again replaces the previous one"
 
 
+def test_a_test_that_passes_in_one_suite_still_fails_in_another(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
+    send(service, artifacts, suite="debug")
+    send(service, artifacts, PASSED, suite="release")
+    assert [each.subject for each in report_of(service.store.memory.builds[0]).failures] == ["Queue.shrinks"]
+
+    end(service, "linux", 5, "FAILURE")
+    assert causes_of_linux(service) == CAUSES
+
+
+def test_a_new_file_of_a_suite_drops_the_failures_of_tests_that_are_gone(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
+    send(service, artifacts)
+    send(service, artifacts, PASSED.replace(b"shrinks", b"shifts"))
+    assert report_of(service.store.memory.builds[0]).failures == ()
+
+
 def test_files_of_ctest_have_their_own_words(service: Service, artifacts: MemoryArtifacts) -> None:
     data = (SAMPLES / "ctest_3.25.1.xml").read_bytes()
     as_ctest = send(service, artifacts, data, dialect=Dialect.CTEST)
