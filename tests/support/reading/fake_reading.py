@@ -222,8 +222,9 @@ class FakeReading(Reading):
     def build(self, job: str, number: int) -> BuildDetail:
         of_job = [each for each in reversed(self.builds) if each.build.job == job]
         elsewhere = [each for each in of_job if each.build.external_number == number]
-        ours = [each for each in of_job if each.build.number == number]
-        detail = self._only(iter(elsewhere + ours), f"there is no build {job}/{number}")
+        here = [each for each in of_job if each.build.number == number]
+        found = sorted(elsewhere + here, key=lambda each: each.build.kind.is_external)
+        detail = self._only(iter(found), f"there is no build {job}/{number}")
         build = replace(detail.build, undecided=self._undecided(detail.build))
         return replace(detail, build=build, runs=tuple(map(self._addressed, detail.runs)))
 

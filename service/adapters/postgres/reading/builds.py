@@ -74,10 +74,11 @@ SELECT rb.is_reused, {_BUILD_COLUMNS}
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
-# The number of another CI comes before an equal one of ours.
+# A build of a machine has only our number. Of the builds of another CI, one that has the number there comes
+# before one that has it here. Both may have the name of one job: its kind changed, or projects share the name.
 _NAMED: Final = f"""
 WHERE b.job = :job AND (b.number = :number OR b.external_number = :number) AND {visible_build("b.id")}
-ORDER BY b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1
+ORDER BY b.kind <> 'external' DESC, b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1
 """
 _BUILD: Final = text(f"""
 SELECT false AS is_reused, b.log_url, b.environment_id, coalesce(e.facts, '{{}}') AS environment,

@@ -27,7 +27,7 @@ from tests.support.external import (
     withdraw_external,
 )
 from tests.support.memory.store import MemoryQueue
-from tests.support.store_samples import change, check_run, named, queue, start
+from tests.support.store_samples import change, check_run, named, post_submit_run, queue, start
 
 if TYPE_CHECKING:
     from service.adapters.postgres.store import PostgresStore
@@ -250,6 +250,20 @@ class TestResults:
         with store.transaction() as tx:
             tx.record_report(builds[1], told("macos", 2), "FAILURE")
         assert reading.build("macos", 2).build.id == 3, "the newest of equal numbers"
+
+    def test_a_number_of_the_other_ci_never_hides_a_build_of_a_machine(
+        self, store: PostgresStore, database: Database, builds: list[int]
+    ) -> None:
+        end(store, "macos", 2, "FAILURE")
+        with store.transaction() as tx:
+            merged = start(tx, post_submit_run())
+            moved = tx.add_build(merged, 0, named("macos", kind=JobKind("ctest")))
+        database.change("INSERT INTO log_end VALUES (:id, 1, 0, 0, 'ours')", id=moved)
+
+        reading = PostgresReading(database.owner)
+        assert reading.build("macos", 2).build.id == moved
+        assert reading.log("macos", 2).size == 4
+        assert reading.build("macos", 1).build.id == builds[1]
 
     def _first_round(self, store: PostgresStore) -> None:
         end(store, "linux", 5)
