@@ -191,6 +191,7 @@ class PostgresRuns(NumberedBuilds, Runs, RunHistory, Reruns):
                 "spec": spec.to_mapping(),
                 "kind": kind,
                 "pool": spec.job.pool,
+                "is_exclusive": spec.job.compares,
                 "sequence_id": self._sequence(spec.shared_sequence),
             }
             self._execute(update(t.build).where(t.build.c.id == again).values(**changed))

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from service.domain.building.spec import BuildSpec, Revision
 from service.domain.decision.states import RunState
+from service.domain.identity import RunKind
+from service.domain.project.job_kinds import JobKind
+from service.domain.project.project_file import parse_job
 from tests.support.store_samples import named, queue
 
 if TYPE_CHECKING:
@@ -51,3 +55,17 @@ def test_a_replaced_build_is_remembered_with_its_position(
     assert database.rows("SELECT run_id, build_id, position FROM replaced_build") == [(1, builds[0], 0)]
     upkeep.drop_unwanted_builds()
     assert upkeep.cancelled_builds() == [builds[0]]
+
+
+def test_a_repeated_build_has_its_host_to_itself_only_if_it_compares_now(
+    store: PostgresStore, database: Database
+) -> None:
+    [build] = queue(store, named("a", kind=JobKind("ctest"), is_exclusive=False))
+    suites = [{"name": "bench", "program": "build/bench"}]
+    job = parse_job("a", {"kind": "benchmark", "pool": "perf", "build": {}, "suites": suites})
+    patch = Revision("1" * 40, "t" * 40, "ref", "unreviewed")
+    spec = BuildSpec(RunKind.CHECK, "review", "kv_engine", "master", None, patch, job)
+    with store.transaction() as tx:
+        tx.repeat_build(tx.lock_build(build), spec, 3600.0)
+        tx.repeat_build(tx.lock_build(build), None, 3600.0)
+    assert database.rows("SELECT is_exclusive FROM build ORDER BY id") == [(False,), (True,), (False,)]
