@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
 
 _NOTHING: Final = "no test ran"
+_LAST_CODE: Final = 128  # the exit codes beyond are those of signals
 
 
 def _of_ctest(run: TestRun) -> Iterator[Failure]:
@@ -94,6 +95,11 @@ class Tested:
         is_complete = last.end.is_success and last.run is not None and not last.problem
         return is_complete and not any(case.has_failed for case in self.run.cases)
 
+    @property
+    def has_unrun(self) -> bool:
+        """Return whether tests may be left that never ran: no try came to its end and left results."""
+        return not any(each.run and not each.problem and not each.end.stopped_by for each in self.tries)
+
     def failures(self) -> Iterator[Failure]:
         """Yield the reasons why it has not passed; some may be equal."""
         if self.has_passed:
@@ -101,7 +107,8 @@ class Tested:
         run, retried = self.run, self.retried
         if limit := self.last.stopped_by:
             during = f" during {', '.join(self.unfinished)}" if self.unfinished else ""
-            subject = self.unfinished[0] if len(self.unfinished) == 1 else self.program
+            # Without a single test, it is not known what took so long: anything could, the next time.
+            subject = self.unfinished[0] if len(self.unfinished) == 1 else ""
             yield failure_at_limit(limit, subject, f"{self.program} was {self.last.end}{during}")
         of_all = beside_limit(self.named) if limit else self.named
         named = [each for each in of_all if each.subject not in retried]
@@ -109,7 +116,8 @@ class Tested:
         known = {name for each in named for name in _tests_of(each)}
         failed = [case for case in run.cases if case.has_failed]
         yield from self.describe(TestRun(tuple(case for case in failed if case.name not in known)))
-        if not failed and not limit:
+        has_crashed_at_its_end = not self.tries[-1].problem and self.last.exit_code > _LAST_CODE
+        if not limit and (not failed or has_crashed_at_its_end):
             yield self._end()
 
     def cleared(self) -> Iterator[Failure]:
@@ -169,6 +177,11 @@ def with_named(tries: Sequence[Try], outputs: Iterable[bytes], sources: str) -> 
     """
     named = (distinct(failures_in(output.splitlines(), sources))[0] for output in outputs)
     return (*(replace(each, named=found) for each, found in zip(tries[:-1], named, strict=False)), tries[-1])
+
+
+def has_unrun_tests(tested: Sequence[Tested]) -> bool:
+    """Return whether tests of a program that failed may never have run, so that they may fail as well."""
+    return any(each.has_unrun for each in tested if not each.has_passed)
 
 
 def _has_run(tested: Sequence[Tested]) -> bool:

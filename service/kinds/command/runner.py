@@ -58,7 +58,7 @@ def _failures(name: str, tries: Sequence[Launched], sources: str) -> Iterator[Fa
     end = tries[-1].end
     named = list(failures_in((line for each in tries for line in each.output.splitlines()), sources))
     if end.stopped_by:
-        yield failure_at_limit(end.stopped_by, name, f"{name} was {end.end}")
+        yield failure_at_limit(end.stopped_by, "", f"{name} was {end.end}")
         yield from beside_limit(named)
         return
     yield from named

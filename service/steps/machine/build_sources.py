@@ -73,7 +73,7 @@ def failures_of_build(failed: NotBuilt, log: bytes) -> tuple[tuple[Failure, ...]
     """
     command = failed.what.removesuffix(_FAILED)
     if failed.limit:
-        return (failure_at_limit(StoppedBy(failed.limit), command, str(failed)),), False
+        return (failure_at_limit(StoppedBy(failed.limit), "", str(failed)),), False
     named = failures_in(log.splitlines(), failed.tree) if failed.ended.stage <= Stage.COMPILE else ()
     found, is_cut = distinct(named)
     return found or (failure_of(FailureKind.COMMAND, command, failed.end, str(failed)),), is_cut

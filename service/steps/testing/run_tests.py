@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.tested import cleared_in_tests, failures_of_tests, outcome_of_tests
+from service.domain.decision.tested import cleared_in_tests, failures_of_tests, has_unrun_tests, outcome_of_tests
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadResults, CommandFailed
 from service.domain.testing.cases import MAX_BYTES
@@ -131,7 +131,8 @@ def _report(session: BuildSession, tested: Sequence[Tested]) -> MachineReport:
         outcome,
         (*failure_causes(failures, is_cut=is_cut), *notes),
         failures=failures,
-        is_cut=is_cut,
+        # What did not run may fail too: known failures waive only what is complete.
+        is_cut=is_cut or (bool(failures) and has_unrun_tests(tested)),
         tests=session.host.artifacts.put(write_tests(suites)),
         retried=retried,
         cleared=cleared_in_tests(tested),

@@ -14,6 +14,7 @@ from service.domain.errors import Unfit
 from service.domain.failures.failure import FailureKind
 from service.domain.project.project_file import parse_job
 from service.domain.testing.record import read_tests
+from service.domain.triage.known import is_specific
 from tests.support.build_host import MemorySandbox, MemorySource, memory_host, session_of
 from tests.support.memory.files import MemoryArtifacts
 
@@ -127,6 +128,16 @@ def test_tests_at_a_limit_are_not_tried_again(tmp_path: Path) -> None:
     report, *_ = run(tmp_path, {"kind": "ctest", "retries": 3}, (end, None, output))
 
     assert [(each.kind, each.subject) for each in report.failures] == [(FailureKind.MEMORY, "b")]
+    assert report.is_cut, "the tests behind it did not run"
+
+
+def test_a_limit_of_a_whole_command_is_no_failure_that_can_be_known(tmp_path: Path) -> None:
+    end = Completed(137, 5.0, StoppedBy.WALL)
+    report, *_ = run(tmp_path, {"kind": "command", "command": "make check"}, (end, None, b"checking\n"))
+
+    [failure] = report.failures
+    assert failure.kind is FailureKind.TIMEOUT
+    assert not is_specific(failure)
 
 
 def test_a_crash_of_a_program_runs_all_its_tests_again(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from service.domain.decision.tested import (
     Try,
     cleared_in_tests,
     failures_of_tests,
+    has_unrun_tests,
     outcome_of_tests,
     with_named,
 )
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import MOST, FailureKind, failure_of
 from service.domain.testing.cases import CaseStatus, TestCase, TestRun
+from service.domain.triage.known import is_specific
 
 SUCCESS = Completed(0, 1.0)
 ERRORS = Completed(8, 1.0)
@@ -147,7 +149,8 @@ def test_a_failure_that_another_program_has_to_the_end_is_not_cleared() -> None:
 def test_the_tests_that_were_running_at_the_limit_are_named() -> None:
     tested = ctest(Try(KILLED, None, "none"), unfinished=("a", "b"))
     ((failure,), _) = failures_of_tests([tested])
-    assert (failure.kind, failure.subject) == (FailureKind.TIMEOUT, "ctest")
+    assert failure.kind is FailureKind.TIMEOUT
+    assert not is_specific(failure), "known, it would waive each run that takes too long"
     assert failure.line == "ctest was stopped after 60 s: limit on wall time during a, b"
 
 
@@ -155,6 +158,32 @@ def test_the_memory_limit_is_a_failure_of_its_own_kind() -> None:
     end = Completed(137, 3.0, StoppedBy.MEMORY)
     ((failure,), _) = failures_of_tests([ctest(Try(end, None, "none"))])
     assert (failure.kind, failure.headline) == (FailureKind.MEMORY, "out of memory")
+
+
+CRASH = Completed(139, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("tries", "has_unrun"),
+    [
+        ((Try(KILLED, run(a=F), "none"),), True),
+        ((Try(KILLED, run(a=F)),), True),
+        ((Try(CRASH, run(a=F), "no results"), Try(CRASH, run(a=F), "no results")), True),
+        ((Try(CRASH, run(a=F), "no results"), Try(ERRORS, run(a=F, b=P))), False),
+        ((Try(ERRORS, run(a=F, b=P)), Try(KILLED, None, "none")), False),
+        ((Try(CRASH, None, "no results"), Try(SUCCESS, run(a=P))), False),
+    ],
+)
+def test_tests_behind_a_limit_or_a_crash_did_not_run(tries: tuple[Try, ...], *, has_unrun: bool) -> None:
+    assert has_unrun_tests([ctest(*tries)]) is has_unrun
+
+
+def test_a_program_that_crashes_after_its_results_has_a_failure_beside_that_of_its_test() -> None:
+    found, _ = failures_of_tests([ctest(Try(CRASH, run(a=F, b=P)))])
+    assert [(each.kind, each.subject) for each in found] == [
+        (FailureKind.TEST, "a"),
+        (FailureKind.COMMAND, "ctest"),
+    ]
 
 
 def test_an_incomplete_list_of_failures_says_so() -> None:
