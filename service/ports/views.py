@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 _PAGES_ONLY: Final = {"exclude": True}
 _VOTE: Final = {"description": "+1, -1, or null if there is no vote", "examples": [-1]}
 _ADDRESS: Final = {
-    "description": "names the change in addresses: its number; `instance~number` if the service has several "
-    "review servers",
+    "description": "names the change in addresses: its number; `instance~number` if there are more servers",
     "examples": ["core~4711"],
 }
 _UNIT: Final = {"description": "s, 1/s, B, B/s, or empty for a plain number", "examples": ["1/s"]}
@@ -122,10 +121,7 @@ class Override:
     at: datetime
     is_active: bool = field(metadata={"description": "whether nobody revoked it"})
     waives: tuple[BuildName, ...] = field(
-        metadata={
-            "description": "the builds, in any run, whose failure does not count because of it; those of "
-            "another CI by their numbers there"
-        }
+        metadata={"description": "the builds whose failure does not count because of it, in any run"}
     )
     sentence: str = field(
         metadata={
@@ -133,13 +129,7 @@ class Override:
             "examples": ["overridden by Bob Reviewer: known flake (MB-1)"],
         }
     )
-    levels: tuple[str, ...] = field(
-        default=(),
-        metadata={
-            "description": "of an accept: the most that each metric of a benchmark may be worse",
-            "examples": [["Hash/Insert CPU time up to +12.9 %"]],
-        },
-    )
+    levels: tuple[str, ...] = ()  # of an accept: "Hash/Insert CPU time up to +12.9 %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

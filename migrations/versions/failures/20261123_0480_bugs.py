@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261123_0480"
-down_revision = "20261123_0450"
+down_revision = "20261123_0470"
 branch_labels = None
 depends_on = None
 

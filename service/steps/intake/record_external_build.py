@@ -192,9 +192,11 @@ def _place_of(tx: Transaction, report: Report) -> _Place | None:
     # The same answer for a change of another project: the sender may not know whether it exists.
     if run is None or target.project not in {None, run.project}:
         # Another CI may learn of a patch set first, or of a merged change.
-        what = f"there is no {target.kind} run of {target.revision} on change {target.change.number}"
-        again = "if Benchgate has not seen it yet, send the report again"
-        raise Transient(f"{what}; {again}", _UNSEEN_SECONDS)
+        raise Transient(
+            f"there is no {target.kind} run of {target.revision} on change {target.change.number}; "
+            "if Benchgate has not seen it yet, send the report again",
+            _UNSEEN_SECONDS,
+        )
     if run.state is RunState.PLANNING:
         raise Transient(f"run {run.id} is not planned yet")
     planned = tx.builds_of(run.id)

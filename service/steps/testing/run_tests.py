@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Final
 from service.domain.building.compile_errors import errors_in
 from service.domain.building.sandbox_command import Command, Limits, Mount
 from service.domain.decision.machine_report import MachineReport
-from service.domain.decision.tested import cleared_in_tests, failures_of_tests, has_unrun_tests, outcome_of_tests
+from service.domain.decision.tested import (
+    cleared_in_tests,
+    failures_of_tests,
+    has_unrun_tests,
+    outcome_of_tests,
+)
 from service.domain.decision.vote import Outcome
 from service.domain.errors import BadResults, CommandFailed
 from service.domain.testing.cases import MAX_BYTES

@@ -167,6 +167,7 @@ def test_the_api_returns_all_overrides_and_the_builds_they_waive() -> None:
         "is_active": True,
         "waives": [{"job": "kv_engine.linux", "number": 77}],
         "sentence": OVERRIDE,
+        "levels": [],
     }
     assert (undone["is_active"], trusted["kind"]) == (False, "trust")
     assert [build["waived_by"] for build in found["builds"]] == [ACCEPT, OVERRIDE]
@@ -186,7 +187,7 @@ def test_the_api_returns_hostile_overrides_unchanged() -> None:
 def test_the_document_describes_overrides() -> None:
     schemas = get("/openapi.json")["components"]["schemas"]
     assert set(schemas["Override"]["properties"]) == {
-        *("kind", "who", "reason", "bug", "filter", "at", "is_active", "waives", "sentence")
+        *("kind", "who", "reason", "bug", "filter", "at", "is_active", "waives", "sentence", "levels")
     }
     assert set(schemas["OverrideKind"]["enum"]) == set(OverrideKind)
     for whole, part in (("PatchSetWithBuilds", "BuildWithComparisons"), ("RunWithBuilds", "BuildOfRun")):

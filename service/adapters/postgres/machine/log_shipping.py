@@ -51,7 +51,8 @@ class LogChunks:
         self._place = 0  # the next chunk begins here,
         self._line = 0  # after as many line ends
         self._shown = (0, -1)  # the places of the end that is shown
-        self._unanswered: tuple[dict[str, Any], int] | None = None  # a chunk that may be stored; its line ends
+        # A chunk that may be stored, and how many lines it ends.
+        self._unanswered: tuple[dict[str, Any], int] | None = None
 
     def ship(self, call: Call, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Ship chunks until the rest fits into the row of the end, or may be left out later; then the end.
@@ -83,8 +84,8 @@ class LogChunks:
     def _add(self, call: Call, start: int, data: bytes, *, is_last: bool) -> None:
         """Ship the lines of a chunk that are whole; all of it if it is the last one, or has no line end.
 
-        A chunk whose call got no answer is sent again as it was, although the log grew since: the database may
-        have it, and takes no other one in its place.
+        A chunk whose call got no answer is sent again as it was, although the log grew since: the database
+        may have it, and takes no other one in its place.
         """
         if self._unanswered is None:
             kept = data if is_last else data[: data.rfind(b"\n") + 1] or whole_characters(data)

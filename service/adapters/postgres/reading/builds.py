@@ -74,8 +74,8 @@ SELECT rb.is_reused, {_BUILD_COLUMNS}
 FROM run_build AS rb JOIN build AS b ON b.id = rb.build_id
 WHERE rb.run_id = :run_id ORDER BY rb.position, b.id
 """)  # noqa: S608 - put together from constants
-# A build of a machine has only our number. Of the builds of another CI, one that has the number there comes
-# before one that has it here. Both may have the name of one job: its kind changed, or projects share the name.
+# A build of a machine has only our number. Of the builds of another CI, one with the number there comes
+# before one with the number here. Both may have one job name: its kind changed, or projects share the name.
 _NAMED: Final = f"""
 WHERE b.job = :job AND (b.number = :number OR b.external_number = :number) AND {visible_build("b.id")}
 ORDER BY b.kind <> 'external' DESC, b.external_number IS NOT DISTINCT FROM :number DESC, b.id DESC LIMIT 1

@@ -32,7 +32,8 @@ SELECT dedup_key, state, last_error FROM outbox
 WHERE dedup_key = ANY(cast(:keys AS text[])) AND last_error IS NOT NULL
 """)
 _JUDGED: Final = text("""
-SELECT b.id, b.job, coalesce(b.external_number, b.number) AS number, b.outcome, b.blamed, b.slowdowns FROM build AS b
+SELECT b.id, b.job, coalesce(b.external_number, b.number) AS number, b.outcome, b.blamed, b.slowdowns
+FROM build AS b
 WHERE b.outcome IS NOT NULL AND b.id IN (
     SELECT rb.build_id FROM run AS r JOIN run_build AS rb ON rb.run_id = r.id
     WHERE r.patch_set_id = :patch_set_id AND r.kind = 'check'

@@ -9,15 +9,17 @@ import pytest
 from service.adapters.postgres.access.audit import PostgresAuditLog
 from service.adapters.postgres.upkeep.bugs import PostgresBugNotes
 from service.domain.access.caller import Role
+from service.domain.decision.vote import Outcome
 from service.domain.errors import NotFound
 from service.domain.failures.failure import Failure, FailureKind
 from service.domain.triage.known import TRANSITIONS, TriageState
 from service.ports.failures.bugs import Bug
 from service.ports.failures.reading import KnownStatus
-from service.ports.failures.storing import KnownChange
+from service.ports.failures.storing import BuildFailures, KnownChange
 from service.steps.upkeep.propose_known import propose_known
 from tests.contract.reading.seen_by import Person
-from tests.integration.postgres.reading.known_site import FLAKY, PEOPLE, Site
+from tests.integration.postgres.reading.known_site import FLAKY, PEOPLE, SPEC, Site
+from tests.support.store_samples import change, check_run, named, start
 from tests.support.web import call
 
 if TYPE_CHECKING:
