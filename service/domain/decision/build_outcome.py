@@ -41,11 +41,32 @@ class Group(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Circumstances:
+    """The circumstances of measuring without which undecided rows might have been decided.
+
+    Args:
+        missing_pairs: the pairs up to the first look that could find a difference, if the machine time ended
+            before it.
+        is_parent_lost: the parent could no longer be measured after some pairs.
+        is_used_up_by_patch: launches of the patch took so long that some of the policy's base pairs are
+            missing.
+    """
+
+    missing_pairs: int = 0
+    is_parent_lost: bool = False
+    is_used_up_by_patch: bool = False
+
+
+UNDISTURBED: Final = Circumstances()
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """A build's outcome with its reasons.
 
     ``groups`` hold the comparisons, each group with the one to name first. ``rows`` is the number of all
     comparisons. ``empty_suites`` are the suites whose patch side measured nothing, but whose base side did.
+    ``missing_pairs`` are those of the circumstances, if their lack withholds the vote.
     """
 
     outcome: Outcome
@@ -53,6 +74,7 @@ class Judgement:
     rows: int = 0
     empty_suites: Sequence[str] = ()
     withheld: Withheld = field(default_factory=dict)
+    missing_pairs: int = 0
 
     @property
     def blamed(self) -> tuple[str, ...]:
@@ -66,10 +88,14 @@ def judge(
     policy: Policy,
     empty_suites: Sequence[str] = (),
     withheld: Withheld = NOTHING_WITHHELD,
+    circumstances: Circumstances = UNDISTURBED,
 ) -> Judgement:
     """Judge a benchmark build. A slower row that is ``withheld`` is named and does not vote."""
     groups = _groups(comparisons, policy, withheld)
-    return Judgement(_outcome(groups, policy, empty_suites), groups, len(comparisons), empty_suites, withheld)
+    outcome, missing = _outcome(groups, policy, empty_suites), 0
+    if outcome is Outcome.UNDECIDED:
+        outcome, missing = _undecided_under(circumstances), circumstances.missing_pairs
+    return Judgement(outcome, groups, len(comparisons), empty_suites, withheld, missing)
 
 
 def _groups(
@@ -124,6 +150,17 @@ def _without_a_failure(undecided: Sequence[Comparison], policy: Policy) -> Outco
     is_of_patch = any(has_kind(each.reasons, OF_PATCH) for each in undecided)
     is_withheld = is_of_patch or policy.on_undecided is VoteWhen.NONE
     return Outcome.UNDECIDED_WITHHELD if is_withheld else Outcome.UNDECIDED
+
+
+def _undecided_under(circumstances: Circumstances) -> Outcome:
+    """Decide the outcome of undecided rows: circumstances that a patch can bring about prevent the +1."""
+    if circumstances.missing_pairs:
+        # Otherwise launches that take long enough would be a way to a +1.
+        return Outcome.UNDECIDED_WITHHELD
+    if circumstances.is_parent_lost:
+        # It fails only after code of the patch ran, and may fail because of it.
+        return Outcome.INFRASTRUCTURE
+    return Outcome.UNDECIDED_WITHHELD if circumstances.is_used_up_by_patch else Outcome.UNDECIDED
 
 
 def _has_failing_suite(groups: Mapping[Group, Sequence[Comparison]]) -> bool:

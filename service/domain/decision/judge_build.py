@@ -12,7 +12,7 @@ from service.domain.comparison.identical_binaries import treat_as_unchanged
 from service.domain.comparison.link_layout import confirm, suspects
 from service.domain.comparison.second_opinion import second_opinion
 from service.domain.comparison.suite import Listing, compare_suites, family_size
-from service.domain.decision.build_outcome import NOTHING_WITHHELD, Judgement, judge
+from service.domain.decision.build_outcome import NOTHING_WITHHELD, UNDISTURBED, Judgement, judge
 from service.domain.decision.vote import Outcome
 from service.domain.identity import Side
 from service.domain.inference.reasons import OF_PATCH, has_kind
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from service.domain.comparison.launch import Launch
     from service.domain.comparison.link_layout import Added
-    from service.domain.decision.build_outcome import Withheld
+    from service.domain.decision.build_outcome import Circumstances, Withheld
     from service.domain.measuring.instruction_counts import Counts
     from service.domain.measuring.pair_record import MeasuredPairs, PairRecord
     from service.domain.project.job import Job
@@ -49,7 +49,6 @@ class Notes:
         disturbed: the pairs that other work disturbed.
         are_programs_kept_in_place: whether the programs are too large to be copied for every pair.
         pairs_to_prove: the pairs that a difference takes among so many benchmarks.
-        missing_pairs: the pairs up to the first look that could find one, if their lack withholds the vote.
         warnings: of the reader, each once.
     """
 
@@ -59,7 +58,6 @@ class Notes:
     disturbed: DisturbedPairs = field(default_factory=DisturbedPairs)
     are_programs_kept_in_place: bool = False
     pairs_to_prove: int = 0
-    missing_pairs: int = 0
     warnings: tuple[str, ...] = ()
 
 
@@ -84,6 +82,7 @@ def judge_measured(
     listing: Sequence[Mapping[str, Any]],
     records: Iterable[PairRecord],
     withhold: Callable[[Sequence[Comparison]], Withheld] = all_may_vote,
+    circumstances: Circumstances = UNDISTURBED,
 ) -> Measured:
     """Compare and judge the pairs of a build.
 
@@ -92,6 +91,7 @@ def judge_measured(
         listing: the benchmarks to measure, as fixed before the first launch.
         records: the records of all pairs.
         withhold: returns the rows that may not vote −1, each with its reason.
+        circumstances: those that the machine reported; the missing pairs are counted here.
     """
     listings = tuple(map(Listing.from_mapping, listing))
     pairs = read_pairs(records, job.benchmark.suites)
@@ -122,14 +122,11 @@ def judge_measured(
     judgement = Judgement(Outcome.NO_PARENT)
     if any(listing.base for listing in listings):
         empty = [each.suite for each in listings if each.base and not each.patch and not each.is_same_program]
-        judgement = judge((*rows, *voting), job.policy, empty, withheld)
         is_cut_short = any(not row.verdict.is_decided for row in as_built)
         measured = len({launch.pair for launch in launches})
         missing = max(0, decisive_pairs(job, listings) - measured) if is_cut_short else 0
-        if missing and judgement.outcome is Outcome.UNDECIDED:
-            # Otherwise launches that take long enough would be a way to a +1.
-            judgement = replace(judgement, outcome=Outcome.UNDECIDED_WITHHELD)
-            notes = replace(notes, missing_pairs=missing)
+        under = replace(circumstances, missing_pairs=missing)
+        judgement = judge((*rows, *voting), job.policy, empty, withheld, under)
     return Measured((*explained, *counted), launches, judgement, notes, listings)
 
 

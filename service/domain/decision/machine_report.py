@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from service.domain.building.findings import findings_from
+from service.domain.decision.build_outcome import Circumstances
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import failures_from
 
@@ -62,17 +63,10 @@ class MachineReport:
     retried: tuple[str, ...] = ()
     cleared: tuple[Failure, ...] = ()
 
-    def beside(self, judged: Outcome) -> Outcome:
-        """The outcome of a build whose pairs were judged.
-
-        A parent that fails only after code of the patch ran may fail because of it: what it left undecided is
-        no +1.
-        """
-        if judged is not Outcome.UNDECIDED:
-            return judged
-        if self.is_parent_lost:
-            return Outcome.INFRASTRUCTURE
-        return Outcome.UNDECIDED_WITHHELD if self.is_used_up_by_patch else judged
+    @property
+    def circumstances(self) -> Circumstances:
+        """The circumstances under which the pairs were measured."""
+        return Circumstances(is_parent_lost=self.is_parent_lost, is_used_up_by_patch=self.is_used_up_by_patch)
 
     def to_mapping(self) -> dict[str, Any]:
         """Convert to plain values for JSON."""

@@ -27,7 +27,7 @@ def measured_causes(measured: Measured, policy: Policy, machine: str) -> tuple[s
     """Return the sentences of a build that ``machine`` measured."""
     if measured.judgement.outcome is Outcome.NO_PARENT:
         return ("nothing to compare with: no benchmark of the parent matches the filters of the suites",)
-    return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured.notes, policy))
+    return (*judgement_causes(measured.judgement, policy, machine), *_notes(measured, policy))
 
 
 def measured_notes(notes: Notes) -> tuple[str, ...]:
@@ -54,7 +54,8 @@ def calibration_cause(rows: Sequence[Comparison], sessions: Mapping[ComparedRow,
     return f"{len(alarms)} false {word} in {of}; worst: {describe(worst)}"
 
 
-def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
+def _notes(measured: Measured, policy: Policy) -> Iterator[str]:
+    notes = measured.notes
     if suites := notes.same_program:
         yield f"suite{'s' if len(suites) > 1 else ''} {plain(', '.join(suites))}: {SAME_PROGRAM}"
     yield from _instructions(notes.counted, is_advisory=notes.is_counting_advisory)
@@ -69,7 +70,7 @@ def _notes(notes: Notes, policy: Policy) -> Iterator[str]:
             f"max_pairs is {policy.max_pairs}, but with this many benchmarks it takes {least} pairs "
             "to prove a difference: raise max_pairs in benchgate.yaml"
         )
-    if missing := notes.missing_pairs:
+    if missing := measured.judgement.missing_pairs:
         yield (
             f"the machine time ended {missing} pair{'s' if missing > 1 else ''} before any difference could "
             "be found, so there is no +1: raise machine_time in benchgate.yaml, or measure less"

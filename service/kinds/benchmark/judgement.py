@@ -10,7 +10,7 @@ from service.domain.calibration.sessions import sessions_of
 from service.domain.comparison.suite import compare_suites
 from service.domain.decision.build_outcome import Group
 from service.domain.decision.judge_build import judge_measured
-from service.domain.decision.machine_report import BuildEnd
+from service.domain.decision.machine_report import BuildEnd, MachineReport
 from service.domain.decision.slowdown import Slowdown
 from service.domain.decision.vote import Outcome
 from service.domain.identity import RunKind, SeriesKey, Side
@@ -46,8 +46,13 @@ def judge(tx: Transaction, artifacts: Artifacts, build: BuildRecord) -> BuildEnd
         for each in tx.stored_pairs(sequence)
     )
     job, is_calibration = spec.judged, spec.kind is RunKind.CALIBRATION
+    report = MachineReport.from_mapping(build.execution) if build.execution else MachineReport()
     measured = judge_measured(
-        job, tx.listing(sequence), records, lambda rows: _withheld(tx, build, spec, rows)
+        job,
+        tx.listing(sequence),
+        records,
+        lambda rows: _withheld(tx, build, spec, rows),
+        report.circumstances,
     )
     everything = tuple(suite.name for suite in job.benchmark.suites)
     suites = everything if is_calibration else measured.notes.same_program

@@ -29,8 +29,7 @@ def analyse(store: Store, artifacts: Artifacts, build_id: int, search: Search | 
             return
         if report.outcome is None:
             end: BuildEnd = build.kind.part("judgement").judge(tx, artifacts, build)
-            outcome = report.beside(end.outcome)
-            end = replace(end, outcome=outcome, causes=(*end.causes, *report.causes))
+            end = replace(end, causes=(*end.causes, *report.causes))
         else:
             end = BuildEnd(
                 report.outcome,

@@ -102,8 +102,8 @@ def gate(spec: BuildSpec, build: LocalClaimed, host: BuildHost, progress: Progre
     if report.outcome is not None:
         end = BuildEnd(report.outcome, report.causes)
         return LocalVerdict(spec.job.name, (), end, report.seconds, report.findings)
-    found = judge_measured(spec.judged, build.listing, build.pairs())
+    found = judge_measured(spec.judged, build.listing, build.pairs(), circumstances=report.circumstances)
     causes = (*measured_causes(found, spec.judged.policy, "this machine"), *report.causes)
     notes = (*measured_notes(found.notes), WITHOUT_HISTORY)
-    end = BuildEnd(report.beside(found.judgement.outcome), (*causes, *notes))
+    end = BuildEnd(found.judgement.outcome, (*causes, *notes))
     return LocalVerdict(spec.job.name, found.comparisons, end, report.seconds)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.domain.decision.build_outcome import Group, judge
+from service.domain.decision.build_outcome import Circumstances, Group, judge
 from service.domain.decision.vote import Outcome
 from service.domain.inference.policy import Policy, VoteWhen
 from service.domain.inference.reasons import Reason, ReasonKind
@@ -111,6 +111,43 @@ def test_undecided_builds_may_withhold_the_vote() -> None:
     policy = Policy(on_undecided=VoteWhen.NONE)
 
     assert judge([UNDECIDED], policy).outcome is Outcome.UNDECIDED_WITHHELD
+
+
+@pytest.mark.parametrize(
+    ("circumstances", "outcome"),
+    [
+        (Circumstances(), Outcome.UNDECIDED),
+        (Circumstances(missing_pairs=3), Outcome.UNDECIDED_WITHHELD),
+        # The parent failed after code of the patch ran, which may be why.
+        (Circumstances(is_parent_lost=True), Outcome.INFRASTRUCTURE),
+        (Circumstances(is_used_up_by_patch=True), Outcome.UNDECIDED_WITHHELD),
+        (Circumstances(is_parent_lost=True, is_used_up_by_patch=True), Outcome.INFRASTRUCTURE),
+        (Circumstances(3, is_parent_lost=True), Outcome.UNDECIDED_WITHHELD),
+    ],
+)
+def test_circumstances_of_the_patch_prevent_the_vote_of_an_undecided_build(
+    circumstances: Circumstances, outcome: Outcome
+) -> None:
+    found = judge([UNDECIDED, SAME], POLICY, circumstances=circumstances)
+
+    assert (found.outcome, found.missing_pairs) == (outcome, circumstances.missing_pairs)
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "policy"),
+    [
+        ([SAME], POLICY),
+        ([slower("BM_a", 1.05), UNDECIDED], POLICY),
+        ([REMOVED, UNDECIDED], POLICY),
+        ([FAILING], POLICY),
+        ([UNCHECKED], POLICY),
+        ([UNDECIDED], Policy(on_undecided=VoteWhen.NONE)),
+    ],
+)
+def test_circumstances_change_no_other_outcome(comparisons: list[Comparison], policy: Policy) -> None:
+    circumstances = Circumstances(3, is_parent_lost=True, is_used_up_by_patch=True)
+
+    assert judge(comparisons, policy, circumstances=circumstances) == judge(comparisons, policy)
 
 
 def test_a_suite_without_results_outweighs_everything() -> None:

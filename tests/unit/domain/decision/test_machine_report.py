@@ -5,6 +5,7 @@ import json
 import pytest
 
 from service.domain.building.findings import Finding
+from service.domain.decision.build_outcome import Circumstances
 from service.domain.decision.machine_report import MachineReport
 from service.domain.decision.vote import Outcome
 from service.domain.failures.failure import Failure, FailureKind
@@ -48,17 +49,7 @@ def test_findings_that_cannot_be_are_dropped_and_nothing_else() -> None:
     assert MachineReport.from_mapping(reported) == MachineReport(Outcome.FAILED)
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_what_a_lost_parent_left_undecided_is_no_pass(outcome: Outcome) -> None:
-    """The parent failed after code of the patch ran, which may be why."""
-    expected = Outcome.INFRASTRUCTURE if outcome is Outcome.UNDECIDED else outcome
-
-    assert MachineReport(is_parent_lost=True).beside(outcome) is expected
-    assert MachineReport().beside(outcome) is outcome
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-def test_what_is_undecided_because_the_patch_used_the_time_up_is_no_pass(outcome: Outcome) -> None:
-    expected = Outcome.UNDECIDED_WITHHELD if outcome is Outcome.UNDECIDED else outcome
-
-    assert MachineReport(is_used_up_by_patch=True).beside(outcome) is expected
+def test_the_circumstances_of_measuring_are_those_that_the_machine_reports() -> None:
+    assert MachineReport().circumstances == Circumstances()
+    assert MachineReport(is_parent_lost=True).circumstances == Circumstances(is_parent_lost=True)
+    assert MachineReport(is_used_up_by_patch=True).circumstances == Circumstances(is_used_up_by_patch=True)

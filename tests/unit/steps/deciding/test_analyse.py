@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from service.domain.identity import SeriesKey, Side
 from service.ports.failures.storing import BuildFailures
 from service.steps.deciding.analyse import give_up
 from tests.support.build_host import CODE, code
-from tests.support.changes import Service, project
+from tests.support.changes import PROJECT_FILE, Service, project
 from tests.support.finished import Farm
 
 if TYPE_CHECKING:
@@ -75,6 +76,30 @@ def test_the_failures_that_a_retry_cleared_are_stored_apart(farm: Farm) -> None:
 
     assert memory.builds[0].outcome is Outcome.PASSED
     assert (memory.build_failures, memory.cleared) == ({1: BuildFailures()}, {1: (failure,)})
+
+
+@pytest.mark.parametrize(
+    ("reported", "outcome"),
+    [
+        ({}, Outcome.UNDECIDED),
+        ({"is_parent_lost": True}, Outcome.INFRASTRUCTURE),
+        ({"is_used_up_by_patch": True}, Outcome.UNDECIDED_WITHHELD),
+    ],
+)
+def test_an_undecided_build_gets_no_vote_if_the_patch_may_be_why(
+    tmp_path: Path, reported: dict[str, bool], outcome: Outcome
+) -> None:
+    source = project(PROJECT_FILE.replace("layout: off", "layout: off, floor: 2%, same_within: 2%"))
+    at_the_floor = code(BM_a=1.02e-6, BM_b=2e-6)
+    source.commit("patch1", "parent", {**source.commits["parent"].files, CODE: at_the_floor})
+    farm = Farm(tmp_path, Service(source=source))
+    farm.review()
+    report = farm.execute()
+    assert report is not None
+    farm.report(replace(report, **reported))  # type: ignore[arg-type]
+    farm.analyse()
+
+    assert farm.service.store.memory.builds[0].outcome is outcome
 
 
 @pytest.mark.parametrize("state", [BuildState.QUEUED, BuildState.RUNNING, BuildState.FINISHED])
