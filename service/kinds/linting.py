@@ -83,9 +83,22 @@ def conditions_of(session: BuildSession, tool: str) -> Mapping[str, Any]:
 
 
 def report_of(
-    findings: Sequence[Finding], failures: Sequence[Failure], advice: str = "", notes: Sequence[str] = ()
+    findings: Sequence[Finding],
+    failures: Sequence[Failure],
+    advice: str = "",
+    notes: Sequence[str] = (),
+    *,
+    is_partial: bool = False,
 ) -> MachineReport:
-    """Report a build with findings; only some of many are inline comments."""
+    """Report a build with findings; only some of many are inline comments.
+
+    Args:
+        findings: in the order in which the reader should fix them.
+        failures: those that the findings are.
+        advice: how to fix them; may be empty.
+        notes: further causes.
+        is_partial: not everything was checked, so that there may be more.
+    """
     is_cut = len(failures) > MOST
     first, *others = failure_causes(failures[:MOST], is_cut=is_cut)
     return MachineReport(
@@ -93,5 +106,5 @@ def report_of(
         (f"{first}; {advice}" if advice else first, *others, *notes),
         findings=tuple(findings[:MOST_FINDINGS]),
         failures=tuple(failures[:MOST]),
-        is_cut=is_cut,
+        is_cut=is_cut or is_partial,
     )

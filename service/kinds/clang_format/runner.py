@@ -74,7 +74,8 @@ def _checked(session: BuildSession, touched: Touched) -> MachineReport:
     notes = [not_checked(TOOL, fault.text) for fault in own or result.faults[:1]]
     if result.findings:
         failures = [format_failure(finding) for finding in result.findings]
-        return report_of(result.findings, failures, format_advice(has_parent=spec.base is not None), notes)
+        advice = format_advice(has_parent=spec.base is not None)
+        return report_of(result.findings, failures, advice, notes, is_partial=bool(result.faults))
     if result.faults:
         return MachineReport(Outcome.FAILED if own else Outcome.MISCONFIGURED, tuple(notes))
     return MachineReport(Outcome.PASSED)

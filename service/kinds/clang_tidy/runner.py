@@ -126,10 +126,11 @@ def _checked(session: BuildSession, tree: Path, lines: Touched) -> MachineReport
     errors = [error for error in result.errors if _is_of_patch(error, lines)]
     others = [f"{each.path}:{each.line}: {each.text}" for each in result.errors if each not in errors]
     notes = [*(not_checked(TOOL, fault) for fault in [*others, *result.faults][:1]), *notes]
+    is_complete = not others and not result.faults
     if found or errors:
         failures = [*map(error_failure, errors), *map(finding_failure, found)]
-        return report_of([*errors, *(each.finding for each in found)], failures, notes=notes)
-    is_complete = not others and not result.faults
+        shown = [*errors, *(each.finding for each in found)]
+        return report_of(shown, failures, notes=notes, is_partial=not is_complete)
     return MachineReport(Outcome.PASSED if is_complete else Outcome.MISCONFIGURED, tuple(notes))
 
 

@@ -126,6 +126,14 @@ def test_a_crash_of_the_tool_on_a_source_fails_the_build(tmp_path: Path) -> None
     )
 
 
+def test_of_a_source_that_was_not_checked_there_may_be_more_findings(tmp_path: Path) -> None:
+    source = patch_set(BASE, {**PATCH, "src/b.cc": "int  d;\n"})
+    report = run(ReplayedTool({"src/a.cc": (1, DIFF), "src/b.cc": (139, b"")}), tmp_path, source)
+
+    assert [each.subject for each in report.failures] == ["src/a.cc", "src/a.cc"]
+    assert report.is_cut
+
+
 def test_a_difference_in_a_file_without_findings_fails_the_build(tmp_path: Path) -> None:
     source = patch_set({**STYLE, "build/a.cc": "a\n"}, {**STYLE, "build/a.cc": "b\n"})
     report = run(ReplayedTool({"build/a.cc": (1, b"@@ -1 +1 @@\n-b\n+c\n")}), tmp_path, source)

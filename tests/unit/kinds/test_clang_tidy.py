@@ -160,6 +160,7 @@ def test_findings_count_although_the_tool_failed_elsewhere(tmp_path: Path) -> No
     assert report.outcome is Outcome.FAILED
     assert report.causes[0].startswith("a.h:4: Dereference of null pointer")
     assert report.causes[1].startswith("clang-tidy did not check everything: error: unknown argument")
+    assert report.is_cut, "there may be more"
 
 
 @pytest.mark.parametrize(
