@@ -40,10 +40,12 @@ RUNS_OF_BUILD: Final = """
 IN_SCOPE: Final = f"""
     (k.job = '' OR b.job = k.job) AND (k.host = '' OR split_part(b.machine, '/', 1) = k.host)
     AND EXISTS (
-        SELECT FROM run AS r WHERE r.id IN ({RUNS_OF_BUILD})
-        AND r.instance = k.instance AND r.project = k.project AND (k.branch = '' OR r.branch = k.branch)
+        SELECT FROM ({RUNS_OF_BUILD}) AS held JOIN run AS r ON r.id = held.run_id
+        WHERE r.instance = k.instance AND r.project = k.project AND (k.branch = '' OR r.branch = k.branch)
+        -- The offset keeps the planner from comparing all builds with all runs of the project.
+        OFFSET 0
     )
-"""
+"""  # noqa: S608 - put together from constants
 HAS_IT: Final = """
     (EXISTS (SELECT FROM failure AS had WHERE had.build_id = b.id AND had.signature_id = k.signature_id)
      OR EXISTS (SELECT FROM known_match AS m WHERE m.known_id = k.id AND m.build_id = b.id))

@@ -19,7 +19,9 @@ from service.ports.failures.storing import Proposals, UnknownSignature
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST: Final = 20_000  # sightings that are looked at at once
+# Sightings, and signatures, that are looked at at once. The newest come first: a new sighting brings its
+# signature to the front, with those before it. So a flood of failures hides nothing for long.
+_MOST: Final = 5000
 _RETRIES: Final = """
     SELECT run_id, build_id FROM run_build UNION ALL SELECT run_id, build_id FROM replaced_build
 """
@@ -39,23 +41,29 @@ SELECT s.digest, r.instance, r.project, r.branch, b.job, r.revision, coalesce(r.
            SELECT FROM run AS other JOIN ({_RETRIES}) AS has ON has.run_id = other.id
            JOIN build AS again ON again.id = has.build_id AND again.job = b.job
            WHERE other.revision = r.revision AND other.instance = r.instance AND other.kind = r.kind
+               -- As the indexes of runs are.
+               AND (other.kind = 'check' OR (
+                   other.kind = 'post-submit' AND other.project = r.project AND other.branch = r.branch
+               ))
                AND again.outcome = 'passed'
        ) AS passed_on_retry
-FROM signature AS s
+FROM (
+    SELECT * FROM signature WHERE last_seen_at > {SINCE} AND kind = ANY(:kinds)
+        AND (subject <> '' OR kind = 'sanitizer')
+    ORDER BY last_seen_at DESC, id DESC LIMIT :most
+) AS s
 JOIN failure ON failure.signature_id = s.id
 JOIN build AS b ON b.id = failure.build_id AND {COUNTED} AND b.finished_at > {SINCE}
 JOIN LATERAL (
     SELECT run.* FROM run WHERE run.id IN ({RUNS_OF_BUILD}) ORDER BY run.id LIMIT 1
 ) AS r ON r.kind <> 'calibration'
 LEFT JOIN patch_set AS p ON p.id = r.patch_set_id
-WHERE s.last_seen_at > {SINCE} AND s.kind = ANY(:kinds)
-    AND (s.subject <> '' OR s.kind = 'sanitizer')
-    AND NOT EXISTS (
-        SELECT FROM known_failure AS k WHERE k.signature_id = s.id
-            AND k.instance = r.instance AND k.project = r.project
-            AND k.branch IN ('', r.branch) AND k.job IN ('', b.job)
-    )
-ORDER BY s.id, r.instance, r.project, r.branch, b.job, b.finished_at
+WHERE NOT EXISTS (
+    SELECT FROM known_failure AS k WHERE k.signature_id = s.id
+        AND k.instance = r.instance AND k.project = r.project
+        AND k.branch IN ('', r.branch) AND k.job IN ('', b.job)
+)
+ORDER BY s.last_seen_at DESC, s.id DESC, r.instance, r.project, r.branch, b.job, b.finished_at
 LIMIT :most
 """)  # noqa: S608 - put together from constants
 _PROPOSE: Final = text("""
