@@ -93,7 +93,7 @@ class Failures(Protocol):
         """Return the failures of builds that count, in their order; a build without any is left out."""
 
     def known_now(self, instance: str, project: str) -> KnownNow:
-        """Return the confirmed known failures of a project by their ids, also expired ones.
+        """Return the confirmed known failures of a project by their ids, without the expired ones.
 
         None of them changes until the transaction ends.
         """

@@ -190,14 +190,15 @@ class TestKnownFailures:
         assert (made.state, made.bug, made.reason) == (TriageState.CONFIRMED, "MB-1", "flaky here")
         assert (made.owner, made.assignee) == ("Bob", "")
 
-    def test_an_expired_one_is_still_returned_with_the_time(self, site: StoreSite) -> None:
+    def test_an_expired_one_is_left_out_and_not_locked(self, site: StoreSite) -> None:
         with site.store.transaction() as tx:
             finished(tx, checked(tx), Outcome.FAILED, FLAKY)
-            known(tx, days=1)
+            made = known(tx, days=1)
         site.wait(86400)
         with site.store.transaction() as tx:
             now = tx.known_now("review", "kv_engine")
-        assert [each.waives(now.at) for each in now.known] == [False]
+            assert tx.lock_known(made.id).expires_at <= now.at
+        assert now.known == ()
 
     def test_those_of_another_project_are_not(self, store: Store) -> None:
         with store.transaction() as tx:

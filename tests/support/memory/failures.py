@@ -91,7 +91,7 @@ class MemoryFailures(MemorySightings, Failures):
         return {build: found for build, found in stored.items() if found != BuildFailures()}
 
     def known_now(self, instance: str, project: str) -> KnownNow:
-        known = (each for each in self._m.known if each.state in ACTIVE)
+        known = (each for each in self._m.known if each.state in ACTIVE and self._m.now < each.expires_at)
         of_project = (
             each for each in known if (each.scope.instance, each.scope.project) == (instance, project)
         )

@@ -128,6 +128,7 @@ class PostgresFailures(Connected, Failures):
         of_project = (f.known_failure.c.instance == instance) & (f.known_failure.c.project == project)
         rows = self._execute(
             KNOWN.where(of_project, f.known_failure.c.state.in_(ACTIVE))
+            .where(f.known_failure.c.expires_at > func.now())
             .order_by(f.known_failure.c.id)
             .with_for_update(of=f.known_failure, read=True)
         )
