@@ -17,9 +17,11 @@ from service.cli import EXIT_CANNOT, EXIT_OK
 from service.cli.local.doctor_connections import connection_findings
 from service.cli.local.tables import SCHEMA_VERSION
 from service.cli.services.find_site import home_option
-from service.domain.errors import Unfit
+from service.config import ControlSettings
+from service.domain.errors import BadInput, Unfit
 from service.domain.machine.environment import Finding, State, load_between
 from service.domain.machine.fitness import findings
+from service.wiring.control import failure_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,12 +43,14 @@ _STYLE = {State.OK: "green", State.WARN: "yellow", State.BAD: "bold red", State.
 def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool, as_json: bool) -> None:
     """Report what on this machine adds measurement noise, and how to fix it.
 
-    The command changes nothing. A setting that a virtual machine hides is `unknown`, never `ok`. Exit code 3:
-    the machine is unfit to run or measure patches; with --connections, a connection fails or has a right that
-    endangers the service.
+    The command changes nothing. A setting that a virtual machine hides is `unknown`, never `ok`. The file in
+    BENCHGATE_FAILURE_PATTERNS is read, too. Exit code 3: the machine is unfit to run or measure patches, or
+    this file cannot be used; with --connections, a connection fails or has a right that endangers the
+    service.
     """
+    patterns = pattern_findings(ControlSettings())
     if connections:
-        _show(ctx, connection_findings(home), {}, as_json=as_json)
+        _show(ctx, [*connection_findings(home), *patterns], {}, as_json=as_json)
         return
     environment = read_environment()
     before = read_load()
@@ -55,6 +59,7 @@ def command(ctx: click.Context, seconds: float, home: Path, *, connections: bool
     results = [
         *findings(environment, after, load_between(before, after, environment.online_cpus, None)),
         _sandbox(),
+        *patterns,
     ]
     _show(ctx, results, {"environment": environment.to_mapping()}, as_json=as_json)
 
@@ -78,6 +83,17 @@ def _sandbox() -> Finding:
     except Unfit as error:
         return Finding("sandbox", State.BAD, "none", str(error))
     return Finding("sandbox", State.OK, f"{in_force['sandbox']}, limits: {in_force['limits']}", "")
+
+
+def pattern_findings(settings: ControlSettings) -> tuple[Finding, ...]:
+    """Read the configured patterns of failures; no finding without a file."""
+    if settings.failure_patterns is None:
+        return ()
+    try:
+        patterns = failure_patterns(settings)
+    except BadInput as error:
+        return (Finding("failure patterns", State.BAD, "refused", str(error)),)
+    return (Finding("failure patterns", State.OK, f"{len(patterns)}", ""),)
 
 
 def print_findings(results: Sequence[Finding]) -> None:

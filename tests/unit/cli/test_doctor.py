@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.cli.local.doctor import print_findings
+from service.cli.local.doctor import pattern_findings, print_findings
+from service.config import ControlSettings
 from service.domain.machine.environment import Finding, State
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 ASK = "the host of this virtual machine decides it; ask the host's operator"
@@ -35,3 +38,24 @@ def test_a_remedy_of_several_checks_is_printed_once(capsys: pytest.CaptureFixtur
 def test_nothing_to_fix_prints_the_table_alone(capsys: pytest.CaptureFixture[str]) -> None:
     print_findings([Finding("load", State.OK, "0.10 over a minute")])
     assert "how to fix it" not in capsys.readouterr().out
+
+
+def test_the_configured_patterns_of_failures_are_read(tmp_path: Path) -> None:
+    assert pattern_findings(ControlSettings()) == ()
+
+    file = tmp_path / "patterns.yaml"
+    file.write_text("device: '^fatal: '\n")
+    settings = ControlSettings(failure_patterns=file)
+    assert pattern_findings(settings) == (Finding("failure patterns", State.OK, "1"),)
+
+
+def test_patterns_that_cannot_be_used_are_named_with_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "patterns.yaml"
+    settings = ControlSettings(failure_patterns=file)
+    [missing] = pattern_findings(settings)
+    file.write_text("a: x\nb: (\n")
+    [invalid] = pattern_findings(settings)
+
+    assert {missing.state, invalid.state} == {State.BAD}
+    assert missing.remedy == f"BENCHGATE_FAILURE_PATTERNS: {file}: No such file or directory"
+    assert invalid.remedy.startswith(f"{file}:2: b: '(': not a regular expression of RE2")
