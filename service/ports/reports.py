@@ -33,6 +33,9 @@ class ExternalBuilds(Protocol):
     ) -> Sequence[BuildRecord]:
         """Return the builds of a project's job that another CI gave a number, oldest first."""
 
+    def runs_with(self, build_id: int) -> Sequence[int]:
+        """Return the ids of the runs that have a build, oldest first."""
+
     def record_report(self, build_id: int, reported: ExternalBuild, state: str) -> None:
         """Store how another CI names a build, and the build's state or result there.
 

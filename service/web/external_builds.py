@@ -188,8 +188,9 @@ def _add_tests(
     ) -> RecordedTests:
         """Report the results of tests of a build that was reported: the body is JUnit XML, at most 16 MiB.
 
-        Report them before the result: then failed tests become causes of a failed build. A file that is sent
-        again for the same suite replaces the previous one. Needs the same token as the build.
+        Report them before the result: then failed tests become causes of a failed build. Those that come
+        later do too, as long as the vote waits for other builds. A file that is sent again for the same suite
+        replaces the previous one. Needs the same token as the build.
         """
         instance = instance_of(given.instance, instances)
         sender_of(known_caller(request), (instance, given.project, job), has_several=len(instances) > 1)

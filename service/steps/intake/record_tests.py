@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from service.domain.decision.machine_report import MachineReport
+from service.domain.decision.states import RunState
+from service.domain.decision.vote import Outcome
 from service.domain.errors import BadInput, NotFound
 from service.domain.failures.ctest_lines import OPENING
 from service.domain.failures.failed_tests import OPENING_OF_OTHERS, failures_of
 from service.domain.failures.failure import distinct
 from service.domain.testing.junit import Dialect, read_junit
 from service.domain.testing.record import RECORD_BYTES, TestSuite, read_tests, write_tests
+from service.domain.wording.failures import failure_causes
+from service.ports.failures.storing import BuildFailures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +23,8 @@ if TYPE_CHECKING:
     from service.domain.failures.failure import Failure
     from service.domain.testing.cases import TestRun
     from service.ports.building import Artifacts
-    from service.ports.records import BuildRecord
-    from service.ports.store import Store
+    from service.ports.records import BuildRecord, RunRecord
+    from service.ports.store import Store, Transaction
 
 MOST_SUITES: Final = 100
 # How the line of a failed test begins in a message.
@@ -54,6 +58,8 @@ class RecordedTests:
 def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) -> RecordedTests:
     """Store the results of tests with their build; failed tests become causes when the build ends.
 
+    Of a build that has failed, they become causes as long as no run with it is decided.
+
     Raises:
         BadInput: the file cannot be read, or the build has too many.
         NotFound: no such build was reported.
@@ -68,6 +74,8 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
                 f"no build {reported.number} of {reported.job} in {reported.project} was reported; first "
                 "report its start"
             )
+        # The runs before the build, as everywhere: until the end of this, none of them is decided.
+        runs = [tx.lock_run(run) for run in tx.runs_with(named[-1].id)]
         build = tx.lock_build(named[-1].id)
         report = report_of(build)
         stored = _stored(artifacts, report)
@@ -81,7 +89,27 @@ def record_tests(store: Store, artifacts: Artifacts, reported: ReportedTests) ->
         is_cut = is_cut or is_cut_here or report.is_cut
         ended = replace(report, tests=tests, failures=failures, is_cut=is_cut)
         tx.store_execution(build.id, ended.to_mapping())
+        if build.has_result and build.outcome is Outcome.FAILED and _is_undecided(runs):
+            _add_causes(tx, build, ended)
     return RecordedTests(len(run.cases), sum(case.has_failed for case in run.cases))
+
+
+def _is_undecided(runs: Sequence[RunRecord]) -> bool:
+    return all(run.state is not RunState.FINISHED for run in runs)
+
+
+def _add_causes(tx: Transaction, build: BuildRecord, tested: MachineReport) -> None:
+    """Add the failed tests to the causes and failures of a build that has failed."""
+    before = tx.failures_of([build.id]).get(build.id, BuildFailures())
+    failures, has_more = distinct([*before.failures, *tested.failures])
+    new = [
+        each
+        for each in failures[len(before.failures) :]
+        if not any(each.subject in cause for cause in build.causes)
+    ]
+    causes = failure_causes(new, is_cut=tested.is_cut and bool(new))
+    tx.keep_result(build.id, Outcome.FAILED, (*build.causes, *causes))
+    tx.store_failures(build.id, BuildFailures(failures, before.is_cut or tested.is_cut or has_more))
 
 
 def _kept(

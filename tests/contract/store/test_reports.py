@@ -105,6 +105,16 @@ class TestExternalBuilds:
             ("a test",),
         )
 
+    def test_a_build_has_the_runs_that_reuse_it_too(self, store: Store) -> None:
+        [build_id] = queue(store, external())
+        with store.transaction() as tx:
+            assert tx.runs_with(build_id) == [1]
+            assert tx.runs_with(99) == []
+            tx.end_run(1, RunState.FINISHED)
+            following = tx.follow_run(tx.lock_run(1), None)
+            tx.take_build(following, 0, build_id)
+            assert tx.runs_with(build_id) == [1, following]
+
     def test_the_execution_of_a_build_is_replaced(self, store: Store) -> None:
         [build_id] = queue(store, external())
         for execution in ({"tests": "first"}, {"tests": "second"}):

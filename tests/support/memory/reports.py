@@ -39,6 +39,9 @@ class MemoryExternalBuilds(InMemory, ExternalBuilds):
         keys = ("instance", "project")
         return [each for each in named if tuple(map(each.spec.get, keys)) == (instance, project)]
 
+    def runs_with(self, build_id: int) -> Sequence[int]:
+        return sorted(run for run, number in self._m.run_builds if number == build_id)
+
     def record_report(self, build_id: int, reported: ExternalBuild, state: str) -> None:
         build = row(self._m.builds, build_id, "build")
         log = reported.log_url or build.log_url

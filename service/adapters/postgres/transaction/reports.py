@@ -59,6 +59,12 @@ class PostgresExternalBuilds(Connected, ExternalBuilds):
         return [build_record(row) for row in found.mappings()]
 
     @override
+    def runs_with(self, build_id: int) -> Sequence[int]:
+        of_build = t.run_build.c.build_id == build_id
+        found = self._execute(select(t.run_build.c.run_id).where(of_build).order_by(t.run_build.c.run_id))
+        return found.scalars().all()
+
+    @override
     def record_report(self, build_id: int, reported: ExternalBuild, state: str) -> None:
         named = {"external_number": reported.number, "url": reported.url, "reported": state}
         log = {"log_url": reported.log_url} if reported.log_url else {}

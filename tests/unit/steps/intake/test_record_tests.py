@@ -137,8 +137,34 @@ def test_files_of_ctest_have_their_own_words(service: Service, artifacts: Memory
     assert as_ctest.failed > generic.failed, "a test whose program is missing is no skipped one"
 
 
-def test_results_after_the_end_of_the_build_are_kept(service: Service, artifacts: MemoryArtifacts) -> None:
+def test_results_after_that_of_the_build_are_causes_as_long_as_its_run_waits(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
+    end(service, "linux", 5, "FAILURE")
+    send(service, artifacts)
+    send(service, artifacts)
+    end(service, "macos", 7)
+
+    assert causes_of_linux(service) == CAUSES
+    assert [each.subject for each in service.store.memory.build_failures[1].failures] == ["Queue.shrinks"]
+    assert vote(service) == -1
+
+
+def test_results_after_the_end_of_a_build_that_passed_are_no_causes(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
+    end(service, "linux", 5, "SUCCESS")
+    send(service, artifacts)
+    assert causes_of_linux(service) == []
+    assert 1 not in service.store.memory.build_failures
+
+
+def test_results_after_the_vote_are_kept_and_change_no_causes(
+    service: Service, artifacts: MemoryArtifacts
+) -> None:
     end(service, "linux", 5, "FAILURE", "broken")
+    end(service, "macos", 7)
+    service.vote()
     send(service, artifacts)
 
     report = report_of(service.store.memory.builds[0])
