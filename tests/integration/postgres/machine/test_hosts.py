@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from sqlalchemy import text
 
 from service.adapters.postgres.machine.calls import call
 from service.adapters.postgres.machine.worklist import MachineIdentity, MachineWorklist
@@ -105,6 +106,19 @@ class TestExclusion:
             unit.complete({})
         with claimed(machines["host/lint"]) as last:
             assert last.name == "format/1"
+
+    def test_a_long_queue_of_other_pools_does_not_delay_a_claim(self, database: Database) -> None:
+        host(database, beside=4)
+        database.change(
+            """INSERT INTO build (job, number, kind, pool, state, priority, is_voting, is_exclusive, spec,
+                                  deadline_at)
+               SELECT 'job', n, 'ctest', (ARRAY['perf', 'linux', 'lint'])[1 + n % 3], 'queued', 0, true,
+                      false, '{}', now() + interval '1 day' FROM generate_series(1, 12000) AS n"""
+        )
+        with database.owner.begin() as connection:
+            connection.execute(text("SET LOCAL statement_timeout = '5s'"))  # it takes 0.2 s, and took 20 s
+            found = connection.execute(text("SELECT build_id FROM machine.eligible('host/linux')")).scalars()
+            assert next(iter(found)) == 1
 
     def test_the_builds_of_another_host_are_no_hindrance(
         self, store: PostgresStore, database: Database
