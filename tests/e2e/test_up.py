@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 def test_a_killed_site_can_be_started_again(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
-        replay(tmp_path, project, project.propose(1, {"time.txt": "160", "slow.txt": "4"}).event())
+        replay(tmp_path, project, project.propose(1, {"time.txt": "160", "slow.txt": "2"}).event())
         wait(lambda: "build.claimed" in log_of(tmp_path, "machine"), "the claim")
         process.kill()
         process.wait()
@@ -39,59 +39,61 @@ def test_a_killed_site_can_be_started_again(tmp_path: Path) -> None:
         wait(lambda: vote(tmp_path, 1) == -1, "the vote")
 
 
-def test_an_interrupted_site_leaves_no_process(tmp_path: Path) -> None:
+def test_an_interrupted_site_leaves_no_process_and_no_link(tmp_path: Path) -> None:
     project = TinyProject(tmp_path / "tiny")
     with up(tmp_path, project) as process:
         wait(lambda: len(processes_of(tmp_path)) >= 6, "a process for each part")
+        wait((tmp_path / "var" / "sign-in").exists, "the secret of the link")
         assert open_to_others(tmp_path / "var") == []
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert processes_of(tmp_path) == []
-
-
-def test_the_printed_link_signs_the_user_of_this_machine_in_until_the_end(tmp_path: Path) -> None:
-    project = TinyProject(tmp_path / "tiny")
-    with up(tmp_path, project):
-        printed = tmp_path / "up.out"
-        wait(lambda: re.search(r"/sign-in\?secret=\S+\n", printed.read_text()), "the link")
-        [link] = re.findall(r"to act on its pages, open (\S+)", printed.read_text())
-        origin, secret = link.split("/sign-in?secret=")
-        with httpx.Client(base_url=origin, headers={"Accept": "text/html"}) as browser:
-            assert '<a href="/sign-in?return=%2F">Sign in</a>' in browser.get("/").text
-            assert "Continue as the user of this machine" in browser.get(link).text
-            form = {"secret": secret, "return": "/account"}
-            answer = browser.post("/sign-in/local", data=form, headers={"Origin": origin})
-            assert (answer.status_code, answer.headers["location"]) == (303, "/account")
-            assert "the user of this machine" in browser.get("/account").text
-        assert (tmp_path / "var" / "sign-in").exists()
     assert not (tmp_path / "var" / "sign-in").exists()
 
 
-def test_replay_names_each_bad_line_and_feeds_the_others(tmp_path: Path) -> None:
-    project = TinyProject(tmp_path / "tiny")
-    with up(tmp_path, project):
-        events = (
-            b"not json\n"
-            + project.propose(1, {"time.txt": "100", "note.txt": "x"}).event()
-            + b'\n{"type": 3}\n'
-        )
-        done = replay(tmp_path, project, events)
-        assert done.returncode == 2
-        assert b"<stdin>:1: not JSON" in done.stderr
-        assert b"<stdin>:3: " in done.stderr
-        assert b"fed 1 events, skipped 2" in done.stderr
-        wait(lambda: vote(tmp_path, 1) == 1, "the vote")
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, TinyProject]]:
+    """The place of a running `benchgate up`, and its project."""
+    root = tmp_path_factory.mktemp("up")
+    project = TinyProject(root / "tiny")
+    with up(root, project):
+        yield root, project
 
 
-def test_the_machine_worker_knows_neither_the_owner_nor_the_secrets(tmp_path: Path) -> None:
-    project = TinyProject(tmp_path / "tiny")
-    with up(tmp_path, project):
-        wait(lambda: machine_workers(tmp_path), "the machine worker")
-        machine = machine_workers(tmp_path)[0]
-        names = {word.split(b"=")[0] for word in Path(f"/proc/{machine}/environ").read_bytes().split(b"\0")}
-        assert b"BENCHGATE_MACHINE_DATABASE_URL" in names
-        assert b"BENCHGATE_DATABASE_URL" not in names
-        assert b"BENCHGATE_WEBHOOK_SECRETS" not in names
+def test_the_printed_link_signs_the_user_of_this_machine_in(started: tuple[Path, TinyProject]) -> None:
+    printed = started[0] / "up.out"
+    wait(lambda: re.search(r"/sign-in\?secret=\S+\n", printed.read_text()), "the link")
+    [link] = re.findall(r"to act on its pages, open (\S+)", printed.read_text())
+    origin, secret = link.split("/sign-in?secret=")
+    with httpx.Client(base_url=origin, headers={"Accept": "text/html"}) as browser:
+        assert '<a href="/sign-in?return=%2F">Sign in</a>' in browser.get("/").text
+        assert "Continue as the user of this machine" in browser.get(link).text
+        form = {"secret": secret, "return": "/account"}
+        answer = browser.post("/sign-in/local", data=form, headers={"Origin": origin})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+        assert "the user of this machine" in browser.get("/account").text
+
+
+def test_replay_names_each_bad_line_and_feeds_the_others(started: tuple[Path, TinyProject]) -> None:
+    root, project = started
+    event = project.propose(1, {"README.md": "a change without a job"}).event()
+    done = replay(root, project, b"not json\n" + event + b'\n{"type": 3}\n')
+    assert done.returncode == 2
+    assert b"<stdin>:1: not JSON" in done.stderr
+    assert b"<stdin>:3: " in done.stderr
+    assert b"fed 1 events, skipped 2" in done.stderr
+    wait(lambda: is_answered(root, 1), "the message")
+
+
+def test_the_machine_worker_knows_neither_the_owner_nor_the_secrets(
+    started: tuple[Path, TinyProject],
+) -> None:
+    wait(lambda: machine_workers(started[0]), "the machine worker")
+    machine = machine_workers(started[0])[0]
+    names = {word.split(b"=")[0] for word in Path(f"/proc/{machine}/environ").read_bytes().split(b"\0")}
+    assert b"BENCHGATE_MACHINE_DATABASE_URL" in names
+    assert b"BENCHGATE_DATABASE_URL" not in names
+    assert b"BENCHGATE_WEBHOOK_SECRETS" not in names
 
 
 @contextmanager
@@ -132,6 +134,13 @@ def vote(root: Path, number: int) -> int | None:
         by_label = server.change(ChangeKey("e2e", number)).votes
         return next((value for by_user in by_label.values() for value in by_user.values()), None)
     return None
+
+
+def is_answered(root: Path, number: int) -> bool:
+    """Return whether the service has posted a message on a change."""
+    with suppress(NotFound):
+        return bool(ConsoleReview(root / "var" / "review.sqlite", "e2e").messages(ChangeKey("e2e", number)))
+    return False
 
 
 def log_of(root: Path, part: str) -> str:
