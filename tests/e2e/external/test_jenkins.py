@@ -117,7 +117,7 @@ def see(running: RunningSite, proposal: Proposal) -> None:
 
     def is_planned() -> bool:
         try:
-            detail = running.plane.reading.patch_set(ChangeAddress(CHANGE), proposal.patch_set)
+            detail = running.plane.reading.patch_set(ChangeAddress(proposal.number), proposal.patch_set)
         except NotFound:
             return False
         return any(build.job == "unit" for build in detail.builds)
@@ -148,6 +148,7 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
     running.wait(lambda: len(running.messages(CHANGE)) > len(before), "the message on patch set 2")
     assert running.vote(CHANGE) == 1
     assert "unit/8" not in running.messages(CHANGE)[-1]
+    assert "unit/8" in httpx.get(f"{running.site.base_url}/changes/{CHANGE}/1").text
 
     before = running.messages(CHANGE)
     third = same_tree(running.project, second, 3)
@@ -158,15 +159,22 @@ def test_a_job_of_jenkins_from_its_start_to_a_reused_result(running: RunningSite
 
 
 def test_the_page_of_a_build_shows_the_other_ci(running: RunningSite, jenkins: Jenkins) -> None:
-    page = httpx.get(f"{running.site.base_url}/job/unit/7/").text
-    assert 'href="https://ci.example.com/job/unit/7/"' in page
-    assert "https://ci.example.com/job/unit/7/consoleText" in page
-    assert "<bdi>dcp</bdi>" in page or "dcp" in page.partition('id="tests"')[2]
-    late = httpx.get(f"{running.site.base_url}/changes/{CHANGE}/1").text
-    assert "unit/8" in late
+    change = running.project.propose(2, {"README.md": "three"})
+    see(running, change)
+    (jenkins.root / "failed.xml").write_text(JUNIT, encoding="utf-8")
+    jenkins.run(change, 20, "report", "STARTED")
+    jenkins.run(change, 20, "report-tests", "failed.xml")
+    page = httpx.get(f"{running.site.base_url}/job/unit/20/").text
+    assert 'href="https://ci.example.com/job/unit/20/"' in page
+    assert "https://ci.example.com/job/unit/20/consoleText" in page
+    assert "<bdi>dcp</bdi>" in page.partition('id="tests"')[2]
 
 
 def test_a_number_of_another_revision_is_refused(running: RunningSite, jenkins: Jenkins) -> None:
-    other = Proposal(CHANGE, 2, running.project.git("rev-parse", "refs/changes/01/1/2"), "")
-    with pytest.raises(AssertionError, match="number: build 7 of unit was reported for another revision"):
-        jenkins.run(other, 7, "report", "SUCCESS")
+    first = running.project.propose(3, {"README.md": "four"})
+    see(running, first)
+    jenkins.run(first, 30, "report", "STARTED")
+    second = running.project.propose(3, {"README.md": "five"}, patch_set=2)
+    see(running, second)
+    with pytest.raises(AssertionError, match="number: build 30 of unit was reported for another revision"):
+        jenkins.run(second, 30, "report", "SUCCESS")
