@@ -89,10 +89,16 @@ class SeriesReading(Protocol):
     """Series and their history."""
 
     def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
-        """Return series that match all words, by id; ``after`` is the last id of the previous page."""
+        """Return series that match all words, by id; ``after`` is the last id of the previous page.
+
+        A series that another one continues is left out; its name finds that one.
+        """
 
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
-        """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets."""
+        """Return a series with the ``limit`` newest points of merged commits, and as many of patch sets.
+
+        The series of a renamed benchmark are one: the newest, with the points of all.
+        """
 
 
 class MachineReading(Protocol):

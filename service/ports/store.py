@@ -276,6 +276,13 @@ class Results(Protocol):
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         """Replace what a build reported by file and line."""
 
+    def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
+        """Record which stored series continue another one, because their benchmarks were renamed.
+
+        A series that continues another one already, or that another one continues, stays as it is. One that
+        gets a former name back continues the series of the later name.
+        """
+
     def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
         """Replace the slow-downs of a build that vote −1."""
 
@@ -290,7 +297,10 @@ class Evidence(Protocol):
         """
 
     def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
-        """Return the sessions of series on a machine; a series without one is left out."""
+        """Return the sessions of series on a machine; a series without one is left out.
+
+        A series that continues another one also has the sessions of that one.
+        """
 
 
 class Audit(Protocol):

@@ -166,6 +166,9 @@ class FakeSite:
         self.reading.trends.append(SeriesWithPoints(series, ()))
         return series.id
 
+    def rename(self, older: int, newer: int) -> None:
+        self.reading.continued[newer] = older
+
     def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
         parts: list[LogPart] = []
         line = 0

@@ -266,6 +266,7 @@ series: Final = Table(
     Column("digest", LargeBinary, nullable=False, unique=True),
     *_texts("instance", "project", "branch", "machine_class", "job"),
     *_texts("suite", "benchmark", "metric", "unit", "better"),
+    Column("continues", ForeignKey("series.id"), unique=True),  # the series of the benchmark's former name
 )
 
 result: Final = Table(

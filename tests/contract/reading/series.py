@@ -71,6 +71,31 @@ class SeriesReadingContract:
         assert [point.kind for point in points] == [RunKind.POST_SUBMIT, RunKind.CHECK, RunKind.CHECK]
         assert [point.measured_at for point in points] == sorted(point.measured_at for point in points)
 
+    def test_the_series_of_a_renamed_benchmark_are_one_trend_under_its_newest_name(
+        self, site: ReadingSite
+    ) -> None:
+        site.add_change()
+        names = ("BM_first", "BM_second", "BM_third")
+        first, second, third = series = [site.add_series(name) for name in names]
+        merged = site.add_run(kind=RunKind.POST_SUBMIT)
+        builds = [site.add_build(merged, benchmarks=[name]) for name in names for _ in range(2)]
+        site.rename(first, second)
+        site.rename(second, third)
+        for each in series:
+            found = site.reading.trend(each, 9)
+            assert (found.series.id, found.series.benchmark) == (third, "BM_third")
+            assert [(point.job, point.number) for point in found.points] == [
+                (build.job, build.number) for build in builds
+            ]
+        newest = [point.number for point in site.reading.trend(first, 3).points]
+        assert newest == [build.number for build in builds[3:]]
+
+    def test_a_renamed_benchmark_is_listed_once_and_found_by_its_former_name(self, site: ReadingSite) -> None:
+        older, newer, other = (site.add_series(name) for name in ("BM_old", "BM_new", "BM_other"))
+        site.rename(older, newer)
+        assert [each.id for each in site.reading.series(parse_words(""), 9)] == [newer, other]
+        assert [each.id for each in site.reading.series(parse_words("bm_old"), 9)] == [newer]
+
     def test_a_series_without_points_has_none(self, site: ReadingSite) -> None:
         assert site.reading.trend(site.add_series("BM_x"), 3).points == ()
 

@@ -64,6 +64,9 @@ class ReadingSite(Protocol):
     def add_series(self, benchmark: str) -> int:
         """Add a series if there is none of that benchmark; return its id."""
 
+    def rename(self, older: int, newer: int) -> None:
+        """Let a series continue another one."""
+
     def share(self, build: BuildName, run: int) -> None:
         """Make a build a part of another run too."""
 

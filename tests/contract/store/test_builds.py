@@ -273,6 +273,54 @@ class TestResults:
             assert tx.lock_build(again).slowdowns is None
 
 
+class TestRenamedSeries:
+    def store_all(self, store: Store, *names: str) -> None:
+        """Store a session of each series, as long as the number of its letter."""
+        build_ids = queue(store, *(named(name, sequence=name) for name in names))
+        for name, build_id in zip(names, build_ids, strict=True):
+            build = replace(locked(store, build_id), machine="perf-01")
+            session = Session((0.0,) * (1 + "abc".index(name)), Verdict.SAME)
+            with store.transaction() as tx:
+                tx.store_results(build, RunKind.CHECK, {key(name): UNIT}, [], [])
+                tx.store_evidence(build, {key(name): session})
+
+    def sessions(self, store: Store) -> dict[str, int]:
+        """Return by series how many pairs its history has."""
+        with store.transaction() as tx:
+            found = tx.evidence("perf-01", [key(name) for name in "abc"])
+        return {series.benchmark: history.pairs for series, history in found.items()}
+
+    def rename(self, store: Store, **former: str) -> dict[str, int]:
+        with store.transaction() as tx:
+            tx.continue_series({key(new): key(old) for new, old in former.items()})
+        return self.sessions(store)
+
+    def test_a_renamed_series_continues_the_one_of_its_former_name(self, store: Store) -> None:
+        self.store_all(store, "a", "b", "c")
+        assert self.rename(store) == {"a": 1, "b": 2, "c": 3}
+        assert self.rename(store, b="a") == {"a": 1, "b": 3, "c": 3}
+        assert self.rename(store, b="a") == {"a": 1, "b": 3, "c": 3}
+        assert self.rename(store, c="b") == {"a": 1, "b": 3, "c": 5}
+
+    def test_a_series_continues_one_other_and_is_continued_by_one(self, store: Store) -> None:
+        self.store_all(store, "a", "b", "c")
+        self.rename(store, b="a")
+        assert self.rename(store, c="a") == {"a": 1, "b": 3, "c": 3}
+        assert self.rename(store, b="c") == {"a": 1, "b": 3, "c": 3}
+
+    def test_series_that_are_not_stored_are_left_out(self, store: Store) -> None:
+        self.store_all(store, "a", "b")
+        assert self.rename(store, b="unknown", unknown="a") == {"a": 1, "b": 2}
+
+    def test_a_benchmark_can_get_its_former_name_back(self, store: Store) -> None:
+        self.store_all(store, "a", "b", "c")
+        self.rename(store, b="a")
+        assert self.rename(store, a="b") == {"a": 3, "b": 2, "c": 3}
+        assert self.rename(store, b="a") == {"a": 1, "b": 3, "c": 3}
+        self.rename(store, c="b")
+        assert self.rename(store, a="c") == {"a": 4, "b": 2, "c": 5}
+
+
 class TestEvidence:
     def calibrate(
         self, store: Store, sequence: str, sessions: dict[SeriesKey, Session], machine: str = "perf-01"

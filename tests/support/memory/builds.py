@@ -165,9 +165,28 @@ class MemoryResults(InMemory, Results):
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, findings=tuple(findings)))
 
+    def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
+        stored = {key for each in self._m.results.values() for key in each.series}
+        known = self._m.continued
+        for new, old in former.items():
+            if {new, old} <= stored and new != old and new not in known and old not in known.values():
+                known[new] = old
+                self._m.continued = without_cycle(known, new)
+
     def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:
         build = row(self._m.builds, build_id, "build")
         self._m.put_build(replace(build, slowdowns=tuple(slowdowns)))
+
+
+def without_cycle(known: dict[SeriesKey, SeriesKey], new: SeriesKey) -> dict[SeriesKey, SeriesKey]:
+    """Leave out the link by which the last series before a new one continues the new one itself."""
+    each, seen = new, set()
+    while each in known and each not in seen:
+        seen.add(each)
+        if known[each] == new:
+            return {key: value for key, value in known.items() if key != each}
+        each = known[each]
+    return known
 
 
 class MemoryEvidence(InMemory, Evidence):
@@ -182,6 +201,7 @@ class MemoryEvidence(InMemory, Evidence):
     def evidence(self, machine: str, series: Sequence[SeriesKey]) -> Mapping[SeriesKey, History]:
         found: dict[SeriesKey, list[Session]] = {}
         for (key, _), (where, session) in sorted(self._m.evidence.items(), key=lambda each: -each[0][1]):
-            if where == machine and key in series:
-                found.setdefault(key, []).append(session)
+            for each in series:
+                if where == machine and key in {each, self._m.continued.get(each)}:
+                    found.setdefault(each, []).append(session)
         return {key: History.of(sessions) for key, sessions in found.items()}

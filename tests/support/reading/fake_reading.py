@@ -69,6 +69,7 @@ class FakeReading(Reading):
     builds: list[BuildDetail] = field(default_factory=list)
     rows: dict[int, list[Comparison]] = field(default_factory=dict)
     trends: list[SeriesWithPoints] = field(default_factory=list)
+    continued: dict[int, int] = field(default_factory=dict)  # by the newer series, the older
     machine_rows: list[Machine] = field(default_factory=list)
     voting_status_rows: list[SeriesVotingStatus] = field(default_factory=list)
     failing: list[FailingStep] = field(default_factory=list)
@@ -258,15 +259,31 @@ class FakeReading(Reading):
     @override
     def series(self, words: Words, limit: int, after: int = 0) -> Sequence[Series]:
         ordered = sorted((trend.series for trend in self.trends), key=lambda series: series.id)
-        return [each for each in ordered if each.id > after and words.matches(_names_of(each))][:limit]
+        names = {each.id: _names_of(each) for each in ordered}
+        older = {newer: names[before] for newer, before in self.continued.items()}
+        return [
+            each
+            for each in ordered
+            if each.id > after
+            and each.id not in self.continued.values()
+            and words.matches(f"{names[each.id]} {older.get(each.id, '')}")
+        ][:limit]
 
     @override
     def trend(self, series_id: int, limit: int) -> SeriesWithPoints:
-        matching = (each for each in self.trends if each.series.id == series_id)
+        newer = {older: each for each, older in self.continued.items()}
+        newest = series_id
+        while newest in newer:
+            newest = newer[newest]
+        same = [newest]
+        while same[-1] in self.continued:
+            same.append(self.continued[same[-1]])
+        matching = (each for each in self.trends if each.series.id == newest)
         trend = self._only(matching, f"there is no series {series_id}")
-        ordered = sorted(trend.points, key=lambda point: point.measured_at)
-        newest = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
-        shown = {id(point) for points in newest for point in points}
+        of_all = [point for each in self.trends if each.series.id in same for point in each.points]
+        ordered = sorted(of_all, key=lambda point: point.measured_at)
+        last = [[p for p in ordered if p.kind is kind][-limit:] for kind in RunKind]
+        shown = {id(point) for points in last for point in points}
         return replace(trend, points=tuple(point for point in ordered if id(point) in shown))
 
     @override

@@ -12,6 +12,7 @@ from service.adapters.postgres.reading.lookup_keys import ADDRESS, number_key
 from service.adapters.postgres.reading.sight import (
     OF_SERIES,
     OF_TREND,
+    SAME_SERIES,
     Sighted,
     visible_build,
     visible_run,
@@ -37,35 +38,47 @@ _SEARCH: Final = text(f"""
 SELECT id, instance, project, branch, machine_class, job, suite, benchmark, metric, unit, better FROM (
     SELECT * FROM series
     CROSS JOIN LATERAL (
-        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class)) AS words
+        SELECT lower(concat_ws(' ', benchmark, metric, suite, job, project, branch, machine_class, (
+            SELECT older.benchmark FROM series AS older WHERE older.id = series.continues
+        ))) AS words
     ) AS searched
     WHERE id > :after
       AND NOT EXISTS (SELECT FROM unnest(cast(:wanted AS text[])) AS word WHERE strpos(words, word) = 0)
       AND NOT EXISTS (SELECT FROM unnest(cast(:unwanted AS text[])) AS word WHERE strpos(words, word) > 0)
+      AND NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = series.id)
     -- The offset keeps the planner from looking at the builds of series that do not match.
     ORDER BY id OFFSET 0
 ) AS found
 WHERE {visible_series("found")} ORDER BY id LIMIT :limit
 """)  # noqa: S608 - put together from constants
-_ONE: Final = text(f"{_SERIES} WHERE id = :series_id AND {visible_series('series')}")
+_ONE: Final = text(f"""
+{_SERIES} WHERE {visible_series("series")} AND id = (
+    SELECT id FROM {SAME_SERIES} AS same
+    WHERE NOT EXISTS (SELECT FROM series AS newer WHERE newer.continues = same.id)
+)
+""")  # noqa: S608 - put together from constants
 
 
 def _newest(kind: int, run_kind: RunKind) -> str:
     # A build may be reused by later runs: the first of the comparison's kind is the one it was measured for.
     # A viewer who sees that run sees the build, so that no other run needs to be looked for.
     return f"""
-    SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
-           r.revision, r.subject, r.author, r.patch_set_id
-    FROM comparison
-    LEFT JOIN LATERAL (
-        SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
-        FROM run_build JOIN run ON run.id = run_build.run_id
-        WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}' AND {visible_run("run")}
-        ORDER BY run.id LIMIT 1
-    ) AS r ON true
-    WHERE series_id = :series_id AND comparison.kind = {kind}
-      AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
-    ORDER BY measured_at DESC LIMIT :limit
+    SELECT of_name.* FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
+        SELECT comparison.*, '{run_kind}' AS run_kind, r.id AS run_id,
+               r.revision, r.subject, r.author, r.patch_set_id
+        FROM comparison
+        LEFT JOIN LATERAL (
+            SELECT run.id, run.revision, run.subject, run.author, run.patch_set_id
+            FROM run_build JOIN run ON run.id = run_build.run_id
+            WHERE run_build.build_id = comparison.build_id AND run.kind = '{run_kind}'
+              AND {visible_run("run")}
+            ORDER BY run.id LIMIT 1
+        ) AS r ON true
+        WHERE series_id = same.id AND comparison.kind = {kind}
+          AND (r.id IS NOT NULL OR {visible_build("comparison.build_id")})
+        ORDER BY measured_at DESC LIMIT :limit
+    ) AS of_name
+    ORDER BY of_name.measured_at DESC LIMIT :limit
     """  # noqa: S608 - put together from constants
 
 

@@ -97,13 +97,21 @@ JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
 WHERE NOT c.is_public
 """)
-OF_TREND: Final = _with_branches("""
+# A renamed benchmark has a series for each of its names; together they are one trend.
+SAME_SERIES: Final = """(
+    WITH RECURSIVE linked AS (
+        SELECT id, continues FROM series WHERE id = :series_id
+        UNION SELECT other.id, other.continues FROM series AS other
+        JOIN linked ON other.id = linked.continues OR other.continues = linked.id
+    ) SELECT id FROM linked
+)"""
+OF_TREND: Final = _with_branches(f"""
 SELECT DISTINCT c.id, c.instance, c.number
-FROM (
-    (SELECT build_id FROM comparison WHERE series_id = :series_id AND kind = 1
+FROM {SAME_SERIES} AS same CROSS JOIN LATERAL (
+    (SELECT build_id FROM comparison WHERE series_id = same.id AND kind = 1
      ORDER BY measured_at DESC LIMIT 2 * :limit)
     UNION ALL
-    (SELECT build_id FROM comparison WHERE series_id = :series_id AND kind = 0
+    (SELECT build_id FROM comparison WHERE series_id = same.id AND kind = 0
      ORDER BY measured_at DESC LIMIT 2 * :limit)
 ) AS k
 JOIN run_build AS rb ON rb.build_id = k.build_id
@@ -111,7 +119,7 @@ JOIN run AS r ON r.id = rb.run_id
 JOIN patch_set AS p ON p.id = r.patch_set_id
 JOIN change AS c ON c.id = p.change_id
 WHERE NOT c.is_public
-""")
+""")  # noqa: S608 - put together from constants
 
 
 def visible_change(change: str) -> str:

@@ -56,6 +56,27 @@ _COPY_COMPARISONS: Final = (
     "COPY comparison (measured_at, series_id, build_id, kind, position, pairs, verdict,"
     " ratio, low, high, base, patch, reason, reasons) FROM STDIN"
 )
+_NOT_CONTINUED: Final = text("""
+SELECT newer.id AS newer, older.id AS older
+FROM unnest(cast(:new AS bytea[]), cast(:old AS bytea[])) AS n (new, old)
+JOIN series AS newer ON newer.digest = n.new AND newer.continues IS NULL
+JOIN series AS older ON older.digest = n.old AND older.id <> newer.id
+WHERE NOT EXISTS (SELECT FROM series AS other WHERE other.continues = older.id)
+ORDER BY newer.id
+FOR UPDATE OF newer
+""")
+# A benchmark that gets its former name back: without this, each series would continue another one.
+_LET_GO: Final = text("""
+WITH RECURSIVE before AS (
+    SELECT id, continues FROM series WHERE id = :older
+    UNION SELECT s.id, s.continues FROM series AS s JOIN before ON s.id = before.continues
+)
+UPDATE series SET continues = NULL WHERE continues = :newer AND id IN (SELECT id FROM before)
+""")
+_CONTINUE: Final = text("""
+UPDATE series SET continues = :older
+WHERE id = :newer AND NOT EXISTS (SELECT FROM series AS other WHERE other.continues = :older)
+""")
 # Pairs do not say which machine measured them, so a session stays that of the first machine.
 _STORE: Final = text("""
 INSERT INTO evidence (series_id, sequence_id, machine, build_id, logs, verdict)
@@ -74,7 +95,8 @@ SESSIONS: Final = """
 _FIND: Final = text(f"""
 SELECT s.digest, e.logs, e.verdict, e.sessions, e.pairs, e.alarms
 FROM series AS s
-JOIN LATERAL ({SESSIONS} FROM evidence WHERE series_id = s.id AND machine = :machine) AS e
+JOIN LATERAL ({SESSIONS}
+      FROM evidence WHERE series_id = ANY (ARRAY[s.id, s.continues]) AND machine = :machine) AS e
     ON e.place <= :recalled
 WHERE s.digest = ANY(cast(:digests AS bytea[]))
 ORDER BY s.digest, e.place
@@ -155,6 +177,17 @@ class PostgresMeasurements(Connected, Pairs, Results, Evidence):
     def store_findings(self, build_id: int, findings: Sequence[Finding]) -> None:
         rows = [finding.to_mapping() for finding in findings]
         self._execute(update(t.build).where(t.build.c.id == build_id).values(findings=rows))
+
+    @override
+    def continue_series(self, former: Mapping[SeriesKey, SeriesKey]) -> None:
+        digests = {new.digest: old.digest for new, old in former.items()}
+        if not digests:
+            return
+        keys = {"new": list(digests), "old": list(digests.values())}
+        for newer, older in self._execute(_NOT_CONTINUED, keys).all():
+            link = {"newer": newer, "older": older}
+            self._execute(_LET_GO, link)
+            self._execute(_CONTINUE, link)
 
     @override
     def store_slowdowns(self, build_id: int, slowdowns: Sequence[Slowdown]) -> None:

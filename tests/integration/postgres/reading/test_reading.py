@@ -178,6 +178,11 @@ class PostgresSite:
         )
         return series
 
+    def rename(self, older: int, newer: int) -> None:
+        self.database.change(
+            "UPDATE series SET continues = :older WHERE id = :newer", older=older, newer=newer
+        )
+
     def add_log(self, build: BuildName, chunks: Sequence[tuple[int, bytes]], end: tuple[int, bytes]) -> None:
         of_build = "SELECT id, 5, {} FROM build WHERE job = :job AND number = :name"
         name = {"job": build.job, "name": build.number}
